@@ -1,0 +1,49 @@
+//! JSON as text: the scanner at the door, objects that lose nothing, numbers that keep their digits.
+
+mod decode;
+mod number;
+mod object;
+mod scan;
+
+pub use decode::{Decode, Malformed};
+pub use number::{Number, first_inexact_number};
+pub use object::Object;
+pub use scan::{DEFAULT_DEPTH, Problem, ScanError, scan};
+pub use serde_json::value::RawValue;
+
+/// Writes a value as raw JSON.
+///
+/// # Panics
+/// If the value cannot be written as JSON, as a map whose keys are not strings cannot.
+#[must_use]
+pub fn raw(value: &(impl serde::Serialize + ?Sized)) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("a value that JSON can write")
+}
+
+/// Strategies for property tests.
+#[cfg(test)]
+pub(crate) mod testing {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    /// Any JSON value, a few levels deep.
+    pub(crate) fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>()
+                .prop_filter("finite", |f| f.is_finite())
+                .prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(".{0,8}", inner, 0..6)
+                    .prop_map(|m| Value::Object(m.into_iter().collect())),
+            ]
+        })
+    }
+}

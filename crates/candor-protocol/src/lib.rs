@@ -1,0 +1,22 @@
+//! The Model Context Protocol on the wire.
+//!
+//! - [`json`]: text in, text out; one scanner refuses what parsers read differently.
+//! - [`rpc`]: JSON-RPC envelopes, ids, errors and their codes.
+//! - [`types`]: the messages of both eras. A member that a type does not know stays in `extra` and is
+//!   written back as it came.
+//! - [`names`]: methods, `_meta` keys, headers, extension ids.
+//! - [`Revision`], [`Era`], [`Principal`].
+//!
+//! No I/O and no runtime: everything here is a value or a function of values.
+
+pub mod json;
+mod message;
+pub mod names;
+mod principal;
+mod revision;
+pub mod rpc;
+pub mod types;
+
+pub use message::Message;
+pub use principal::Principal;
+pub use revision::{Era, Revision};

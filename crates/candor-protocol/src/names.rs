@@ -1,0 +1,109 @@
+//! Every name that both sides must spell alike: methods, `_meta` keys, headers, extensions.
+
+/// Methods of requests.
+pub mod method {
+    /// Legacy handshake.
+    pub const INITIALIZE: &str = "initialize";
+    /// Legacy liveness check.
+    pub const PING: &str = "ping";
+    /// Modern self-description.
+    pub const DISCOVER: &str = "server/discover";
+    /// List of tools.
+    pub const TOOLS_LIST: &str = "tools/list";
+    /// Call of a tool.
+    pub const TOOLS_CALL: &str = "tools/call";
+    /// List of resources.
+    pub const RESOURCES_LIST: &str = "resources/list";
+    /// List of resource templates.
+    pub const RESOURCES_TEMPLATES_LIST: &str = "resources/templates/list";
+    /// Read of a resource.
+    pub const RESOURCES_READ: &str = "resources/read";
+    /// Legacy subscription to one resource.
+    pub const RESOURCES_SUBSCRIBE: &str = "resources/subscribe";
+    /// Its end.
+    pub const RESOURCES_UNSUBSCRIBE: &str = "resources/unsubscribe";
+    /// List of prompts.
+    pub const PROMPTS_LIST: &str = "prompts/list";
+    /// One prompt, filled in.
+    pub const PROMPTS_GET: &str = "prompts/get";
+    /// Completion of an argument.
+    pub const COMPLETE: &str = "completion/complete";
+    /// Legacy log level of a session.
+    pub const SET_LEVEL: &str = "logging/setLevel";
+    /// Modern stream of change notifications.
+    pub const LISTEN: &str = "subscriptions/listen";
+    /// Question to the person behind the client.
+    pub const ELICIT: &str = "elicitation/create";
+    /// Question to the model behind the client.
+    pub const SAMPLE: &str = "sampling/createMessage";
+    /// Question for the client's folders.
+    pub const ROOTS_LIST: &str = "roots/list";
+}
+
+/// Methods of notifications.
+pub mod notification {
+    /// The legacy client is ready.
+    pub const INITIALIZED: &str = "notifications/initialized";
+    /// A request need not be answered any more.
+    pub const CANCELLED: &str = "notifications/cancelled";
+    /// How far a request has come.
+    pub const PROGRESS: &str = "notifications/progress";
+    /// A log message.
+    pub const MESSAGE: &str = "notifications/message";
+    /// The list of tools has changed.
+    pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+    /// The list of prompts has changed.
+    pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+    /// The list of resources has changed.
+    pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+    /// A resource has changed.
+    pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+    /// A modern subscription is open.
+    pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+}
+
+/// Keys in `_meta`.
+pub mod meta {
+    /// Revision of a modern request.
+    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    /// What the client of a modern request can do.
+    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    /// What the client of a modern request says it is.
+    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+    /// Which log messages a modern request wants.
+    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    /// What the server of a modern result says it is.
+    pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    /// The subscription that a notification belongs to.
+    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+    /// Asks for progress notifications.
+    pub const PROGRESS_TOKEN: &str = "progressToken";
+}
+
+/// HTTP headers, in lower case as the `http` crate keeps them.
+pub mod header {
+    /// Revision of a request.
+    pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+    /// Legacy session.
+    pub const SESSION_ID: &str = "mcp-session-id";
+    /// Mirror of a modern request's method.
+    pub const METHOD: &str = "mcp-method";
+    /// Mirror of a modern request's `params.name` or `params.uri`.
+    pub const NAME: &str = "mcp-name";
+    /// Before the names of headers that mirror tool arguments.
+    pub const PARAM_PREFIX: &str = "mcp-param-";
+    /// Where a legacy client's event stream broke off.
+    pub const LAST_EVENT_ID: &str = "last-event-id";
+}
+
+/// Extension ids, under `capabilities.extensions` and in `_meta`.
+pub mod extension {
+    /// Argument-aware annotations as `tools/annotations`.
+    pub const DYNAMIC_ANNOTATIONS: &str = "dev.candor/dynamic-annotations";
+    /// Idempotency keys.
+    pub const IDEMPOTENCY: &str = "dev.candor/idempotency";
+    /// Resource metadata.
+    pub const RESOURCE: &str = "dev.candor/resource";
+    /// Approvals.
+    pub const APPROVAL: &str = "dev.candor/approval";
+}

@@ -1,0 +1,290 @@
+//! From bytes to requests, notifications and responses, and back.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::error::{ErrorObject, code};
+use super::id::RequestId;
+use crate::json::{Decode, Object, ScanError, scan};
+
+/// A request: it wants exactly one answer.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What the answer must carry.
+    pub id: RequestId,
+    /// The method's name.
+    pub method: String,
+    /// The parameters, member by member; empty when there were none.
+    pub params: Object,
+}
+
+/// A notification: nobody waits for an answer.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// The method's name.
+    pub method: String,
+    /// The parameters, member by member; empty when there were none.
+    pub params: Object,
+}
+
+/// The peer's answer to a request of ours.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The id of our request.
+    pub id: RequestId,
+    /// What came of it.
+    pub outcome: Result<Box<RawValue>, ErrorObject>,
+}
+
+/// One decoded message.
+#[derive(Debug, Clone)]
+pub enum Incoming {
+    /// Wants an answer.
+    Request(Request),
+    /// Wants none.
+    Notification(Notification),
+    /// Is one.
+    Response(Response),
+}
+
+/// A message that could not be decoded, and the answer to send.
+#[derive(Debug, Clone)]
+pub struct Rejected {
+    /// The id, where it could be read.
+    pub id: Option<RequestId>,
+    /// What to tell the sender.
+    pub error: ErrorObject,
+}
+
+impl Rejected {
+    fn new(id: Option<RequestId>, problem: impl std::fmt::Display) -> Self {
+        Self {
+            id,
+            error: ErrorObject::invalid_request(format!("Invalid request: {problem}")),
+        }
+    }
+}
+
+impl From<ScanError> for Rejected {
+    fn from(e: ScanError) -> Self {
+        Self {
+            id: None,
+            error: ErrorObject::new(code::PARSE_ERROR, format!("Parse error: {e}")),
+        }
+    }
+}
+
+/// Decodes one message.
+///
+/// ```
+/// use candor_protocol::rpc::{decode_message, Incoming};
+///
+/// let bytes = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+/// let Ok(Incoming::Request(request)) = decode_message(bytes, 64) else { panic!() };
+/// assert_eq!((request.id.as_json(), &*request.method), ("7", "ping"));
+///
+/// let rejected = decode_message(br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, 64).unwrap_err();
+/// assert_eq!(rejected.id.unwrap().as_json(), "7");
+/// ```
+pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Rejected> {
+    let text = scan(bytes, max_depth)?;
+    match text.trim_start().as_bytes().first() {
+        Some(b'{') => {}
+        Some(b'[') => {
+            return Err(Rejected::new(
+                None,
+                "batches are not part of this protocol revision",
+            ));
+        }
+        _ => return Err(Rejected::new(None, "a message is an object")),
+    }
+    let members: Object = serde_json::from_str(text).map_err(|e| Rejected::new(None, e))?;
+    from_members(members)
+}
+
+/// The messages of a batch, each as text; none if the text is not an array.
+pub fn split_batch(bytes: &[u8], max_depth: usize) -> Result<Option<Vec<&str>>, Rejected> {
+    if bytes.trim_ascii_start().first() != Some(&b'[') {
+        return Ok(None);
+    }
+    let text = scan(bytes, max_depth)?;
+    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| Rejected::new(None, e))?;
+    if items.is_empty() {
+        return Err(Rejected::new(None, "a batch holds at least one message"));
+    }
+    Ok(Some(items.into_iter().map(RawValue::get).collect()))
+}
+
+fn from_members(members: Object) -> Result<Incoming, Rejected> {
+    let (mut version, mut id, mut method, mut params, mut result, mut error) =
+        (None, None, None, None, None, None);
+    for (key, raw) in members {
+        match key.as_str() {
+            "jsonrpc" => version = Some(raw),
+            "id" => id = Some(raw),
+            "method" => method = Some(raw),
+            "params" => params = Some(raw),
+            "result" => result = Some(raw),
+            "error" => error = Some(raw),
+            // JSON-RPC names no other member, and nothing of ours travels here.
+            _ => {}
+        }
+    }
+    let id = match id.map(|raw| RequestId::decode(&raw)).transpose() {
+        Ok(id) => id,
+        Err(e) => return Err(Rejected::new(None, e.within("id"))),
+    };
+    if version.is_none_or(|v| v.get() != r#""2.0""#) {
+        return Err(Rejected::new(id, r#""jsonrpc" must be "2.0""#));
+    }
+    let Some(method) = method else {
+        return match (id, result, error) {
+            (Some(id), Some(result), None) => Ok(Incoming::Response(Response {
+                id,
+                outcome: Ok(result),
+            })),
+            (Some(id), None, Some(error)) => match ErrorObject::decode(&error) {
+                Ok(error) => Ok(Incoming::Response(Response {
+                    id,
+                    outcome: Err(error),
+                })),
+                Err(e) => Err(Rejected::new(Some(id), e.within("error"))),
+            },
+            (id, ..) => Err(Rejected::new(
+                id,
+                r#"no "method", and not one of "result" and "error" with an id"#,
+            )),
+        };
+    };
+    let method =
+        String::decode(&method).map_err(|e| Rejected::new(id.clone(), e.within("method")))?;
+    let params = match params {
+        None => Object::new(),
+        Some(raw) => {
+            Object::decode(&raw).map_err(|e| Rejected::new(id.clone(), e.within("params")))?
+        }
+    };
+    Ok(match id {
+        Some(id) => Incoming::Request(Request { id, method, params }),
+        None => Incoming::Notification(Notification { method, params }),
+    })
+}
+
+/// Writes a request of ours.
+pub fn write_request(id: &RequestId, method: &str, params: &impl Serialize) -> Vec<u8> {
+    write(&(Some(id), Some(method), ("params", params)))
+}
+
+/// Writes a notification.
+pub fn write_notification(method: &str, params: &impl Serialize) -> Vec<u8> {
+    write(&(None, Some(method), ("params", params)))
+}
+
+/// Writes a result. The result is any type that serialises to an object.
+pub fn write_result(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
+    write(&(Some(id), None, ("result", result)))
+}
+
+/// Writes an error. Without an id, as MCP wants it, the member is left out.
+#[must_use]
+pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
+    write(&(id, None, ("error", error)))
+}
+
+type Envelope<'a, T> = (Option<&'a RequestId>, Option<&'a str>, (&'a str, &'a T));
+
+fn write<T: Serialize>((id, method, (key, body)): &Envelope<'_, T>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        out.extend_from_slice(br#","id":"#);
+        out.extend_from_slice(id.as_json().as_bytes());
+    }
+    if let Some(method) = method {
+        out.extend_from_slice(br#","method":"#);
+        append(&mut out, method);
+    }
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    append(&mut out, body);
+    out.push(b'}');
+    out
+}
+
+fn append(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    // Writing to memory cannot fail, and every message type of ours has string keys.
+    serde_json::to_writer(out, value).expect("a message that JSON can write");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rejected(text: &str) -> (Option<String>, i64) {
+        let r = decode_message(text.as_bytes(), 64).unwrap_err();
+        (r.id.map(|id| id.to_string()), r.error.code())
+    }
+
+    #[test]
+    fn bad_envelopes_are_named_and_keep_their_id() {
+        assert_eq!(rejected("{"), (None, code::PARSE_ERROR));
+        assert_eq!(rejected("[]"), (None, code::INVALID_REQUEST));
+        assert_eq!(rejected("3"), (None, code::INVALID_REQUEST));
+        assert_eq!(
+            rejected(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#),
+            (None, code::INVALID_REQUEST)
+        );
+        assert_eq!(
+            rejected(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#),
+            (None, code::INVALID_REQUEST)
+        );
+        assert_eq!(
+            rejected(r#"{"id":"a","method":"x"}"#),
+            (Some("\"a\"".into()), code::INVALID_REQUEST)
+        );
+        assert_eq!(
+            rejected(r#"{"jsonrpc":"2.0","id":1}"#),
+            (Some("1".into()), code::INVALID_REQUEST)
+        );
+        assert_eq!(
+            rejected(r#"{"jsonrpc":"2.0","id":1,"method":3}"#),
+            (Some("1".into()), code::INVALID_REQUEST)
+        );
+        assert_eq!(
+            rejected(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[]}"#),
+            (Some("1".into()), code::INVALID_REQUEST)
+        );
+        assert_eq!(
+            rejected(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#),
+            (Some("1".into()), code::INVALID_REQUEST)
+        );
+    }
+
+    #[test]
+    fn ids_keep_their_digits_and_two_spellings_are_one() {
+        let id = |text: &str| match decode_message(
+            format!(r#"{{"jsonrpc":"2.0","id":{text},"method":"x"}}"#).as_bytes(),
+            8,
+        ) {
+            Ok(Incoming::Request(r)) => r.id,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            id("123456789012345678901234567890").as_json(),
+            "123456789012345678901234567890"
+        );
+        assert_eq!(id(r#""a""#), id(r#""\u0061""#));
+        assert_ne!(id("1"), id("\"1\""));
+    }
+
+    #[test]
+    fn batches_are_split_into_their_messages() {
+        assert_eq!(split_batch(b"{}", 8).unwrap(), None);
+        assert_eq!(
+            split_batch(br#" [{"a":1}, 2]"#, 8).unwrap(),
+            Some(vec![r#"{"a":1}"#, "2"])
+        );
+        assert!(split_batch(b"[]", 8).is_err());
+    }
+}

@@ -1,0 +1,193 @@
+//! Content blocks: what tools return, prompts hold and models say.
+
+use serde::{Serialize, Serializer};
+
+use super::common::{Annotations, Icon};
+use super::resource::ResourceContents;
+use crate::json::{Decode, Malformed, Number, Object, RawValue};
+use crate::message::{Message, message};
+
+message! {
+    /// Text.
+    pub struct TextContent {
+        /// The text.
+        required text: String = "text",
+        /// Advice.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// A picture.
+    pub struct ImageContent {
+        /// Base64.
+        required data: String = "data",
+        /// Its media type.
+        required mime_type: String = "mimeType",
+        /// Advice.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// Sound.
+    pub struct AudioContent {
+        /// Base64.
+        required data: String = "data",
+        /// Its media type.
+        required mime_type: String = "mimeType",
+        /// Advice.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// A resource's contents, sent along.
+    pub struct EmbeddedResource {
+        /// The contents.
+        required resource: ResourceContents = "resource",
+        /// Advice.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// A resource that can be read.
+    pub struct ResourceLink {
+        /// Its URI.
+        required uri: String = "uri",
+        /// Name for programs.
+        required name: String = "name",
+        /// Name for people.
+        optional title: String = "title",
+        /// What it holds.
+        optional description: String = "description",
+        /// Its media type.
+        optional mime_type: String = "mimeType",
+        /// Size in bytes.
+        optional size: Number = "size",
+        /// Pictures.
+        optional icons: Vec<Icon> = "icons",
+        /// Advice.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// A model's wish to use a tool.
+    pub struct ToolUseContent {
+        /// To match the result with.
+        required id: String = "id",
+        /// The tool.
+        required name: String = "name",
+        /// The arguments.
+        required input: Object = "input",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// What came of a model's wish.
+    pub struct ToolResultContent {
+        /// The wish's id.
+        required tool_use_id: String = "toolUseId",
+        /// What the tool returned.
+        required content: Vec<Content> = "content",
+        /// What it returned for programs.
+        optional structured_content: Box<RawValue> = "structuredContent",
+        /// Whether it failed.
+        optional is_error: bool = "isError",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+}
+
+macro_rules! content {
+    ($( $variant:ident($type:ty) = $tag:literal, )*) => {
+        /// A content block, told apart by its `type`.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum Content {
+            $(
+                #[doc = concat!("`", $tag, "`")]
+                $variant($type),
+            )*
+            /// A block whose type this version does not know, as it arrived.
+            Other(Object),
+        }
+
+        impl Decode for Content {
+            fn decode(raw: &RawValue) -> Result<Self, Malformed> {
+                let mut object = Object::decode(raw)?;
+                let tag: String = object.read("type")?.ok_or_else(|| Malformed::missing("type"))?;
+                match tag.as_str() {
+                    $($tag => {
+                        object.remove("type");
+                        <$type>::from_object(object).map(Self::$variant)
+                    })*
+                    _ => Ok(Self::Other(object)),
+                }
+            }
+        }
+
+        impl Serialize for Content {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                match self {
+                    $(Self::$variant(block) => {
+                        let mut map = serializer.serialize_map(None)?;
+                        map.serialize_entry("type", $tag)?;
+                        block.write_members(&mut map)?;
+                        map.end()
+                    })*
+                    Self::Other(object) => object.serialize(serializer),
+                }
+            }
+        }
+
+        $(
+            impl From<$type> for Content {
+                fn from(block: $type) -> Self {
+                    Self::$variant(block)
+                }
+            }
+        )*
+    };
+}
+
+content! {
+    Text(TextContent) = "text",
+    Image(ImageContent) = "image",
+    Audio(AudioContent) = "audio",
+    Resource(EmbeddedResource) = "resource",
+    ResourceLink(ResourceLink) = "resource_link",
+    ToolUse(ToolUseContent) = "tool_use",
+    ToolResult(ToolResultContent) = "tool_result",
+}
+
+impl Content {
+    /// A block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        TextContent::new(text).into()
+    }
+
+    /// The text, if this is a block of text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(block) => Some(&block.text),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}

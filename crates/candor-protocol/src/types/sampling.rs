@@ -1,0 +1,136 @@
+//! Questions to the model behind the client.
+
+use serde::{Serialize, Serializer};
+
+use super::common::Role;
+use super::content::Content;
+use super::tool::Tool;
+use crate::json::{Decode, Malformed, Number, Object, RawValue};
+use crate::message::message;
+
+message! {
+    /// Parameters of `sampling/createMessage`.
+    pub struct CreateMessageParams {
+        /// The conversation so far.
+        required messages: Vec<SamplingMessage> = "messages",
+        /// At most this many tokens.
+        required max_tokens: Number = "maxTokens",
+        /// What the model should be told first.
+        optional system_prompt: String = "systemPrompt",
+        /// Which model is wanted.
+        optional model_preferences: ModelPreferences = "modelPreferences",
+        /// How much of the context to send along.
+        optional include_context: String = "includeContext",
+        /// Randomness.
+        optional temperature: Number = "temperature",
+        /// Where to stop.
+        optional stop_sequences: Vec<String> = "stopSequences",
+        /// For the provider.
+        optional metadata: Object = "metadata",
+        /// Tools the model may use.
+        optional tools: Vec<Tool> = "tools",
+        /// Whether it must.
+        optional tool_choice: ToolChoice = "toolChoice",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// One turn.
+    pub struct SamplingMessage {
+        /// Who speaks.
+        required role: Role = "role",
+        /// What is said.
+        required content: SamplingContent = "content",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// Which model is wanted.
+    pub struct ModelPreferences {
+        /// Names, best first.
+        optional hints: Vec<ModelHint> = "hints",
+        /// From 0 to 1.
+        optional cost_priority: Number = "costPriority",
+        /// From 0 to 1.
+        optional speed_priority: Number = "speedPriority",
+        /// From 0 to 1.
+        optional intelligence_priority: Number = "intelligencePriority",
+    }
+
+    /// A model's name, or part of it.
+    pub struct ModelHint {
+        /// The name.
+        optional name: String = "name",
+    }
+
+    /// Whether the model must use a tool.
+    pub struct ToolChoice {
+        /// `auto`, `required` or `none`.
+        optional mode: String = "mode",
+    }
+
+    /// What the model said.
+    pub struct CreateMessageResult {
+        /// Who speaks.
+        required role: Role = "role",
+        /// What it said.
+        required content: SamplingContent = "content",
+        /// Which model it was.
+        required model: String = "model",
+        /// Why it stopped.
+        optional stop_reason: String = "stopReason",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+}
+
+/// What is said in a turn: one block or several. Which of the two was sent is kept.
+#[derive(Debug, Clone)]
+pub enum SamplingContent {
+    /// One block.
+    One(Content),
+    /// Several.
+    Many(Vec<Content>),
+}
+
+impl SamplingContent {
+    /// The blocks.
+    #[must_use]
+    pub fn blocks(&self) -> &[Content] {
+        match self {
+            Self::One(block) => std::slice::from_ref(block),
+            Self::Many(blocks) => blocks,
+        }
+    }
+
+    /// All text, joined.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.blocks().iter().filter_map(Content::as_text).collect()
+    }
+}
+
+impl From<Content> for SamplingContent {
+    fn from(block: Content) -> Self {
+        Self::One(block)
+    }
+}
+
+impl Decode for SamplingContent {
+    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
+        if raw.get().starts_with('[') {
+            Vec::decode(raw).map(Self::Many)
+        } else {
+            Content::decode(raw).map(Self::One)
+        }
+    }
+}
+
+impl Serialize for SamplingContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(block) => block.serialize(serializer),
+            Self::Many(blocks) => blocks.serialize(serializer),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The modern stream of change notifications.
+
+use crate::json::Object;
+use crate::message::message;
+
+message! {
+    /// Parameters of `subscriptions/listen`.
+    pub struct ListenParams {
+        /// What the client wants to hear of.
+        required notifications: SubscriptionFilter = "notifications",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// What a stream carries.
+    pub struct SubscriptionFilter {
+        /// Changes of the list of tools.
+        optional tools_list_changed: bool = "toolsListChanged",
+        /// Changes of the list of prompts.
+        optional prompts_list_changed: bool = "promptsListChanged",
+        /// Changes of the list of resources.
+        optional resources_list_changed: bool = "resourcesListChanged",
+        /// Changes of these resources.
+        optional resource_subscriptions: Vec<String> = "resourceSubscriptions",
+    }
+
+    /// What the server agreed to send.
+    pub struct AcknowledgedParams {
+        /// The subset that it honours.
+        required notifications: SubscriptionFilter = "notifications",
+        /// Names the subscription.
+        optional meta: Object = "_meta",
+    }
+}

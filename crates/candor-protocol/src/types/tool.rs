@@ -1,0 +1,78 @@
+//! Tools: as they are listed, called, and answer.
+
+use super::common::Icon;
+use super::content::Content;
+use crate::json::{Object, RawValue};
+use crate::message::message;
+
+message! {
+    /// A tool as it is listed. Schemas are kept as the text they were given in.
+    pub struct Tool {
+        /// Unique name.
+        required name: String = "name",
+        /// JSON Schema of the arguments; its root is an object.
+        required input_schema: Box<RawValue> = "inputSchema",
+        /// Name for people.
+        optional title: String = "title",
+        /// What it does, for models and people.
+        optional description: String = "description",
+        /// JSON Schema of the structured result.
+        optional output_schema: Box<RawValue> = "outputSchema",
+        /// What a call may do to the world, in the worst case.
+        optional annotations: ToolAnnotations = "annotations",
+        /// Pictures.
+        optional icons: Vec<Icon> = "icons",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// Hints as they were sent; absent ones are not the safe ones.
+    pub struct ToolAnnotations {
+        /// Name for people.
+        optional title: String = "title",
+        /// The tool changes nothing.
+        optional read_only_hint: bool = "readOnlyHint",
+        /// A change may be more than an addition.
+        optional destructive_hint: bool = "destructiveHint",
+        /// Repeating the call has no further effect.
+        optional idempotent_hint: bool = "idempotentHint",
+        /// The tool reaches beyond a closed world.
+        optional open_world_hint: bool = "openWorldHint",
+    }
+
+    /// Parameters of `tools/call`.
+    pub struct CallToolParams {
+        /// The tool.
+        required name: String = "name",
+        /// The arguments, an object; absent means none.
+        optional arguments: Box<RawValue> = "arguments",
+        /// Answers to an earlier round's questions.
+        optional input_responses: Box<RawValue> = "inputResponses",
+        /// What the earlier round gave to bring back.
+        optional request_state: String = "requestState",
+        /// Metadata of the request.
+        optional meta: Object = "_meta",
+    }
+
+    /// What a call came to.
+    pub struct CallToolResult {
+        /// For models and people.
+        required content: Vec<Content> = "content",
+        /// For programs.
+        optional structured_content: Box<RawValue> = "structuredContent",
+        /// Whether the tool failed.
+        optional is_error: bool = "isError",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// A page of tools.
+    pub struct ListToolsResult {
+        /// The tools.
+        required tools: Vec<Tool> = "tools",
+        /// Where the next page begins.
+        optional next_cursor: String = "nextCursor",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+}
