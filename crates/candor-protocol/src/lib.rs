@@ -17,6 +17,6 @@ mod revision;
 pub mod rpc;
 pub mod types;
 
-pub use message::Message;
+pub use message::{Members, Message};
 pub use principal::Principal;
 pub use revision::{Era, Revision};

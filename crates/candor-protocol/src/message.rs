@@ -5,10 +5,13 @@ use serde::ser::SerializeMap;
 use crate::json::{Malformed, Object};
 
 /// An object on the wire, of which some members are known and none is lost.
-pub trait Message: Sized {
+pub trait Message: Members + Sized {
     /// Takes the known members out of an object; keeps the rest.
     fn from_object(object: Object) -> Result<Self, Malformed>;
+}
 
+/// Something that can be written into an object that is already open, beside other members.
+pub trait Members {
     /// Writes all members, known and unknown, into a map that is being serialised.
     fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
@@ -61,7 +64,9 @@ macro_rules! message {
                     extra: extra.into_iter().collect(),
                 })
             }
+        }
 
+        impl $crate::message::Members for $name {
             fn write_members<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 $($crate::message::write!($presence map $key, &self.$field);)*
                 for (key, raw) in self.extra.iter() {
@@ -86,7 +91,7 @@ macro_rules! message {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut map = serializer.serialize_map(None)?;
-                $crate::message::Message::write_members(self, &mut map)?;
+                $crate::message::Members::write_members(self, &mut map)?;
                 serde::ser::SerializeMap::end(map)
             }
         }

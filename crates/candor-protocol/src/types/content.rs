@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::common::{Annotations, Icon};
 use super::resource::ResourceContents;
 use crate::json::{Decode, Malformed, Number, Object, RawValue};
-use crate::message::{Message, message};
+use crate::message::{Members, Message, message};
 
 message! {
     /// Text.
