@@ -97,7 +97,8 @@ impl Schema {
     }
 
     fn compile_anew(text: &str) -> Result<Self, SchemaError> {
-        let value: Value = serde_json::from_str(text).map_err(|e| SchemaError(format!("not JSON: {e}")))?;
+        let value: Value =
+            serde_json::from_str(text).map_err(|e| SchemaError(format!("not JSON: {e}")))?;
         let validator = jsonschema::options()
             .with_draft(dialect(&value)?)
             .with_pattern_options(PatternOptions::regex())
@@ -116,7 +117,10 @@ impl Schema {
             .validator
             .iter_errors(value)
             .take(NAMED)
-            .map(|e| Violation { pointer: e.instance_path().to_string(), problem: shorten(&e.to_string()) })
+            .map(|e| Violation {
+                pointer: e.instance_path().to_string(),
+                problem: shorten(&e.to_string()),
+            })
             .collect();
         Err(Invalid { violations })
     }
@@ -137,7 +141,11 @@ fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(named) = schema.get("$schema").and_then(Value::as_str) else {
         return Ok(Draft::Draft202012);
     };
-    let draft = match named.trim_end_matches('#').trim_start_matches("http://").trim_start_matches("https://") {
+    let draft = match named
+        .trim_end_matches('#')
+        .trim_start_matches("http://")
+        .trim_start_matches("https://")
+    {
         "json-schema.org/draft/2020-12/schema" => Draft::Draft202012,
         "json-schema.org/draft/2019-09/schema" => Draft::Draft201909,
         "json-schema.org/draft-07/schema" => Draft::Draft7,
@@ -170,15 +178,28 @@ mod tests {
             r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"items":{"type":"string"}}},"additionalProperties":false}"#,
         )
         .unwrap();
-        let invalid = schema.check(&json!({"a": "x", "b": ["ok", 1], "c": 0})).unwrap_err();
-        let pointers: Vec<_> = invalid.violations.iter().map(|v| v.pointer.as_str()).collect();
+        let invalid = schema
+            .check(&json!({"a": "x", "b": ["ok", 1], "c": 0}))
+            .unwrap_err();
+        let pointers: Vec<_> = invalid
+            .violations
+            .iter()
+            .map(|v| v.pointer.as_str())
+            .collect();
         assert_eq!(pointers.len(), 3, "{invalid}");
-        assert!(pointers.contains(&"/a") && pointers.contains(&"/b/1") && pointers.contains(&""), "{invalid}");
+        assert!(
+            pointers.contains(&"/a") && pointers.contains(&"/b/1") && pointers.contains(&""),
+            "{invalid}"
+        );
     }
 
     #[test]
     fn references_never_leave_the_schema() {
-        for target in ["http://127.0.0.1:9/x.json", "file:///etc/hostname", "other.json"] {
+        for target in [
+            "http://127.0.0.1:9/x.json",
+            "file:///etc/hostname",
+            "other.json",
+        ] {
             let text = format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{target}"}}}}}}"#);
             assert!(Schema::compile(&text).is_err(), "{target}");
         }
@@ -195,13 +216,18 @@ mod tests {
     fn unknown_dialects_are_named() {
         let error = Schema::compile(r#"{"$schema":"https://example.org/mine"}"#).unwrap_err();
         assert!(error.to_string().contains("unsupported dialect"), "{error}");
-        assert!(Schema::compile(r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#).is_ok());
+        assert!(
+            Schema::compile(r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#).is_ok()
+        );
     }
 
     #[test]
     fn the_same_text_is_compiled_once() {
         let text = r#"{"type":"object","title":"compiled once"}"#;
-        assert!(Arc::ptr_eq(&Schema::compile(text).unwrap(), &Schema::compile(text).unwrap()));
+        assert!(Arc::ptr_eq(
+            &Schema::compile(text).unwrap(),
+            &Schema::compile(text).unwrap()
+        ));
     }
 
     #[test]

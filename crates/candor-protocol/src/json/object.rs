@@ -49,7 +49,7 @@ impl Object {
     /// # Panics
     /// If the value cannot be written as JSON, as a map whose keys are not strings cannot.
     #[must_use]
-    pub fn with(mut self, key: impl Into<String>, value: &impl Serialize) -> Self {
+    pub fn with(mut self, key: impl Into<String>, value: &(impl Serialize + ?Sized)) -> Self {
         self.set(key, super::raw(value));
         self
     }

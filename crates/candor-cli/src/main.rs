@@ -1,0 +1,39 @@
+//! The candor program.
+
+mod files;
+mod token;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Model Context Protocol servers that say what they do
+#[derive(Debug, Parser)]
+#[command(name = "candor", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a folder, read-only
+    Files(files::Args),
+    /// Make a bearer token for --tokens
+    Token(token::Args),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Files(args) => files::run(args).await,
+        Command::Token(args) => token::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The last stage: a result or an error becomes the bytes of a JSON-RPC answer, in the client's era.
+
+use bytes::Bytes;
+use candor_protocol::json::{Object, RawValue};
+use candor_protocol::names::meta;
+use candor_protocol::rpc::{ErrorObject, RequestId, write_error, write_result};
+use candor_protocol::types::{
+    CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, InitializeResult,
+    InputRequired, ReadResourceResult,
+};
+use candor_protocol::{Era, Members};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// What a request came to, ready to be sent.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// A result.
+    Result(Bytes),
+    /// An error.
+    Error {
+        /// The whole JSON-RPC message.
+        message: Bytes,
+        /// Its code.
+        code: i64,
+        /// Whether a method had taken the request; if not, the request itself was at fault.
+        dispatched: bool,
+    },
+    /// Nothing: the client has taken its request back.
+    Silent,
+}
+
+impl Answer {
+    pub(crate) fn error(id: Option<&RequestId>, error: &ErrorObject, dispatched: bool) -> Self {
+        Self::Error {
+            message: write_error(id, error).into(),
+            code: error.code(),
+            dispatched,
+        }
+    }
+
+    /// The message to send, if there is one.
+    #[must_use]
+    pub fn into_message(self) -> Option<Bytes> {
+        match self {
+            Self::Result(message) | Self::Error { message, .. } => Some(message),
+            Self::Silent => None,
+        }
+    }
+}
+
+/// How long and by whom a result may be kept. Modern clients get it with every list, every read and
+/// with `server/discover`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheHint {
+    /// Milliseconds during which the result counts as fresh; 0 means ask again each time.
+    pub ttl_ms: u64,
+    /// Who may share it.
+    pub scope: CacheScope,
+}
+
+/// Who may share a cached result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheScope {
+    /// Everybody: it holds nothing about the caller.
+    Public,
+    /// Nobody but the caller it was made for.
+    Private,
+}
+
+impl Default for CacheHint {
+    /// Ask again each time, share with nobody: never wrong, only slow.
+    fn default() -> Self {
+        Self {
+            ttl_ms: 0,
+            scope: CacheScope::Private,
+        }
+    }
+}
+
+/// A result body whose `_meta` can be added to.
+pub(crate) trait Body: Members {
+    fn meta(&mut self) -> &mut Option<Object>;
+}
+
+macro_rules! bodies {
+    ($($type:ty)*) => {$(
+        impl Body for $type {
+            fn meta(&mut self) -> &mut Option<Object> {
+                &mut self.meta
+            }
+        }
+    )*};
+}
+bodies!(CallToolResult CompleteResult DiscoverResult GetPromptResult InitializeResult InputRequired ReadResourceResult);
+
+/// A result with nothing in it.
+#[derive(Default)]
+pub(crate) struct Empty {
+    pub(crate) meta: Option<Object>,
+}
+
+impl Members for Empty {
+    fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.meta
+            .as_ref()
+            .map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
+    }
+}
+bodies!(Empty);
+
+/// A page of a list, its items as text that was written before.
+pub(crate) struct ListPage<'a> {
+    pub(crate) key: &'static str,
+    pub(crate) items: &'a RawValue,
+    pub(crate) next_cursor: Option<String>,
+    pub(crate) meta: Option<Object>,
+}
+
+impl Members for ListPage<'_> {
+    fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(self.key, self.items)?;
+        if let Some(cursor) = &self.next_cursor {
+            map.serialize_entry("nextCursor", cursor)?;
+        }
+        self.meta
+            .as_ref()
+            .map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
+    }
+}
+
+impl Body for ListPage<'_> {
+    fn meta(&mut self) -> &mut Option<Object> {
+        &mut self.meta
+    }
+}
+
+/// Whether a modern result is the last word.
+#[derive(Clone, Copy)]
+pub(crate) enum Finality {
+    Complete,
+    InputRequired,
+}
+
+/// Writes results for one client.
+pub(crate) struct Encoder<'a> {
+    pub(crate) id: &'a RequestId,
+    pub(crate) era: Era,
+    pub(crate) server_info: &'a RawValue,
+}
+
+impl Encoder<'_> {
+    pub(crate) fn result(
+        &self,
+        mut body: impl Body,
+        finality: Finality,
+        cache: Option<CacheHint>,
+    ) -> Answer {
+        let stamped = match self.era {
+            Era::Legacy => Stamped {
+                finality: None,
+                cache: None,
+                body: &body,
+            },
+            Era::Modern => {
+                body.meta()
+                    .get_or_insert_default()
+                    .set(meta::SERVER_INFO, self.server_info.to_owned());
+                Stamped {
+                    finality: Some(finality),
+                    cache,
+                    body: &body,
+                }
+            }
+        };
+        Answer::Result(write_result(self.id, &stamped).into())
+    }
+}
+
+/// A body with what the modern era wants on every result.
+struct Stamped<'a, T> {
+    finality: Option<Finality>,
+    cache: Option<CacheHint>,
+    body: &'a T,
+}
+
+impl<T: Members> Serialize for Stamped<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.finality {
+            Some(Finality::Complete) => map.serialize_entry("resultType", "complete")?,
+            Some(Finality::InputRequired) => map.serialize_entry("resultType", "input_required")?,
+            None => {}
+        }
+        if let Some(cache) = self.cache {
+            map.serialize_entry("ttlMs", &cache.ttl_ms)?;
+            let scope = match cache.scope {
+                CacheScope::Public => "public",
+                CacheScope::Private => "private",
+            };
+            map.serialize_entry("cacheScope", scope)?;
+        }
+        self.body.write_members(&mut map)?;
+        map.end()
+    }
+}

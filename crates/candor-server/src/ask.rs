@@ -1,0 +1,305 @@
+//! Questions that a handler can put to its client: to the person, to the model, for the folders.
+//!
+//! Written once for both eras. In the legacy era a question is a request to the client, and the
+//! handler waits. In the modern era the answer to the client's own request is the question, and the
+//! client sends the request again with the answers: **each round runs the handler again from its
+//! beginning**, with the earlier answers at hand. So whatever stands before the last question must
+//! have no effect, and must ask the same questions when it gets the same answers.
+
+use candor_protocol::Era;
+use candor_protocol::json::{Decode, Object, RawValue, raw};
+use candor_protocol::names::method;
+use candor_protocol::rpc::{ErrorObject, code};
+use candor_protocol::types::{
+    Content, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult,
+    ElicitUrl, InputRequest, ListRootsResult, Role, Root, SamplingContent, SamplingMessage,
+};
+use candor_schema::Schema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt;
+
+use crate::caller::Client;
+use crate::ctx::Ctx;
+
+/// A question to the person behind the client.
+#[derive(Debug, Clone)]
+pub struct Elicit {
+    key: Option<String>,
+    kind: ElicitKind,
+}
+
+#[derive(Debug, Clone)]
+enum ElicitKind {
+    Form(ElicitForm),
+    Url(ElicitUrl),
+}
+
+impl Elicit {
+    /// A form. The schema is an object of strings, numbers, booleans and choices.
+    pub fn form(message: impl Into<String>, schema: &Value) -> Self {
+        Self {
+            key: None,
+            kind: ElicitKind::Form(ElicitForm::new(message, raw(schema))),
+        }
+    }
+
+    /// A page that the person should visit.
+    pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            key: None,
+            kind: ElicitKind::Url(ElicitUrl::new("url", message, url)),
+        }
+    }
+
+    /// Names the question on the wire. Without a name it is numbered.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+}
+
+/// What the person did with a question.
+#[derive(Debug, Clone)]
+pub enum Elicited {
+    /// Answered it; a form's answer fits the schema it was asked with.
+    Accepted(Value),
+    /// Said no.
+    Declined,
+    /// Left without an answer.
+    Cancelled,
+}
+
+impl Elicited {
+    /// The answer, if there is one.
+    #[must_use]
+    pub fn accepted(&self) -> Option<&Value> {
+        match self {
+            Self::Accepted(content) => Some(content),
+            _ => None,
+        }
+    }
+
+    /// The answer as a type of yours; `None` if the person gave none.
+    pub fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<Option<T>> {
+        self.accepted().map(T::deserialize).transpose()
+    }
+
+    /// `accept`, `decline` or `cancel`.
+    #[must_use]
+    pub fn action(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accept",
+            Self::Declined => "decline",
+            Self::Cancelled => "cancel",
+        }
+    }
+}
+
+/// A question to the model behind the client.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    key: Option<String>,
+    params: CreateMessageParams,
+}
+
+impl Sample {
+    /// A single prompt.
+    pub fn new(prompt: impl Into<String>, max_tokens: u32) -> Self {
+        let turn = SamplingMessage::new(Role::User, SamplingContent::One(Content::text(prompt)));
+        Self::from(CreateMessageParams::new(vec![turn], max_tokens))
+    }
+
+    /// Names the question on the wire. Without a name it is numbered.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+}
+
+impl From<CreateMessageParams> for Sample {
+    fn from(params: CreateMessageParams) -> Self {
+        Self { key: None, params }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The client has not said that it can answer such questions. Holds what it would have to declare.
+    NotSupported(Value),
+    /// The client did not answer in time.
+    TimedOut,
+    /// The client is gone, or took its request back.
+    Gone,
+    /// The client answered with an error.
+    Refused(ErrorObject),
+    /// The client's answer is not an answer to this question.
+    Malformed(String),
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSupported(needed) => write!(
+                f,
+                "the client does not support this: it would have to declare {needed}"
+            ),
+            Self::TimedOut => f.write_str("the client did not answer in time"),
+            Self::Gone => f.write_str("the client is gone"),
+            Self::Refused(error) => write!(f, "the client refused: {}", error.message),
+            Self::Malformed(problem) => write!(f, "the client's answer cannot be used: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+impl AskError {
+    /// The protocol error that this is in the modern era, where it is one.
+    pub(crate) fn protocol_error(&self, era: Era) -> Option<ErrorObject> {
+        match (self, era) {
+            (Self::NotSupported(needed), Era::Modern) => Some(
+                ErrorObject::new(
+                    code::MISSING_CLIENT_CAPABILITY,
+                    "The request needs a capability that the client did not declare",
+                )
+                .with_data(&json!({"requiredCapabilities": needed})),
+            ),
+            (Self::Malformed(problem), Era::Modern) => Some(ErrorObject::invalid_params(format!(
+                "Invalid params: inputResponses: {problem}"
+            ))),
+            _ => None,
+        }
+    }
+}
+
+/// A question as it goes out.
+pub(crate) struct Question {
+    pub(crate) key: Option<String>,
+    pub(crate) request: InputRequest,
+}
+
+impl Question {
+    fn new(key: Option<String>, method: &str, params: Option<Box<RawValue>>) -> Self {
+        let mut request = InputRequest::new(method);
+        request.params = params;
+        Self { key, request }
+    }
+}
+
+pub(crate) async fn elicit(ctx: &Ctx, ask: Elicit) -> Result<Elicited, AskError> {
+    let (params, schema) = match &ask.kind {
+        ElicitKind::Form(form) => {
+            need(
+                ctx.client().capabilities.elicits_forms(),
+                &json!({"elicitation": {}}),
+            )?;
+            (raw(form), Some(form.requested_schema.clone()))
+        }
+        ElicitKind::Url(url) => {
+            need(
+                ctx.client().capabilities.elicits_urls(),
+                &json!({"elicitation": {"url": {}}}),
+            )?;
+            (raw(url), None)
+        }
+    };
+    let answer: ElicitResult =
+        put(ctx, Question::new(ask.key, method::ELICIT, Some(params))).await?;
+    match answer.action {
+        ElicitAction::Accept => {
+            let content = answer.content.unwrap_or_default();
+            let content =
+                serde_json::to_value(&content).map_err(|e| AskError::Malformed(e.to_string()))?;
+            if let Some(schema) = schema {
+                check_form(&schema, &content)?;
+            }
+            Ok(Elicited::Accepted(content))
+        }
+        ElicitAction::Decline => Ok(Elicited::Declined),
+        ElicitAction::Cancel => Ok(Elicited::Cancelled),
+        other => Err(AskError::Malformed(format!(
+            "unknown action {:?}",
+            other.as_str()
+        ))),
+    }
+}
+
+fn check_form(schema: &RawValue, content: &Value) -> Result<(), AskError> {
+    match Schema::compile(schema.get()) {
+        Ok(schema) => schema
+            .check(content)
+            .map_err(|invalid| AskError::Malformed(invalid.to_string())),
+        // Ours, so not the client's fault; the client has shown the form, so the answer stands.
+        Err(error) => {
+            tracing::warn!(%error, "the schema of an elicitation form cannot be compiled; its answer was not checked");
+            Ok(())
+        }
+    }
+}
+
+pub(crate) async fn sample(ctx: &Ctx, ask: Sample) -> Result<CreateMessageResult, AskError> {
+    let sampling = ctx.client().capabilities.sampling.as_ref();
+    need(sampling.is_some(), &json!({"sampling": {}}))?;
+    if ask.params.tools.is_some() || ask.params.tool_choice.is_some() {
+        need(
+            sampling.is_some_and(|s| s.tools.is_some()),
+            &json!({"sampling": {"tools": {}}}),
+        )?;
+    }
+    put(
+        ctx,
+        Question::new(ask.key, method::SAMPLE, Some(raw(&ask.params))),
+    )
+    .await
+}
+
+pub(crate) async fn roots(ctx: &Ctx) -> Result<Vec<Root>, AskError> {
+    need(
+        ctx.client().capabilities.roots.is_some(),
+        &json!({"roots": {}}),
+    )?;
+    let key = Some("client_roots".to_owned());
+    let result: ListRootsResult = put(
+        ctx,
+        Question::new(key, method::ROOTS_LIST, Some(raw(&Object::new()))),
+    )
+    .await?;
+    Ok(result.roots)
+}
+
+fn need(declared: bool, capability: &Value) -> Result<(), AskError> {
+    if declared {
+        Ok(())
+    } else {
+        Err(AskError::NotSupported(capability.clone()))
+    }
+}
+
+/// Puts a question in the way of the client's era.
+async fn put<T: Decode>(ctx: &Ctx, question: Question) -> Result<T, AskError> {
+    let answer = match ctx.era() {
+        Era::Modern => ctx.round().answer_to(question, ctx.ended()).await?,
+        Era::Legacy => ctx.ask_session(&question.request).await?,
+    };
+    T::decode(&answer).map_err(|e| AskError::Malformed(e.to_string()))
+}
+
+/// What a client can do, in the words of the wire: for a handler that asks only what can be answered.
+impl Client {
+    /// True if the person can be asked by a form.
+    #[must_use]
+    pub fn can_elicit(&self) -> bool {
+        self.capabilities.elicits_forms()
+    }
+
+    /// True if the model can be asked.
+    #[must_use]
+    pub fn can_sample(&self) -> bool {
+        self.capabilities.sampling.is_some()
+    }
+}

@@ -1,0 +1,148 @@
+//! Who is asking, over HTTP.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use candor_protocol::Principal;
+use futures_util::future::BoxFuture;
+use http::HeaderValue;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use sha2::{Digest, Sha256};
+
+/// Finds the principal behind a request, or refuses it.
+pub trait Authenticator: Send + Sync + 'static {
+    /// The principal, from what the request's head says.
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a Parts,
+    ) -> BoxFuture<'a, Result<Principal, Unauthorized>>;
+}
+
+/// A request whose principal is not known: answered with 401 and this challenge.
+#[derive(Debug, Clone)]
+pub struct Unauthorized {
+    /// The `WWW-Authenticate` header.
+    pub challenge: HeaderValue,
+}
+
+/// Static bearer tokens. Only their hashes are kept.
+///
+/// ```
+/// use candor_server::auth::BearerTokens;
+///
+/// let tokens = BearerTokens::from_lines("alice sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b")?;
+/// # Ok::<(), candor_server::auth::TokenError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct BearerTokens(HashMap<[u8; 32], Principal>);
+
+/// A line that is not `NAME sha256:HEX`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenError {
+    line: usize,
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "line {} is not `NAME sha256:` and 64 hexadecimal digits; make one with `candor token NAME`",
+            self.line
+        )
+    }
+}
+
+impl std::error::Error for TokenError {}
+
+impl BearerTokens {
+    /// Reads lines of `NAME sha256:HEX`; empty lines and `#` comments are skipped.
+    pub fn from_lines(text: &str) -> Result<Self, TokenError> {
+        let mut tokens = Self::default();
+        for (i, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (name, hash) = entry(line).ok_or(TokenError { line: i + 1 })?;
+            tokens.0.insert(hash, Principal::new(name));
+        }
+        Ok(tokens)
+    }
+
+    /// Lets a token in.
+    #[must_use]
+    pub fn token(mut self, token: &str, principal: Principal) -> Self {
+        self.0.insert(hash(token), principal);
+        self
+    }
+
+    /// The line that lets a token in, for [`BearerTokens::from_lines`].
+    #[must_use]
+    pub fn line(name: &str, token: &str) -> String {
+        let hex: String = hash(token)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{name} sha256:{hex}")
+    }
+
+    /// True if no token lets anybody in.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn entry(line: &str) -> Option<(&str, [u8; 32])> {
+    let (name, hash) = line.split_once(char::is_whitespace)?;
+    let hex = hash.trim().strip_prefix("sha256:")?;
+    if hex.len() != 64 || !hex.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some((name, bytes))
+}
+
+/// Tokens are long and random, so a plain hash does not help to guess them; and a look-up by hash tells
+/// nothing about the token by its timing.
+fn hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+impl Authenticator for BearerTokens {
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a Parts,
+    ) -> BoxFuture<'a, Result<Principal, Unauthorized>> {
+        let mut headers = request.headers.get_all(AUTHORIZATION).iter();
+        let sent = match (headers.next(), headers.next()) {
+            (Some(header), None) => header.to_str().ok().and_then(bearer),
+            _ => None,
+        };
+        let principal = sent.and_then(|token| self.0.get(&hash(token)));
+        let challenge = if request.headers.contains_key(AUTHORIZATION) {
+            r#"Bearer realm="candor", error="invalid_token""#
+        } else {
+            r#"Bearer realm="candor""#
+        };
+        let refused = Unauthorized {
+            challenge: HeaderValue::from_static(challenge),
+        };
+        Box::pin(std::future::ready(principal.cloned().ok_or(refused)))
+    }
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+impl fmt::Debug for BearerTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BearerTokens({})", self.0.len())
+    }
+}

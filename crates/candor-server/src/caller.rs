@@ -1,0 +1,106 @@
+//! What is known about the client of a request.
+
+use candor_protocol::json::{Decode, Malformed, Object};
+use candor_protocol::names::meta;
+use candor_protocol::rpc::{ErrorObject, Request, code};
+use candor_protocol::types::{ClientCapabilities, Implementation, LogLevel};
+use candor_protocol::{Era, Revision};
+use serde_json::json;
+
+/// A client as it describes itself: per session in the legacy era, per request in the modern one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Client {
+    /// The revision it speaks.
+    pub revision: Revision,
+    /// What it can do. Only what stands here may be asked of it.
+    pub capabilities: ClientCapabilities,
+    /// What it says it is. For display and logs; decides nothing.
+    pub info: Option<Implementation>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        revision: Revision,
+        capabilities: ClientCapabilities,
+        info: Option<Implementation>,
+    ) -> Self {
+        Self {
+            revision,
+            capabilities,
+            info,
+        }
+    }
+
+    /// Reads what a modern request says of its client.
+    pub(crate) fn from_meta(meta: &Object) -> Result<Self, ErrorObject> {
+        let version: String = required(meta, meta::PROTOCOL_VERSION)?;
+        let revision = Revision::from_date(&version)
+            .filter(|r| r.era() == Era::Modern)
+            .ok_or_else(|| unsupported_version(&version))?;
+        let capabilities = required(meta, meta::CLIENT_CAPABILITIES)?;
+        let info = meta.read(meta::CLIENT_INFO).map_err(in_meta)?;
+        Ok(Self {
+            revision,
+            capabilities,
+            info,
+        })
+    }
+}
+
+fn required<T: Decode>(meta: &Object, key: &'static str) -> Result<T, ErrorObject> {
+    meta.read(key).map_err(in_meta)?.ok_or_else(|| {
+        ErrorObject::invalid_params(format!(
+            "Invalid params: every request carries {key:?} in params._meta"
+        ))
+    })
+}
+
+fn in_meta(e: Malformed) -> ErrorObject {
+    ErrorObject::invalid_params(format!(
+        "Invalid params: {}",
+        e.within("_meta").within("params")
+    ))
+}
+
+/// The error for a revision that is not served.
+pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
+    let supported: Vec<_> = Revision::ALL.iter().map(|r| r.as_str()).collect();
+    ErrorObject::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(&json!({"supported": supported, "requested": requested}))
+}
+
+/// Metadata of a request, as it came.
+pub(crate) fn request_meta(request: &Request) -> Result<Object, ErrorObject> {
+    let meta = request.params.read("_meta").map_err(|e| {
+        ErrorObject::invalid_params(format!("Invalid params: {}", e.within("params")))
+    })?;
+    Ok(meta.unwrap_or_default())
+}
+
+/// The era that a request belongs to, from what it carries.
+///
+/// A request is modern if it names a revision in its `_meta`, whichever; the revision header says so
+/// for requests whose `_meta` is missing or damaged.
+pub(crate) fn era_of(request: &Request, version_header: Option<&str>) -> Era {
+    let names_revision = request
+        .params
+        .get("_meta")
+        .is_some_and(|raw| match Object::decode(raw) {
+            Ok(meta) => meta.get(meta::PROTOCOL_VERSION).is_some(),
+            Err(_) => false,
+        });
+    let header_is_modern = version_header
+        .and_then(Revision::from_date)
+        .is_some_and(|r| r.era() == Era::Modern);
+    if names_revision || header_is_modern {
+        Era::Modern
+    } else {
+        Era::Legacy
+    }
+}
+
+/// The least severe log level that a modern request wants to hear; none if it wants no log.
+pub(crate) fn log_level(meta: &Object) -> Result<Option<LogLevel>, ErrorObject> {
+    meta.read(meta::LOG_LEVEL).map_err(in_meta)
+}

@@ -1,0 +1,204 @@
+//! What a handler may ask of the world while it runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use candor_protocol::json::{Number, Object, RawValue, raw};
+use candor_protocol::names::{meta, notification};
+use candor_protocol::rpc::{RequestId, write_notification};
+use candor_protocol::types::{
+    CreateMessageResult, InputRequest, LogLevel, LogParams, ProgressParams, Root,
+};
+use candor_protocol::{Era, Principal};
+use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::{self, AskError, Elicit, Elicited, Sample};
+use crate::caller::Client;
+use crate::changes::Changes;
+use crate::exchange::Exchange;
+use crate::outlet::Outlet;
+use crate::round::Round;
+use crate::session::Session;
+
+/// The context of one request: who asks, and how to talk to them before the answer.
+///
+/// Cloning is cheap. A context that outlives its request says nothing any more.
+#[derive(Clone)]
+pub struct Ctx(Arc<Scope>);
+
+struct Scope {
+    principal: Principal,
+    client: Arc<Client>,
+    session: Option<Arc<Session>>,
+    meta: Object,
+    log_level: Option<LogLevel>,
+    progress_token: Option<RequestId>,
+    /// One more than the last progress that was sent, as it must grow.
+    next_progress: AtomicU64,
+    /// Taken out before the answer is sent, so that nothing can follow the answer. Held while sending, so
+    /// that nothing can overtake.
+    outlet: Mutex<Option<Outlet>>,
+    cancel: CancellationToken,
+    ended: CancellationToken,
+    round: Round,
+    changes: Changes,
+}
+
+impl Ctx {
+    pub(crate) fn new(exchange: &Exchange, round: Round, changes: &Changes) -> Self {
+        Self(Arc::new(Scope {
+            principal: exchange.principal.clone(),
+            client: exchange.client.clone(),
+            session: exchange.session.clone(),
+            progress_token: exchange.meta.read(meta::PROGRESS_TOKEN).ok().flatten(),
+            meta: exchange.meta.clone(),
+            log_level: exchange.log_level,
+            next_progress: AtomicU64::new(0),
+            outlet: Mutex::new(Some(exchange.outlet.clone())),
+            cancel: exchange.cancel.clone(),
+            ended: CancellationToken::new(),
+            round,
+            changes: changes.clone(),
+        }))
+    }
+
+    /// Who is asking.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.0.principal
+    }
+
+    /// The client as it describes itself.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    /// The request's `_meta`, as it came.
+    #[must_use]
+    pub fn meta(&self) -> &Object {
+        &self.0.meta
+    }
+
+    /// Tells clients that tools, prompts or resources have changed.
+    #[must_use]
+    pub fn changes(&self) -> &Changes {
+        &self.0.changes
+    }
+
+    /// Ends when the client no longer wants an answer.
+    pub async fn cancelled(&self) {
+        self.0.cancel.cancelled().await;
+    }
+
+    /// True once the client no longer wants an answer.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// Says how far the request has come, if the client wants to know: `ctx.progress(50, 100, "half way")`.
+    ///
+    /// Progress must grow; what does not is not sent.
+    pub async fn progress<'a>(
+        &self,
+        done: u64,
+        total: impl Into<Option<u64>>,
+        message: impl Into<Option<&'a str>>,
+    ) {
+        let Some(token) = &self.0.progress_token else {
+            return;
+        };
+        if self
+            .0
+            .next_progress
+            .fetch_max(done.saturating_add(1), Ordering::Relaxed)
+            > done
+        {
+            return;
+        }
+        let mut params = ProgressParams::new(token.clone(), done);
+        params.total = total.into().map(Number::from);
+        params.message = message.into().map(str::to_owned);
+        self.notify(notification::PROGRESS, &params).await;
+    }
+
+    /// Sends a log message to the client, if it wants messages of this level.
+    pub async fn log(&self, level: LogLevel, data: &(impl Serialize + ?Sized)) {
+        let least = match &self.0.session {
+            Some(session) => Some(session.log_level()),
+            None => self.0.log_level,
+        };
+        if least.is_some_and(|least| level >= least) {
+            self.notify(notification::MESSAGE, &LogParams::new(level, raw(data)))
+                .await;
+        }
+    }
+
+    /// Asks the person behind the client.
+    ///
+    /// In the modern era the handler runs again from its beginning once the answer is there: whatever stands
+    /// before the last question must have no effect. Questions that are put side by side, with
+    /// `tokio::join!`, go out together.
+    pub async fn elicit(&self, question: Elicit) -> Result<Elicited, AskError> {
+        ask::elicit(self, question).await
+    }
+
+    /// Asks the model behind the client. The rule of [`Ctx::elicit`] holds.
+    pub async fn sample(&self, question: Sample) -> Result<CreateMessageResult, AskError> {
+        ask::sample(self, question).await
+    }
+
+    /// Asks for the folders that the client works in. The rule of [`Ctx::elicit`] holds.
+    pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
+        ask::roots(self).await
+    }
+
+    /// Lets go of a legacy client's event stream while the work goes on: the client comes back for the answer.
+    /// Elsewhere it does nothing.
+    pub async fn hang_up(&self) {
+        if let Some(Outlet::Log(log)) = &*self.0.outlet.lock().await {
+            log.hang_up();
+        }
+    }
+
+    pub(crate) fn era(&self) -> Era {
+        self.0.client.revision.era()
+    }
+
+    pub(crate) fn round(&self) -> &Round {
+        &self.0.round
+    }
+
+    pub(crate) fn ended(&self) -> &CancellationToken {
+        &self.0.ended
+    }
+
+    /// Puts a question to a legacy client and waits.
+    pub(crate) async fn ask_session(
+        &self,
+        question: &InputRequest,
+    ) -> Result<Box<RawValue>, AskError> {
+        let Some(session) = &self.0.session else {
+            return Err(AskError::Gone);
+        };
+        let Some(outlet) = self.0.outlet.lock().await.clone() else {
+            return Err(AskError::Gone);
+        };
+        session.ask(&outlet, question, &self.0.cancel).await
+    }
+
+    /// Ends the context: from here on nothing is sent in its name.
+    pub(crate) async fn end(&self) {
+        self.0.outlet.lock().await.take();
+        self.0.ended.cancel();
+    }
+
+    async fn notify(&self, method: &str, params: &impl Serialize) {
+        if let Some(outlet) = &*self.0.outlet.lock().await {
+            outlet.send(write_notification(method, params)).await;
+        }
+    }
+}

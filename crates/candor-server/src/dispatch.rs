@@ -1,0 +1,51 @@
+//! From a method's name to the file that answers it. Nothing else happens here.
+
+use candor_protocol::Era;
+use candor_protocol::json::Object;
+use candor_protocol::names::method;
+use candor_protocol::rpc::ErrorObject;
+
+use crate::answer::Answer;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::methods;
+
+/// What a method answers: a result, or why there is none.
+pub(crate) type Answered = Result<Answer, ErrorObject>;
+
+/// Answers a request by its method. A method exists in an era, and only if the server offers its subject.
+pub(crate) async fn dispatch(
+    engine: &Engine,
+    name: String,
+    params: Object,
+    exchange: Exchange,
+) -> Answer {
+    let x = &exchange;
+    let answered = match (name.as_str(), x.era()) {
+        (method::TOOLS_CALL, _) => methods::tools_call::answer(engine, params, x).await,
+        (method::TOOLS_LIST, _) => methods::tools_list::answer(engine, params, x).await,
+        (method::RESOURCES_LIST, _) => methods::resources_list::answer(engine, params, x).await,
+        (method::RESOURCES_TEMPLATES_LIST, _) => {
+            methods::resources_templates_list::answer(engine, params, x).await
+        }
+        (method::RESOURCES_READ, _) => methods::resources_read::answer(engine, params, x).await,
+        (method::PROMPTS_LIST, _) => methods::prompts_list::answer(engine, params, x).await,
+        (method::PROMPTS_GET, _) => methods::prompts_get::answer(engine, params, x).await,
+        (method::COMPLETE, _) => methods::complete::answer(engine, params, x).await,
+
+        (method::DISCOVER, Era::Modern) => methods::discover::answer(engine, x),
+        (method::LISTEN, Era::Modern) => methods::listen::answer(engine, params, x).await,
+
+        (method::PING, Era::Legacy) => methods::ping::answer(engine, x),
+        (method::SET_LEVEL, Era::Legacy) => methods::set_level::answer(engine, params, x),
+        (method::RESOURCES_SUBSCRIBE, Era::Legacy) => {
+            methods::resources_subscribe::subscribe(engine, params, x)
+        }
+        (method::RESOURCES_UNSUBSCRIBE, Era::Legacy) => {
+            methods::resources_subscribe::unsubscribe(engine, params, x)
+        }
+
+        (unknown, _) => Err(ErrorObject::method_not_found(unknown)),
+    };
+    answered.unwrap_or_else(|error| Answer::error(Some(&x.id), &error, true))
+}

@@ -1,0 +1,215 @@
+//! The running server: one function in which every transport meets.
+
+use std::sync::Arc;
+
+use candor_protocol::json::{Object, RawValue, raw};
+use candor_protocol::names::notification;
+use candor_protocol::rpc::{ErrorObject, Notification, Request};
+use candor_protocol::types::{
+    CancelledParams, Implementation, ListCapability, ResourcesCapability, ServerCapabilities,
+};
+use candor_protocol::{Era, Message};
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Answer, Body, CacheHint, Encoder, Finality};
+use crate::call_tracker::CallTracker;
+use crate::caller::{self, Client};
+use crate::changes::Changes;
+use crate::completion::Completions;
+use crate::dispatch;
+use crate::exchange::{Arrival, Exchange};
+use crate::limits::Limits;
+use crate::prompt::PromptSet;
+use crate::provider::Source;
+use crate::resource::Resources;
+use crate::seal::{Seal, Secret};
+use crate::tool::ToolSet;
+
+/// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+/// What a server is made of.
+pub(crate) struct Parts {
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    pub(crate) tools: Option<Source<ToolSet>>,
+    pub(crate) prompts: Option<Source<PromptSet>>,
+    pub(crate) resources: Option<Box<dyn Resources>>,
+    pub(crate) completions: Completions,
+    pub(crate) secret: Secret,
+    pub(crate) limits: Limits,
+    pub(crate) cache: CacheHint,
+}
+
+struct Inner {
+    parts: Parts,
+    /// Goes with every modern result, so it is written once.
+    info_json: Box<RawValue>,
+    changes: Changes,
+    cursors: Seal,
+    rounds: Seal,
+    stop: CancellationToken,
+}
+
+impl Engine {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self(Arc::new(Inner {
+            info_json: raw(&parts.info),
+            changes: Changes::new(),
+            cursors: parts.secret.seal("candor cursor v1"),
+            rounds: parts.secret.seal("candor round v1"),
+            stop: CancellationToken::new(),
+            parts,
+        }))
+    }
+
+    /// Tells clients that something has changed.
+    #[must_use]
+    pub fn changes(&self) -> &Changes {
+        &self.0.changes
+    }
+
+    /// The server's name, as it introduces itself.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.parts.info.name
+    }
+
+    /// Ends long-lived streams in good order. Requests that run are not touched.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+    }
+
+    /// Answers a request. Every transport ends here.
+    pub(crate) async fn handle(&self, request: Request, arrival: Arrival) -> Answer {
+        match self.receive(&request, arrival) {
+            Err(error) => Answer::error(Some(&request.id), &error, false),
+            Ok(exchange) => {
+                let cancel = exchange.cancel.clone();
+                tokio::select! {
+                    biased;
+                    answer = dispatch::dispatch(self, request.method, request.params, exchange) => answer,
+                    () = cancel.cancelled() => Answer::Silent,
+                }
+            }
+        }
+    }
+
+    /// Finds out whose request this is and what they can do.
+    fn receive(&self, request: &Request, arrival: Arrival) -> Result<Exchange, ErrorObject> {
+        let meta = caller::request_meta(request)?;
+        let (client, session, log_level) = match arrival.session {
+            Some(session) => (session.client.clone(), Some(session), None),
+            None => (
+                Arc::new(Client::from_meta(&meta)?),
+                None,
+                caller::log_level(&meta)?,
+            ),
+        };
+        Ok(Exchange {
+            id: request.id.clone(),
+            principal: arrival.principal,
+            client,
+            session,
+            outlet: arrival.outlet,
+            cancel: arrival.cancel,
+            mirrored: arrival.mirrored,
+            meta,
+            log_level,
+        })
+    }
+
+    /// Takes a notification. Ones that we do not know are ignored, as the protocol wants it.
+    pub(crate) fn notice(&self, notice: Notification, calls: &CallTracker) {
+        if notice.method == notification::CANCELLED {
+            match CancelledParams::from_object(notice.params) {
+                Ok(CancelledParams {
+                    request_id: Some(id),
+                    reason,
+                    ..
+                }) => {
+                    tracing::debug!(%id, reason, "request taken back");
+                    calls.cancel(&id);
+                }
+                _ => tracing::debug!("a cancellation that names no request"),
+            }
+        }
+    }
+
+    /// What this server can do, as it is declared in either era.
+    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+        let parts = &self.0.parts;
+        let mut capabilities = ServerCapabilities::new();
+        capabilities.tools = parts
+            .tools
+            .as_ref()
+            .map(|source| list_capability(source.may_change()));
+        capabilities.prompts = parts
+            .prompts
+            .as_ref()
+            .map(|source| list_capability(source.may_change()));
+        capabilities.resources = parts.resources.as_ref().map(|resources| {
+            let mut capability = ResourcesCapability::new();
+            capability.list_changed = resources.may_change().then_some(true);
+            capability.subscribe = resources.watches().then_some(true);
+            capability
+        });
+        capabilities.completions = (!parts.completions.is_empty()).then(Object::new);
+        capabilities.logging = Some(Object::new());
+        capabilities
+    }
+
+    /// Writes a complete result in the client's era.
+    pub(crate) fn complete(&self, exchange: &Exchange, body: impl Body) -> Answer {
+        self.encoder(exchange)
+            .result(body, Finality::Complete, None)
+    }
+
+    /// The same for results that clients may keep.
+    pub(crate) fn complete_cacheable(&self, exchange: &Exchange, body: impl Body) -> Answer {
+        self.encoder(exchange)
+            .result(body, Finality::Complete, Some(self.0.parts.cache))
+    }
+
+    /// Writes a result that is a question. Modern clients only.
+    pub(crate) fn input_required(&self, exchange: &Exchange, body: impl Body) -> Answer {
+        debug_assert_eq!(exchange.era(), Era::Modern);
+        self.encoder(exchange)
+            .result(body, Finality::InputRequired, None)
+    }
+
+    fn encoder<'a>(&'a self, exchange: &'a Exchange) -> Encoder<'a> {
+        Encoder {
+            id: &exchange.id,
+            era: exchange.era(),
+            server_info: &self.0.info_json,
+        }
+    }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.0.parts
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.parts.limits
+    }
+
+    pub(crate) fn cursors(&self) -> &Seal {
+        &self.0.cursors
+    }
+
+    pub(crate) fn rounds(&self) -> &Seal {
+        &self.0.rounds
+    }
+
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+}
+
+fn list_capability(may_change: bool) -> ListCapability {
+    let mut capability = ListCapability::new();
+    capability.list_changed = may_change.then_some(true);
+    capability
+}

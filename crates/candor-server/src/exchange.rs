@@ -1,0 +1,50 @@
+//! One request on its way through the server: who asks, how to reach them, when to stop.
+
+use std::sync::Arc;
+
+use candor_protocol::json::Object;
+use candor_protocol::rpc::RequestId;
+use candor_protocol::types::LogLevel;
+use candor_protocol::{Era, Principal};
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::Client;
+use crate::mirror::MirroredHeaders;
+use crate::outlet::Outlet;
+use crate::session::Session;
+
+/// What a transport knows of a request before its body says anything.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    /// From an authenticator or the operating system.
+    pub(crate) principal: Principal,
+    /// The legacy session, if the request belongs to one.
+    pub(crate) session: Option<Arc<Session>>,
+    /// The way back, ahead of the answer.
+    pub(crate) outlet: Outlet,
+    /// Ends the request early.
+    pub(crate) cancel: CancellationToken,
+    /// Argument mirrors among the HTTP headers; none on transports without headers.
+    pub(crate) mirrored: Option<MirroredHeaders>,
+}
+
+/// The same, once the body has been read: everything a method needs besides its own parameters.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) id: RequestId,
+    pub(crate) principal: Principal,
+    pub(crate) client: Arc<Client>,
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) outlet: Outlet,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) mirrored: Option<MirroredHeaders>,
+    pub(crate) meta: Object,
+    /// The least severe log message that the client wants for this request.
+    pub(crate) log_level: Option<LogLevel>,
+}
+
+impl Exchange {
+    pub(crate) fn era(&self) -> Era {
+        self.client.revision.era()
+    }
+}

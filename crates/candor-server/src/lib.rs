@@ -1,0 +1,59 @@
+//! MCP servers of both eras.
+//!
+//! # The map
+//!
+//! | what | where |
+//! |---|---|
+//! | describing a server | [`Server`], [`tool`], [`resource`], [`prompt`] |
+//! | the running server, one function where every transport meets | [`Engine::handle`] |
+//! | which method does what | `dispatch`, then one file each in `methods` |
+//! | a tool call, stage by stage | `methods/tools_call` |
+//! | what a handler may ask of the world | [`Ctx`]: progress, log, questions, changes |
+//! | questions in both eras | `ask`, and `round` for what a modern client brings back |
+//! | legacy sessions | `session` |
+//! | transports | [`transport::stdio`], [`transport::http`] |
+//! | who is asking | [`auth`] |
+//! | secrets and what they seal | [`Secret`] |
+//!
+//! This crate knows nothing of HTML and of command lines.
+
+mod answer;
+mod arguments;
+mod ask;
+pub mod auth;
+mod call_tracker;
+mod caller;
+mod changes;
+mod completion;
+mod ctx;
+mod dispatch;
+mod engine;
+mod exchange;
+mod limits;
+mod methods;
+mod mirror;
+mod outlet;
+mod page;
+pub mod prompt;
+mod provider;
+pub mod resource;
+mod round;
+mod seal;
+mod server;
+mod session;
+pub mod tool;
+pub mod transport;
+
+pub use answer::{Answer, CacheHint, CacheScope};
+pub use arguments::Arguments;
+pub use ask::{AskError, Elicit, Elicited, Sample};
+pub use caller::Client;
+pub use changes::Changes;
+pub use ctx::Ctx;
+pub use engine::Engine;
+pub use limits::Limits;
+pub use seal::{Secret, SecretError};
+pub use server::{BuildError, Server};
+
+pub use candor_protocol as protocol;
+pub use futures_util::future::BoxFuture;

@@ -1,0 +1,18 @@
+//! `server/discover`, of the modern era.
+
+use candor_protocol::Revision;
+use candor_protocol::types::DiscoverResult;
+
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+
+pub(crate) fn answer(engine: &Engine, exchange: &Exchange) -> Answered {
+    let versions: Vec<String> = Revision::ALL
+        .iter()
+        .map(|r| r.as_str().to_owned())
+        .collect();
+    let mut result = DiscoverResult::new(versions, engine.capabilities());
+    result.instructions = engine.parts().instructions.clone();
+    Ok(engine.complete_cacheable(exchange, result))
+}

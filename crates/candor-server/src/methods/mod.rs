@@ -1,0 +1,65 @@
+//! One file per method: decode its parameters, decide, act, encode. `initialize` opens a session and is
+//! therefore called by the transports; everything else by `dispatch`.
+
+pub(crate) mod complete;
+pub(crate) mod discover;
+pub(crate) mod initialize;
+pub(crate) mod listen;
+pub(crate) mod ping;
+pub(crate) mod prompts_get;
+pub(crate) mod prompts_list;
+pub(crate) mod resources_list;
+pub(crate) mod resources_read;
+pub(crate) mod resources_subscribe;
+pub(crate) mod resources_templates_list;
+pub(crate) mod set_level;
+pub(crate) mod tools_call;
+pub(crate) mod tools_list;
+
+mod asking;
+
+use candor_protocol::Message;
+use candor_protocol::json::{Malformed, Object, raw};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::PageParams;
+use serde::Serialize;
+
+use crate::answer::ListPage;
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::page::{self, PAGE_SIZE};
+use crate::provider::ProviderError;
+
+/// Decodes a method's parameters.
+fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
+    T::from_object(params)
+        .map_err(|e: Malformed| ErrorObject::invalid_params(format!("Invalid params: {e}")))
+}
+
+/// A provider failed: the reason is ours to read, not the client's.
+fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
+    tracing::error!(%error, what, "a provider failed");
+    ErrorObject::internal(format!("The server could not get its {what}"))
+}
+
+/// Answers with the page of a list that the client asked for.
+fn list<T: Serialize>(
+    engine: &Engine,
+    exchange: &Exchange,
+    method: &'static str,
+    key: &'static str,
+    asked: Object,
+    items: &[T],
+) -> Answered {
+    let asked: PageParams = params(asked)?;
+    let start = page::start(engine.cursors(), method, asked.cursor.as_deref())?.min(items.len());
+    let end = (start + PAGE_SIZE).min(items.len());
+    let page = ListPage {
+        key,
+        items: &raw(&items[start..end]),
+        next_cursor: page::next(engine.cursors(), method, end, items.len()),
+        meta: None,
+    };
+    Ok(engine.complete_cacheable(exchange, page))
+}

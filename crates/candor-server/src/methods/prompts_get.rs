@@ -1,0 +1,53 @@
+//! `prompts/get`.
+
+use candor_protocol::json::Object;
+use candor_protocol::names::method::PROMPTS_GET;
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::GetPromptParams;
+use serde_json::json;
+
+use super::asking::{self, Ran};
+use super::{params, provider_failed};
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::round::Binding;
+
+pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    let Some(source) = &engine.parts().prompts else {
+        return Err(ErrorObject::method_not_found(PROMPTS_GET));
+    };
+    let asked: GetPromptParams = params(asked)?;
+    let brought = asking::brought(
+        asked.input_responses.as_deref(),
+        asked.request_state.as_deref(),
+        &asked.extra,
+    )?;
+    let prompts = source
+        .get(&exchange.principal)
+        .await
+        .map_err(|e| provider_failed(&e, "prompts"))?;
+    let prompt = prompts
+        .find(&asked.name)
+        .ok_or_else(|| ErrorObject::invalid_params(format!("Unknown prompt: {}", asked.name)))?;
+    let arguments = asked.arguments.unwrap_or_default();
+    if let Some(missing) = prompt.missing_argument(&arguments) {
+        return Err(ErrorObject::invalid_params(format!(
+            "Invalid params: the prompt needs the argument {missing:?}"
+        )));
+    }
+    let binding = Binding {
+        method: PROMPTS_GET,
+        subject: json!([asked.name, arguments]),
+    };
+    match asking::run(engine, exchange, &binding, &brought, |ctx| {
+        prompt.fill(arguments, ctx)
+    })
+    .await?
+    {
+        Ran::Done(Ok(result)) => Ok(engine.complete(exchange, result)),
+        Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
+        Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
+        Ran::Panicked => Err(ErrorObject::internal("The prompt failed unexpectedly")),
+    }
+}

@@ -1,0 +1,55 @@
+//! `resources/read`.
+
+use candor_protocol::Era;
+use candor_protocol::json::Object;
+use candor_protocol::names::method::RESOURCES_READ;
+use candor_protocol::rpc::{ErrorObject, code};
+use candor_protocol::types::{ReadResourceResult, ResourceUriParams};
+use serde_json::json;
+
+use super::asking::{self, Ran};
+use super::params;
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::round::Binding;
+
+pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    let Some(resources) = &engine.parts().resources else {
+        return Err(ErrorObject::method_not_found(RESOURCES_READ));
+    };
+    let asked: ResourceUriParams = params(asked)?;
+    let brought = asking::brought(
+        asked.input_responses.as_deref(),
+        asked.request_state.as_deref(),
+        &asked.extra,
+    )?;
+    let binding = Binding {
+        method: RESOURCES_READ,
+        subject: json!(asked.uri),
+    };
+    match asking::run(engine, exchange, &binding, &brought, |ctx| {
+        resources.read(&asked.uri, ctx)
+    })
+    .await?
+    {
+        Ran::Done(Ok(Some(contents))) => {
+            Ok(engine.complete_cacheable(exchange, ReadResourceResult::new(contents)))
+        }
+        Ran::Done(Ok(None)) => Err(not_found(&asked.uri, exchange.era())),
+        Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
+        Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
+        Ran::Panicked => Err(ErrorObject::internal(
+            "Reading the resource failed unexpectedly",
+        )),
+    }
+}
+
+/// The code differs by era; the modern revision forbids the old one.
+pub(super) fn not_found(uri: &str, era: Era) -> ErrorObject {
+    let code = match era {
+        Era::Legacy => code::RESOURCE_NOT_FOUND,
+        Era::Modern => code::INVALID_PARAMS,
+    };
+    ErrorObject::new(code, "Resource not found").with_data(&json!({"uri": uri}))
+}

@@ -1,0 +1,29 @@
+//! Where messages for the client go while its request runs.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::session::StreamLog;
+
+/// The way from a running request back to its client, ahead of the answer.
+#[derive(Debug, Clone)]
+pub(crate) enum Outlet {
+    /// A bounded queue: the stdio writer, or the event stream of a modern HTTP request.
+    Queue(mpsc::Sender<Bytes>),
+    /// A legacy event stream that a client can leave and resume.
+    Log(Arc<StreamLog>),
+}
+
+impl Outlet {
+    /// Sends a message, waiting while a queue is full. A client that is gone is no error: nobody is left to tell.
+    pub(crate) async fn send(&self, message: Vec<u8>) {
+        match self {
+            Self::Queue(queue) => {
+                let _ = queue.send(message.into()).await;
+            }
+            Self::Log(log) => log.push(message.into()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Lists in pages, with cursors that only this server can make.
+
+use candor_protocol::rpc::ErrorObject;
+
+use crate::seal::Seal;
+
+/// Items per page. Many hosts never ask for a second page, so the first holds what a usual server has.
+pub(crate) const PAGE_SIZE: usize = 1000;
+
+/// Where a page begins, from the cursor that the client sent.
+pub(crate) fn start(seal: &Seal, list: &str, cursor: Option<&str>) -> Result<usize, ErrorObject> {
+    let Some(cursor) = cursor else { return Ok(0) };
+    seal.open(cursor)
+        .and_then(|payload| String::from_utf8(payload).ok())
+        .and_then(|payload| payload.strip_prefix(list)?.strip_prefix(':')?.parse().ok())
+        .ok_or_else(|| {
+            ErrorObject::invalid_params(format!(
+                "Invalid cursor: it was not made by this server for {list}; list again from the beginning"
+            ))
+        })
+}
+
+/// The cursor of the page that begins at `start`, if there is one.
+pub(crate) fn next(seal: &Seal, list: &str, start: usize, total: usize) -> Option<String> {
+    (start < total).then(|| seal.close(format!("{list}:{start}").as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seal::Secret;
+
+    #[test]
+    fn a_cursor_belongs_to_its_list_and_its_server() {
+        let seal = Secret::random().seal("cursor");
+        let cursor = next(&seal, "tools/list", 1000, 1001).unwrap();
+        assert_eq!(start(&seal, "tools/list", Some(&cursor)).unwrap(), 1000);
+        assert!(start(&seal, "prompts/list", Some(&cursor)).is_err());
+        assert!(
+            start(
+                &Secret::random().seal("cursor"),
+                "tools/list",
+                Some(&cursor)
+            )
+            .is_err()
+        );
+        assert!(start(&seal, "tools/list", Some("MTAwMA")).is_err());
+        assert_eq!(next(&seal, "tools/list", 1000, 1000), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! URI templates: which URIs match, and what the variables are then.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use percent_encoding::percent_decode_str;
+
+/// What a URI's variables are, decoded.
+pub type Variables = BTreeMap<String, String>;
+
+/// A URI template of RFC 6570, as far as it can be matched without doubt: `{name}` stands for one path
+/// segment, `{+name}` for any number of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Template(Vec<Part>);
+
+#[derive(Debug, Clone)]
+enum Part {
+    Literal(String),
+    Segment(String),
+    Rest(String),
+}
+
+/// A template that cannot be matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateError(String);
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "URI template {:?}: only {{name}} and {{+name}} are supported, with text between them",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+impl Template {
+    pub(crate) fn parse(text: &str) -> Result<Self, TemplateError> {
+        let refuse = || TemplateError(text.to_owned());
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((literal, after)) = rest.split_once('{') {
+            let (name, after) = after.split_once('}').ok_or_else(refuse)?;
+            if literal.is_empty() && !parts.is_empty() {
+                return Err(refuse());
+            }
+            if !literal.is_empty() {
+                parts.push(Part::Literal(literal.to_owned()));
+            }
+            let plain = name.strip_prefix('+').unwrap_or(name);
+            if plain.is_empty()
+                || !plain
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
+            {
+                return Err(refuse());
+            }
+            let plain_name = plain.to_owned();
+            parts.push(if plain.len() < name.len() {
+                Part::Rest(plain_name)
+            } else {
+                Part::Segment(plain_name)
+            });
+            rest = after;
+        }
+        if rest.contains('}') {
+            return Err(refuse());
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Literal(rest.to_owned()));
+        }
+        Ok(Self(parts))
+    }
+
+    /// The variables, if the URI matches. A variable is never empty.
+    pub(crate) fn matches(&self, uri: &str) -> Option<Variables> {
+        let mut variables = Variables::new();
+        let mut rest = uri;
+        let mut parts = self.0.iter().peekable();
+        while let Some(part) = parts.next() {
+            let (name, crosses) = match part {
+                Part::Literal(text) => {
+                    rest = rest.strip_prefix(text.as_str())?;
+                    continue;
+                }
+                Part::Segment(name) => (name, false),
+                Part::Rest(name) => (name, true),
+            };
+            let end = match parts.peek() {
+                Some(Part::Literal(next)) => rest.find(next.as_str())?,
+                _ => rest.len(),
+            };
+            let value = &rest[..end];
+            if value.is_empty() || (!crosses && value.contains(['/', '?', '#'])) {
+                return None;
+            }
+            variables.insert(
+                name.clone(),
+                percent_decode_str(value).decode_utf8().ok()?.into_owned(),
+            );
+            rest = &rest[end..];
+        }
+        rest.is_empty().then_some(variables)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
+        Template::parse(template)
+            .unwrap()
+            .matches(uri)
+            .map(|v| v.into_iter().collect())
+    }
+
+    #[test]
+    fn variables_are_decoded_and_stay_in_their_segment() {
+        assert_eq!(
+            matched("test://t/{id}/data", "test://t/a%20b/data"),
+            Some(vec![("id".into(), "a b".into())])
+        );
+        assert_eq!(matched("test://t/{id}/data", "test://t/a/b/data"), None);
+        assert_eq!(matched("test://t/{id}/data", "test://t//data"), None);
+        assert_eq!(matched("test://t/{id}/data", "test://t/1/data/more"), None);
+        assert_eq!(
+            matched("file:///{+path}", "file:///a/b"),
+            Some(vec![("path".into(), "a/b".into())])
+        );
+        assert_eq!(matched("x:{a}", "x:%ff"), None);
+    }
+
+    #[test]
+    fn templates_in_doubt_are_refused() {
+        for text in ["x:{a}{b}", "x:{a", "x:a}", "x:{}", "x:{?q}", "x:{a,b}"] {
+            assert!(Template::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Modern round trips: answers that came, questions that are open, and the state between.
+//!
+//! The state travels through the client, so it is sealed, expires, and is bound to who asked for
+//! what: another principal, another method or other arguments cannot use it. It holds the answers of
+//! earlier rounds, each with a digest of the question it answers; if the handler asks something else
+//! under the same key, the old answer does not count.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use candor_protocol::Principal;
+use candor_protocol::json::{Decode, Object, RawValue, raw};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::{InputRequest, InputRequired};
+use futures_util::task::AtomicWaker;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::{AskError, Question};
+use crate::seal::Seal;
+
+/// What a request's state is bound to, besides its principal.
+#[derive(Debug, Clone)]
+pub(crate) struct Binding {
+    /// The method.
+    pub(crate) method: &'static str,
+    /// Everything in the parameters that a retry repeats: name or URI, and arguments.
+    pub(crate) subject: Value,
+}
+
+impl Binding {
+    fn digest(&self, principal: &Principal) -> String {
+        let bound = json!([principal.as_str(), self.method, self.subject]);
+        digest(candor_schema::canonical(&bound).as_bytes())
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::with_capacity(64), |mut hex, byte| {
+            use std::fmt::Write;
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+/// What a retry brings.
+pub(crate) struct Brought<'a> {
+    pub(crate) responses: Option<&'a RawValue>,
+    pub(crate) state: Option<&'a str>,
+}
+
+/// One run of a handler that may ask.
+#[derive(Default)]
+pub(crate) struct Round {
+    answers: BTreeMap<String, Answered>,
+    inner: Mutex<Asked>,
+    /// Wakes the runner when a question is put from another task.
+    waker: AtomicWaker,
+}
+
+#[derive(Default)]
+struct Asked {
+    numbered: usize,
+    open: BTreeMap<String, InputRequest>,
+    /// Answers that were used, to be carried into the next round.
+    used: BTreeMap<String, Answered>,
+}
+
+#[derive(Clone)]
+struct Answered {
+    /// Digest of the question; none if the client answered without having been asked.
+    question: Option<String>,
+    answer: Box<RawValue>,
+}
+
+impl Round {
+    /// Reads what a retry brings; a first request brings nothing.
+    pub(crate) fn begin(
+        seal: &Seal,
+        principal: &Principal,
+        binding: &Binding,
+        brought: &Brought<'_>,
+    ) -> Result<Self, ErrorObject> {
+        let mut asked = BTreeMap::new();
+        let mut answers = BTreeMap::new();
+        if let Some(state) = brought.state {
+            let state = State::open(seal, state, &binding.digest(principal)).ok_or_else(|| {
+                ErrorObject::invalid_params(
+                    "Invalid requestState: not made by this server for this request, or expired",
+                )
+            })?;
+            asked = state.asked;
+            answers = state.answers;
+        }
+        if let Some(responses) = brought.responses {
+            let responses = Object::decode(responses).map_err(|e| {
+                ErrorObject::invalid_params(format!(
+                    "Invalid params: {}",
+                    e.within("inputResponses")
+                ))
+            })?;
+            for (key, answer) in responses {
+                // An answer to a question of the last round; or to none, then it counts only if nothing was asked.
+                match asked.remove(&key) {
+                    Some(question) => {
+                        answers.insert(
+                            key,
+                            Answered {
+                                question: Some(question),
+                                answer,
+                            },
+                        );
+                    }
+                    None if brought.state.is_none() => {
+                        answers.insert(
+                            key,
+                            Answered {
+                                question: None,
+                                answer,
+                            },
+                        );
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(Self {
+            answers,
+            ..Self::default()
+        })
+    }
+
+    /// The answer to a question, if the client brought it; else the question stays open, and the caller waits
+    /// for the end of this run.
+    pub(crate) async fn answer_to(
+        &self,
+        question: Question,
+        ended: &CancellationToken,
+    ) -> Result<Box<RawValue>, AskError> {
+        let asked = digest(raw(&question.request).get().as_bytes());
+        {
+            let mut inner = self.lock();
+            let key = question.key.unwrap_or_else(|| {
+                inner.numbered += 1;
+                format!("q{}", inner.numbered)
+            });
+            if let Some(answered) = self.answers.get(&key)
+                && answered.question.as_ref().is_none_or(|q| *q == asked)
+            {
+                let answer = answered.answer.clone();
+                inner.used.insert(
+                    key,
+                    Answered {
+                        question: Some(asked),
+                        answer: answer.clone(),
+                    },
+                );
+                return Ok(answer);
+            }
+            inner.open.insert(key, question.request);
+        }
+        self.waker.wake();
+        // The runner drops the handler now. Only a task that the handler has spawned gets further.
+        ended.cancelled().await;
+        Err(AskError::Gone)
+    }
+
+    /// Runs a handler until it is done or waits for an answer that has not come.
+    pub(crate) async fn run<T>(&self, handler: impl Future<Output = T>) -> Option<T> {
+        let mut handler = pin!(handler);
+        std::future::poll_fn(|cx| {
+            self.waker.register(cx.waker());
+            if let Poll::Ready(done) = handler.as_mut().poll(cx) {
+                return Poll::Ready(Some(done));
+            }
+            // Looked at only now, so that questions put side by side go out together.
+            if self.lock().open.is_empty() {
+                Poll::Pending
+            } else {
+                Poll::Ready(None)
+            }
+        })
+        .await
+    }
+
+    /// The open questions, and the state to bring back with their answers.
+    pub(crate) fn suspend(
+        &self,
+        seal: &Seal,
+        principal: &Principal,
+        binding: &Binding,
+        ttl: Duration,
+    ) -> InputRequired {
+        let inner = self.lock();
+        let asked = inner
+            .open
+            .iter()
+            .map(|(key, q)| (key.clone(), digest(raw(q).get().as_bytes())))
+            .collect();
+        let state = State {
+            asked,
+            answers: inner.used.clone(),
+        };
+        let mut result = InputRequired::new();
+        result.input_requests = Some(inner.open.clone());
+        result.request_state = Some(state.close(seal, &binding.digest(principal), ttl));
+        result
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is known between two rounds.
+struct State {
+    asked: BTreeMap<String, String>,
+    answers: BTreeMap<String, Answered>,
+}
+
+impl State {
+    fn close(&self, seal: &Seal, binding: &str, ttl: Duration) -> String {
+        let answers: BTreeMap<_, _> = self
+            .answers
+            .iter()
+            .map(|(key, a)| (key, (&a.question, &a.answer)))
+            .collect();
+        let payload = Object::new()
+            .with("binding", &binding)
+            .with("expires", &(now() + ttl.as_secs()))
+            .with("asked", &self.asked)
+            .with("answers", &answers);
+        seal.close(raw(&payload).get().as_bytes())
+    }
+
+    fn open(seal: &Seal, token: &str, binding: &str) -> Option<Self> {
+        let payload = seal.open(token)?;
+        let payload: Object = serde_json::from_slice(&payload).ok()?;
+        let expires: u64 = serde_json::from_str(payload.get("expires")?.get()).ok()?;
+        let bound: String = payload.read("binding").ok()??;
+        if expires < now() || bound != binding {
+            return None;
+        }
+        let answers: BTreeMap<String, Vec<Box<RawValue>>> = payload.read("answers").ok()??;
+        let answers = answers.into_iter().filter_map(|(key, mut pair)| {
+            let answer = pair.pop()?;
+            let question = String::decode(pair.first()?).ok();
+            Some((key, Answered { question, answer }))
+        });
+        Some(Self {
+            asked: payload.read("asked").ok()??,
+            answers: answers.collect(),
+        })
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seal::Secret;
+
+    const TTL: Duration = Duration::from_secs(60);
+
+    fn binding(subject: Value) -> Binding {
+        Binding {
+            method: "tools/call",
+            subject,
+        }
+    }
+
+    fn question(text: &str) -> Question {
+        let mut request = InputRequest::new("elicitation/create");
+        request.params = Some(raw(&text));
+        Question {
+            key: Some("q".into()),
+            request,
+        }
+    }
+
+    fn brought<'a>(state: &'a str, responses: &'a RawValue) -> Brought<'a> {
+        Brought {
+            responses: Some(responses),
+            state: Some(state),
+        }
+    }
+
+    async fn ask(round: &Round, text: &str) -> Option<String> {
+        let ended = CancellationToken::new();
+        let answer = round.run(round.answer_to(question(text), &ended)).await?;
+        Some(answer.unwrap().get().to_owned())
+    }
+
+    async fn first_state(seal: &Seal, principal: &Principal, subject: Value) -> String {
+        let binding = binding(subject);
+        let nothing = Brought {
+            responses: None,
+            state: None,
+        };
+        let round = Round::begin(seal, principal, &binding, &nothing).unwrap();
+        assert_eq!(ask(&round, "sure?").await, None);
+        round
+            .suspend(seal, principal, &binding, TTL)
+            .request_state
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_answer_reaches_the_question_it_was_given_to() {
+        let (seal, alice, answers) = (
+            Secret::random().seal("round"),
+            Principal::new("alice"),
+            raw(&json!({"q": "yes"})),
+        );
+        let state = first_state(&seal, &alice, json!(1)).await;
+        let round = Round::begin(
+            &seal,
+            &alice,
+            &binding(json!(1)),
+            &brought(&state, &answers),
+        )
+        .unwrap();
+        assert_eq!(ask(&round, "sure?").await.as_deref(), Some("\"yes\""));
+        let round = Round::begin(
+            &seal,
+            &alice,
+            &binding(json!(1)),
+            &brought(&state, &answers),
+        )
+        .unwrap();
+        assert_eq!(
+            ask(&round, "delete everything?").await,
+            None,
+            "the answer was to another question"
+        );
+    }
+
+    #[tokio::test]
+    async fn state_is_worthless_for_others_and_for_other_arguments_and_after_its_time() {
+        let (seal, alice, answers) = (
+            Secret::random().seal("round"),
+            Principal::new("alice"),
+            raw(&json!({"q": 1})),
+        );
+        let state = first_state(&seal, &alice, json!({"path": "a"})).await;
+        let with = |seal: &Seal, who: &str, subject: Value, state: &str| {
+            Round::begin(
+                seal,
+                &Principal::new(who),
+                &binding(subject),
+                &brought(state, &answers),
+            )
+            .is_ok()
+        };
+        assert!(with(&seal, "alice", json!({"path": "a"}), &state));
+        assert!(!with(&seal, "mallory", json!({"path": "a"}), &state));
+        assert!(!with(&seal, "alice", json!({"path": "b"}), &state));
+        assert!(!with(
+            &Secret::random().seal("round"),
+            "alice",
+            json!({"path": "a"}),
+            &state
+        ));
+        assert!(!with(
+            &seal,
+            "alice",
+            json!({"path": "a"}),
+            &format!("{state}-TAMPERED")
+        ));
+        let binding = binding(json!(1));
+        let stale = State {
+            asked: BTreeMap::new(),
+            answers: BTreeMap::new(),
+        };
+        let stale = stale.close(&seal, &binding.digest(&alice), Duration::ZERO);
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        assert!(State::open(&seal, &stale, &binding.digest(&alice)).is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! Describing a server.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use candor_protocol::types::Implementation;
+
+use crate::answer::CacheHint;
+use crate::completion::{Completions, Subject};
+use crate::engine::{Engine, Parts};
+use crate::limits::Limits;
+use crate::prompt::{Prompt, PromptSet};
+use crate::provider::{Provider, Source};
+use crate::resource::Resources;
+use crate::seal::Secret;
+use crate::tool::{RegistrationError, Tool, ToolSet};
+
+/// A server in the making: what it is called and what it offers.
+///
+/// ```
+/// use candor_server::{tool::{JsonTool, ToolError}, Server};
+/// use serde_json::json;
+///
+/// let greet = JsonTool::new("greet", &json!({"type": "object"}), |_args, _ctx| async { Ok::<_, ToolError>("Hello!") });
+/// let engine = Server::new("greeter", "1.0.0").tool(greet).build()?;
+/// # Ok::<(), candor_server::BuildError>(())
+/// ```
+pub struct Server {
+    info: Implementation,
+    instructions: Option<String>,
+    tools: Vec<Arc<dyn Tool>>,
+    tool_provider: Option<Box<dyn Provider<ToolSet>>>,
+    prompts: Vec<Prompt>,
+    prompt_provider: Option<Box<dyn Provider<PromptSet>>>,
+    resources: Option<Box<dyn Resources>>,
+    completions: Completions,
+    secret: Option<Secret>,
+    limits: Limits,
+    cache: CacheHint,
+}
+
+/// Why a server cannot be built.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A tool cannot be registered.
+    Tool(RegistrationError),
+    /// Two prompts have this name.
+    DuplicatePrompt(String),
+    /// Both single items and a provider were given for this list.
+    TwoSources(&'static str),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(error) => error.fmt(f),
+            Self::DuplicatePrompt(name) => {
+                write!(f, "prompt {name:?}: another prompt has this name")
+            }
+            Self::TwoSources(list) => write!(
+                f,
+                "{list} come either one by one or from a provider, not both"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<RegistrationError> for BuildError {
+    fn from(error: RegistrationError) -> Self {
+        Self::Tool(error)
+    }
+}
+
+impl Server {
+    /// A server without anything yet.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name, version),
+            instructions: None,
+            tools: Vec::new(),
+            tool_provider: None,
+            prompts: Vec::new(),
+            prompt_provider: None,
+            resources: None,
+            completions: Completions::default(),
+            secret: None,
+            limits: Limits::default(),
+            cache: CacheHint::default(),
+        }
+    }
+
+    /// Changes how the server introduces itself.
+    #[must_use]
+    pub fn info(mut self, change: impl FnOnce(&mut Implementation)) -> Self {
+        change(&mut self.info);
+        self
+    }
+
+    /// Advice for models on how to use the server as a whole.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds tools.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Takes tools from a provider, asked on every request, instead of a fixed list.
+    #[must_use]
+    pub fn tools_from(mut self, provider: impl Provider<ToolSet>) -> Self {
+        self.tool_provider = Some(Box::new(provider));
+        self
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Takes prompts from a provider, asked on every request, instead of a fixed list.
+    #[must_use]
+    pub fn prompts_from(mut self, provider: impl Provider<PromptSet>) -> Self {
+        self.prompt_provider = Some(Box::new(provider));
+        self
+    }
+
+    /// Offers resources.
+    #[must_use]
+    pub fn resources(mut self, resources: impl Resources) -> Self {
+        self.resources = Some(Box::new(resources));
+        self
+    }
+
+    /// Completes an argument of a prompt: from what has been typed, and the other arguments so far.
+    #[must_use]
+    pub fn complete_prompt<F, R>(
+        mut self,
+        prompt: impl Into<String>,
+        argument: impl Into<String>,
+        propose: F,
+    ) -> Self
+    where
+        F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
+        R: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.completions
+            .add(Subject::Prompt(prompt.into()), argument.into(), propose);
+        self
+    }
+
+    /// Completes a variable of a resource template.
+    #[must_use]
+    pub fn complete_template<F, R>(
+        mut self,
+        uri_template: impl Into<String>,
+        variable: impl Into<String>,
+        propose: F,
+    ) -> Self
+    where
+        F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
+        R: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.completions.add(
+            Subject::Template(uri_template.into()),
+            variable.into(),
+            propose,
+        );
+        self
+    }
+
+    /// The server secret. Without one, tokens end with the process and no other instance accepts them.
+    #[must_use]
+    pub fn secret(mut self, secret: Secret) -> Self {
+        self.secret = Some(secret);
+        self
+    }
+
+    /// Changes what a peer may take.
+    #[must_use]
+    pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    /// How long and by whom lists and reads may be kept.
+    #[must_use]
+    pub fn cache(mut self, hint: CacheHint) -> Self {
+        self.cache = hint;
+        self
+    }
+
+    /// Checks everything and makes it ready to serve.
+    pub fn build(self) -> Result<Engine, BuildError> {
+        let tools = match (self.tool_provider, self.tools.is_empty()) {
+            (Some(_), false) => return Err(BuildError::TwoSources("tools")),
+            (Some(provider), true) => Some(Source::Provided(provider)),
+            (None, true) => None,
+            (None, false) => Some(Source::Fixed(Arc::new(ToolSet::new(self.tools)?))),
+        };
+        let prompts = match (self.prompt_provider, self.prompts.is_empty()) {
+            (Some(_), false) => return Err(BuildError::TwoSources("prompts")),
+            (Some(provider), true) => Some(Source::Provided(provider)),
+            (None, true) => None,
+            (None, false) => Some(Source::Fixed(Arc::new(
+                PromptSet::new(self.prompts).map_err(BuildError::DuplicatePrompt)?,
+            ))),
+        };
+        Ok(Engine::new(Parts {
+            info: self.info,
+            instructions: self.instructions,
+            tools,
+            prompts,
+            resources: self.resources,
+            completions: self.completions,
+            secret: self.secret.unwrap_or_else(Secret::random),
+            limits: self.limits,
+            cache: self.cache,
+        }))
+    }
+}

@@ -1,0 +1,270 @@
+//! Legacy sessions: what `initialize` agreed on, and the questions that are open.
+
+mod stream_log;
+mod table;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use candor_protocol::Principal;
+use candor_protocol::json::{Object, RawValue};
+use candor_protocol::names::notification;
+use candor_protocol::rpc::{ErrorObject, RequestId, Response, write_notification, write_request};
+use candor_protocol::types::{CancelledParams, InputRequest, LogLevel};
+use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::ask::AskError;
+use crate::call_tracker::CallTracker;
+use crate::caller::Client;
+use crate::changes::{Change, Changes, Heard};
+use crate::limits::Limits;
+use crate::outlet::Outlet;
+
+pub(crate) use stream_log::{Event, StreamLog};
+pub(crate) use table::Sessions;
+
+type Outcome = Result<Box<RawValue>, ErrorObject>;
+
+/// A legacy client's session: over HTTP between `initialize` and `DELETE`, over stdio for the connection.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Random; knowing it is not enough, the principal must be the same too.
+    pub(crate) id: String,
+    pub(crate) principal: Principal,
+    pub(crate) client: Arc<Client>,
+    /// Where messages go that belong to no request.
+    pub(crate) outlet: Outlet,
+    pub(crate) calls: CallTracker,
+    question_time: Duration,
+    log_level: AtomicU8,
+    subscriptions: Mutex<HashSet<String>>,
+    open: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
+    next_question: AtomicU64,
+    streams: Mutex<Streams>,
+    last_used: Mutex<Instant>,
+    /// Ends the task that forwards changes, together with the session.
+    _alive: DropGuard,
+}
+
+/// Event streams that a client can come back to.
+#[derive(Debug)]
+struct Streams {
+    by_name: HashMap<String, Arc<StreamLog>>,
+    finished: VecDeque<String>,
+    keep_finished: usize,
+    named: u64,
+}
+
+impl Session {
+    /// Opens a session and begins to forward changes to it. Needs a tokio runtime.
+    pub(crate) fn open(
+        id: String,
+        principal: Principal,
+        client: Client,
+        outlet: Outlet,
+        limits: &Limits,
+        changes: &Changes,
+    ) -> Arc<Self> {
+        let alive = CancellationToken::new();
+        let session = Arc::new(Self {
+            id,
+            principal,
+            client: Arc::new(client),
+            outlet,
+            calls: CallTracker::default(),
+            question_time: limits.question,
+            log_level: AtomicU8::new(LogLevel::Debug as u8),
+            subscriptions: Mutex::default(),
+            open: Mutex::default(),
+            next_question: AtomicU64::new(1),
+            streams: Mutex::new(Streams {
+                by_name: HashMap::new(),
+                finished: VecDeque::new(),
+                keep_finished: limits.finished_streams,
+                named: 0,
+            }),
+            last_used: Mutex::new(Instant::now()),
+            _alive: alive.clone().drop_guard(),
+        });
+        tokio::spawn(forward_changes(
+            Arc::downgrade(&session),
+            changes.listen(),
+            alive,
+        ));
+        session
+    }
+
+    pub(crate) fn log_level(&self) -> LogLevel {
+        LogLevel::ALL[usize::from(self.log_level.load(Ordering::Relaxed))]
+    }
+
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        self.log_level.store(level as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn subscribe(&self, uri: String) {
+        lock(&self.subscriptions).insert(uri);
+    }
+
+    pub(crate) fn unsubscribe(&self, uri: &str) {
+        lock(&self.subscriptions).remove(uri);
+    }
+
+    /// Puts a question on a request's stream and waits for the client's answer.
+    pub(crate) async fn ask(
+        &self,
+        outlet: &Outlet,
+        question: &InputRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Box<RawValue>, AskError> {
+        let id = RequestId::from(self.next_question.fetch_add(1, Ordering::Relaxed));
+        let (answer, answered) = oneshot::channel();
+        lock(&self.open).insert(id.clone(), answer);
+        let closing = Closing {
+            session: self,
+            id: &id,
+        };
+        outlet
+            .send(write_request(&id, &question.method, &question.params))
+            .await;
+        let outcome = tokio::select! {
+            answer = answered => match answer {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => return Err(AskError::Refused(error)),
+                Err(_) => AskError::Gone,
+            },
+            () = tokio::time::sleep(self.question_time) => AskError::TimedOut,
+            () = cancel.cancelled() => AskError::Gone,
+        };
+        drop(closing);
+        let mut params = CancelledParams::new();
+        params.request_id = Some(id);
+        outlet
+            .send(write_notification(notification::CANCELLED, &params))
+            .await;
+        Err(outcome)
+    }
+
+    /// Takes the client's answer to a question; one that nobody waits for is ignored.
+    pub(crate) fn answered(&self, response: Response) {
+        if let Some(waiting) = lock(&self.open).remove(&response.id) {
+            let _ = waiting.send(response.outcome);
+        }
+    }
+
+    /// A new stream for one request.
+    pub(crate) fn new_stream(&self, limits: &Limits) -> Arc<StreamLog> {
+        let mut streams = lock(&self.streams);
+        streams.named += 1;
+        let log = Arc::new(StreamLog::new(
+            streams.named.to_string(),
+            limits.stream_events,
+        ));
+        streams.by_name.insert(log.name().to_owned(), log.clone());
+        log
+    }
+
+    /// The stream of a request that has been answered: kept for a while, in case the answer got lost.
+    pub(crate) fn finish_stream(&self, log: &StreamLog) {
+        log.close();
+        let mut streams = lock(&self.streams);
+        streams.finished.push_back(log.name().to_owned());
+        if streams.finished.len() > streams.keep_finished
+            && let Some(oldest) = streams.finished.pop_front()
+        {
+            streams.by_name.remove(&oldest);
+        }
+    }
+
+    /// Forgets the stream of a request that was answered without one.
+    pub(crate) fn drop_stream(&self, log: &StreamLog) {
+        lock(&self.streams).by_name.remove(log.name());
+    }
+
+    pub(crate) fn stream(&self, name: &str) -> Option<Arc<StreamLog>> {
+        match &self.outlet {
+            Outlet::Log(log) if log.name() == name => Some(log.clone()),
+            _ => lock(&self.streams).by_name.get(name).cloned(),
+        }
+    }
+
+    pub(crate) fn touch(&self) {
+        *lock(&self.last_used) = Instant::now();
+    }
+
+    pub(crate) fn idle(&self) -> Duration {
+        lock(&self.last_used).elapsed()
+    }
+
+    /// Ends the session: running requests are taken back, streams end.
+    pub(crate) fn end(&self) {
+        self.calls.cancel_all();
+        lock(&self.open).clear();
+        if let Outlet::Log(log) = &self.outlet {
+            log.close();
+        }
+    }
+}
+
+/// A question that is being waited for; forgotten when dropped.
+struct Closing<'a> {
+    session: &'a Session,
+    id: &'a RequestId,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        lock(&self.session.open).remove(self.id);
+    }
+}
+
+async fn forward_changes(
+    session: std::sync::Weak<Session>,
+    mut changes: crate::changes::Listener,
+    alive: CancellationToken,
+) {
+    loop {
+        let heard = tokio::select! {
+            heard = changes.next() => heard,
+            () = alive.cancelled() => return,
+        };
+        let (Some(heard), Some(session)) = (heard, session.upgrade()) else {
+            return;
+        };
+        let changes = match heard {
+            Heard::Change(Change::Resource(uri))
+                if !lock(&session.subscriptions).contains(&*uri) =>
+            {
+                continue;
+            }
+            Heard::Change(change) => vec![change],
+            Heard::Missed => {
+                let subscribed = lock(&session.subscriptions);
+                let resources = subscribed
+                    .iter()
+                    .map(|uri| Change::Resource(uri.as_str().into()));
+                [Change::Tools, Change::Prompts, Change::Resources]
+                    .into_iter()
+                    .chain(resources)
+                    .collect()
+            }
+        };
+        for change in changes {
+            let params = match &change {
+                Change::Resource(uri) => Object::new().with("uri", &**uri),
+                _ => Object::new(),
+            };
+            session
+                .outlet
+                .send(write_notification(change.method(), &params))
+                .await;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

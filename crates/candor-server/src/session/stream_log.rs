@@ -1,0 +1,174 @@
+//! A legacy event stream that a client can leave and come back to.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+/// Events of one stream: written by a request, read by whichever connection the client has open.
+#[derive(Debug)]
+pub(crate) struct StreamLog {
+    name: String,
+    capacity: usize,
+    inner: Mutex<Inner>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The newest events; `first` is the number of the oldest.
+    events: VecDeque<Bytes>,
+    first: u64,
+    closed: bool,
+    /// Each connection that reads has a number; only the newest may go on.
+    reader: u64,
+    /// The number up to which some reader has been given events.
+    delivered: u64,
+}
+
+/// What a reader gets next.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A message and its number.
+    Message(u64, Bytes),
+    /// The stream is over.
+    End,
+}
+
+impl StreamLog {
+    pub(crate) fn new(name: String, capacity: usize) -> Self {
+        // Events are numbered from 1; 0 is "before the first".
+        let inner = Inner {
+            first: 1,
+            ..Inner::default()
+        };
+        Self {
+            name,
+            capacity,
+            inner: Mutex::new(inner),
+            changed: Notify::new(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn push(&self, message: Bytes) {
+        self.add(message, false);
+    }
+
+    /// The last event. Pushing and closing are one step, so that a reader who sees it knows that it is the last.
+    pub(crate) fn push_last(&self, message: Bytes) {
+        self.add(message, true);
+    }
+
+    fn add(&self, message: Bytes, last: bool) {
+        let mut inner = self.lock();
+        inner.closed |= last;
+        if inner.events.len() == self.capacity {
+            inner.events.pop_front();
+            inner.first += 1;
+        }
+        inner.events.push_back(message);
+        drop(inner);
+        self.changed.notify_waiters();
+    }
+
+    /// Whether the event of this number is the last of a stream that is over.
+    pub(crate) fn is_over_after(&self, number: u64) -> bool {
+        let inner = self.lock();
+        inner.closed && number + 1 == inner.first + inner.events.len() as u64
+    }
+
+    /// No further events; readers end after the last.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_waiters();
+    }
+
+    /// Ends the connection that reads now; the stream goes on.
+    pub(crate) fn hang_up(&self) {
+        self.lock().reader += 1;
+        self.changed.notify_waiters();
+    }
+
+    /// A new reader takes the stream over. It begins after the event it names, or where the last one stopped.
+    pub(crate) fn reader(&self, after: Option<u64>) -> (u64, u64) {
+        let mut inner = self.lock();
+        inner.reader += 1;
+        let taken = (inner.reader, after.unwrap_or(inner.delivered));
+        drop(inner);
+        self.changed.notify_waiters();
+        taken
+    }
+
+    /// The next event after `after`, for this reader.
+    pub(crate) async fn next(&self, reader: u64, after: u64) -> Event {
+        loop {
+            let changed = self.changed.notified();
+            {
+                let mut inner = self.lock();
+                if inner.reader != reader {
+                    return Event::End;
+                }
+                let wanted = (after + 1).max(inner.first);
+                let at = usize::try_from(wanted - inner.first).unwrap_or(usize::MAX);
+                if let Some(message) = inner.events.get(at).cloned() {
+                    inner.delivered = inner.delivered.max(wanted);
+                    return Event::Message(wanted, message);
+                }
+                if inner.closed {
+                    return Event::End;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn next(log: &StreamLog, reader: u64, after: u64) -> Option<(u64, Bytes)> {
+        match log.next(reader, after).await {
+            Event::Message(n, message) => Some((n, message)),
+            Event::End => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_comes_back_gets_what_it_missed() {
+        let log = StreamLog::new("1".into(), 8);
+        for message in ["a", "b", "c"] {
+            log.push(message.into());
+        }
+        log.close();
+        let (reader, after) = log.reader(None);
+        assert_eq!(next(&log, reader, after).await.unwrap().0, 1);
+        let (again, after) = log.reader(Some(1));
+        assert!(
+            next(&log, reader, 1).await.is_none(),
+            "the first reader was replaced"
+        );
+        assert_eq!(next(&log, again, after).await.unwrap(), (2, "b".into()));
+        assert_eq!(next(&log, again, 2).await.unwrap(), (3, "c".into()));
+        assert!(next(&log, again, 3).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn old_events_give_way() {
+        let log = StreamLog::new("1".into(), 2);
+        for message in ["a", "b", "c"] {
+            log.push(message.into());
+        }
+        let (reader, after) = log.reader(None);
+        assert_eq!(next(&log, reader, after).await.unwrap(), (2, "b".into()));
+    }
+}

@@ -1,0 +1,224 @@
+//! Streamable HTTP of both eras on one endpoint.
+//!
+//! The endpoint is an axum route that fits into anybody's app:
+//!
+//! ```no_run
+//! # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+//! use candor_server::transport::http::{Http, endpoint};
+//!
+//! let app = axum::Router::new().route("/mcp", endpoint(engine, Http::default()));
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:7332").await?;
+//! axum::serve(listener, app).await
+//! # }
+//! ```
+//!
+//! Host and Origin are checked in the endpoint itself, so that mounting it elsewhere keeps the check.
+
+mod guard;
+mod legacy;
+mod modern;
+mod respond;
+mod sse;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::{MethodRouter, post};
+use bytes::Bytes;
+use candor_protocol::rpc::{Incoming, Rejected, decode_message, split_batch};
+use candor_protocol::{Era, Principal, names::header};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::auth::Authenticator;
+use crate::caller::era_of;
+use crate::engine::Engine;
+use crate::session::Sessions;
+
+pub use guard::AllowedHosts;
+
+/// How an endpoint is reached.
+#[derive(Default)]
+#[non_exhaustive]
+pub struct Http {
+    /// Finds the principal; without one, everybody is `anonymous`.
+    pub authenticator: Option<Arc<dyn Authenticator>>,
+    /// The names under which the server may be addressed.
+    pub hosts: AllowedHosts,
+}
+
+struct Endpoint {
+    engine: Engine,
+    http: Http,
+    sessions: Sessions,
+}
+
+/// The MCP endpoint as an axum route.
+pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
+    let sessions = Sessions::new(engine.limits().sessions, engine.limits().session_idle);
+    let endpoint = Arc::new(Endpoint {
+        engine,
+        http,
+        sessions,
+    });
+    let (posts, gets, deletes) = (endpoint.clone(), endpoint.clone(), endpoint);
+    post(move |request| async move { posts.post(request).await })
+        .get(move |request| async move { gets.stateful(request, legacy::get).await })
+        .delete(move |request| async move { deletes.stateful(request, legacy::delete).await })
+}
+
+/// A request that has been let in.
+struct Admitted {
+    principal: Principal,
+    parts: Parts,
+    body: Body,
+}
+
+impl Endpoint {
+    async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
+        let Admitted {
+            principal,
+            parts,
+            body,
+        } = match self.admit(request).await {
+            Ok(admitted) => admitted,
+            Err(response) => return response,
+        };
+        if let Err(response) = check_media_types(&parts.headers) {
+            return response;
+        }
+        let body = match self.read(body).await {
+            Ok(body) => body,
+            Err(response) => return response,
+        };
+        let depth = self.engine.limits().depth;
+        let message = match split_batch(&body, depth) {
+            Ok(Some(batch)) => return legacy::post_batch(&self, principal, &parts, &batch).await,
+            Ok(None) => decode_message(&body, depth),
+            Err(rejected) => Err(rejected),
+        };
+        match message {
+            Ok(Incoming::Request(request)) => {
+                match era_of(&request, version_header(&parts.headers)) {
+                    Era::Modern => modern::post(&self.engine, principal, &parts, request).await,
+                    Era::Legacy => legacy::post_request(&self, principal, &parts, request).await,
+                }
+            }
+            Ok(Incoming::Notification(notice)) => {
+                legacy::post_notification(&self, &principal, &parts, notice)
+            }
+            Ok(Incoming::Response(response)) => {
+                legacy::post_response(&self, &principal, &parts, response)
+            }
+            Err(rejected) => reject(&rejected),
+        }
+    }
+
+    /// `GET` and `DELETE`: methods of sessions, so of the legacy era.
+    async fn stateful(
+        self: Arc<Self>,
+        request: Request<Body>,
+        serve: fn(&Self, &Principal, &Parts) -> Response,
+    ) -> Response {
+        match self.admit(request).await {
+            Ok(Admitted {
+                principal, parts, ..
+            }) => serve(&self, &principal, &parts),
+            Err(response) => response,
+        }
+    }
+
+    /// Lets a request in if it addresses this server and its principal is known.
+    async fn admit(&self, request: Request<Body>) -> Result<Admitted, Response> {
+        let (parts, body) = request.into_parts();
+        self.http
+            .hosts
+            .check(&parts)
+            .map_err(|problem| respond::problem(StatusCode::FORBIDDEN, problem))?;
+        let principal = match &self.http.authenticator {
+            None => Principal::anonymous(),
+            Some(authenticator) => authenticator
+                .authenticate(&parts)
+                .await
+                .map_err(respond::unauthorized)?,
+        };
+        Ok(Admitted {
+            principal,
+            parts,
+            body,
+        })
+    }
+
+    async fn read(&self, body: Body) -> Result<Bytes, Response> {
+        let most = self.engine.limits().message_bytes;
+        match Limited::new(body, most).collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(respond::problem(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                &format!("a message may have {most} bytes"),
+            )),
+            Err(_) => Err(respond::problem(
+                StatusCode::BAD_REQUEST,
+                "the body broke off",
+            )),
+        }
+    }
+}
+
+fn reject(rejected: &Rejected) -> Response {
+    respond::error(
+        StatusCode::BAD_REQUEST,
+        rejected.id.as_ref(),
+        &rejected.error,
+    )
+}
+
+fn version_header(headers: &HeaderMap) -> Option<&str> {
+    headers
+        .get(header::PROTOCOL_VERSION)
+        .and_then(|value| value.to_str().ok())
+}
+
+fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
+    let sent = headers
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
+    let essence = sent.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        return Err(respond::problem(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "Content-Type must be application/json",
+        ));
+    }
+    if accepts(headers, "application/json") && accepts(headers, "text/event-stream") {
+        Ok(())
+    } else {
+        Err(respond::problem(
+            StatusCode::NOT_ACCEPTABLE,
+            "Accept must list application/json and text/event-stream",
+        ))
+    }
+}
+
+/// Whether a media type may be sent; without an `Accept` header, every one may.
+fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let mut listed = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .peekable();
+    if listed.peek().is_none() {
+        return true;
+    }
+    let group = media_type.split('/').next().unwrap_or_default();
+    listed.flat_map(|line| line.split(',')).any(|range| {
+        let range = range.split(';').next().unwrap_or_default().trim();
+        range == "*/*"
+            || range.eq_ignore_ascii_case(media_type)
+            || range.strip_suffix("/*") == Some(group)
+    })
+}

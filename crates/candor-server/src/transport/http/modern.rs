@@ -1,0 +1,165 @@
+//! Modern requests: stateless, with headers that mirror the body.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::response::Response;
+use bytes::Bytes;
+use candor_protocol::Principal;
+use candor_protocol::json::Object;
+use candor_protocol::names::{header, meta, method};
+use candor_protocol::rpc::{ErrorObject, Request, code};
+use futures_util::{Stream, StreamExt};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{respond, sse};
+use crate::answer::Answer;
+use crate::caller::request_meta;
+use crate::engine::Engine;
+use crate::exchange::Arrival;
+use crate::mirror::{self, MirroredHeaders};
+use crate::outlet::Outlet;
+
+/// Messages that wait for a client who reads slower than the handler speaks.
+const QUEUE: usize = 64;
+
+/// Answers one modern request: with JSON if the answer is all there is to say, else with events.
+pub(super) async fn post(
+    engine: &Engine,
+    principal: Principal,
+    parts: &Parts,
+    request: Request,
+) -> Response {
+    if let Err(error) = check_headers(&parts.headers, &request) {
+        return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
+    }
+    let (queue, messages) = mpsc::channel(QUEUE);
+    let cancel = CancellationToken::new();
+    let arrival = Arrival {
+        principal,
+        session: None,
+        outlet: Outlet::Queue(queue),
+        cancel: cancel.clone(),
+        mirrored: Some(MirroredHeaders::of(&parts.headers)),
+    };
+    let owned = engine.clone();
+    // Dropped when the client hangs up, which is how a modern client takes a request back.
+    let hang_up = cancel.drop_guard();
+    let answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
+        let answer = owned.handle(request, arrival).await;
+        hang_up.disarm();
+        answer
+    });
+    let mut events = Events {
+        answer: Progress::Running(answer),
+        messages,
+    };
+    let quiet = engine.limits().keep_alive;
+    match std::future::poll_fn(|cx| events.poll(cx)).await {
+        Some(Said::Message(message)) => sse::response(events.starting_with(message), quiet),
+        Some(Said::Answer(answer)) => {
+            let status = respond::status_of(&answer);
+            answer.into_message().map_or_else(
+                || respond::empty(StatusCode::NO_CONTENT),
+                |m| respond::json(status, m),
+            )
+        }
+        None => respond::empty(StatusCode::NO_CONTENT),
+    }
+}
+
+/// Something for the client.
+enum Said {
+    Message(Bytes),
+    Answer(Answer),
+}
+
+/// A request that runs, and what it says on the way: messages as they come, then the answer.
+struct Events {
+    answer: Progress,
+    messages: mpsc::Receiver<Bytes>,
+}
+
+enum Progress {
+    Running(Pin<Box<dyn Future<Output = Answer> + Send>>),
+    Done(Answer),
+    Told,
+}
+
+impl Events {
+    /// Lets the handler run; what it says is read before its answer, so that the answer comes last.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Said>> {
+        if let Progress::Running(answer) = &mut self.answer
+            && let Poll::Ready(answer) = answer.as_mut().poll(cx)
+        {
+            self.answer = Progress::Done(answer);
+        }
+        if let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
+            return Poll::Ready(Some(Said::Message(message)));
+        }
+        match std::mem::replace(&mut self.answer, Progress::Told) {
+            Progress::Done(answer) => Poll::Ready(Some(Said::Answer(answer))),
+            Progress::Told => Poll::Ready(None),
+            running @ Progress::Running(_) => {
+                self.answer = running;
+                Poll::Pending
+            }
+        }
+    }
+
+    fn starting_with(mut self, first: Bytes) -> impl Stream<Item = Bytes> + Send {
+        let rest = futures_util::stream::poll_fn(move |cx| {
+            self.poll(cx).map(|said| match said? {
+                Said::Message(message) => Some(message),
+                Said::Answer(answer) => answer.into_message(),
+            })
+        });
+        futures_util::stream::once(std::future::ready(first))
+            .chain(rest)
+            .map(|message| sse::event(None, &message))
+    }
+}
+
+/// Headers and body must say the same: whoever stands in between decides by the headers.
+fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ErrorObject> {
+    // A damaged `_meta` is reported as such later; here it only has nothing to compare.
+    let meta = request_meta(request).unwrap_or_default();
+    if let Ok(Some(version)) = meta.read::<String>(meta::PROTOCOL_VERSION) {
+        check(headers, header::PROTOCOL_VERSION, &version)?;
+    }
+    check(headers, header::METHOD, &request.method)?;
+    let name = match request.method.as_str() {
+        method::TOOLS_CALL | method::PROMPTS_GET => text(&request.params, "name"),
+        method::RESOURCES_READ => text(&request.params, "uri"),
+        // Not required elsewhere; but a mirror that is there must not lie.
+        _ if headers.contains_key(header::NAME) => {
+            text(&request.params, "name").or_else(|| text(&request.params, "uri"))
+        }
+        _ => None,
+    };
+    name.map_or(Ok(()), |name| check(headers, header::NAME, &name))
+}
+
+fn text(params: &Object, key: &str) -> Option<String> {
+    params.read(key).ok().flatten()
+}
+
+fn check(headers: &HeaderMap, name: &str, body: &str) -> Result<(), ErrorObject> {
+    let mut values = headers.get_all(name).iter();
+    let problem = match (values.next(), values.next()) {
+        (None, _) => "is missing".to_owned(),
+        (Some(_), Some(_)) => "was sent twice".to_owned(),
+        (Some(value), None) => match mirror::decode(value) {
+            Some(sent) if sent == body => return Ok(()),
+            Some(sent) => format!("value {sent:?} does not match body value {body:?}"),
+            None => "has invalid characters or invalid Base64".to_owned(),
+        },
+    };
+    Err(ErrorObject::new(
+        code::HEADER_MISMATCH,
+        format!("Header mismatch: {name} {problem}"),
+    ))
+}

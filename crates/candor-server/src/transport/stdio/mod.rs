@@ -1,0 +1,269 @@
+//! One client over a pair of byte streams, a message per line.
+//!
+//! Lines are read in order and requests run side by side, up to a bound; above it they are answered
+//! busy, so the reader never stops and a client's answers and cancellations always get through. One
+//! writer owns the output: what a request says while it runs precedes its answer.
+
+mod lines;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use candor_protocol::rpc::{
+    ErrorObject, Incoming, Rejected, Request, code, decode_message, split_batch,
+};
+use candor_protocol::{Era, Principal, Revision, names::method};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::task::TaskTracker;
+
+use crate::answer::Answer;
+use crate::call_tracker::{CallTracker, Tracked};
+use crate::caller::era_of;
+use crate::engine::Engine;
+use crate::exchange::Arrival;
+use crate::methods::initialize;
+use crate::outlet::Outlet;
+use crate::session::Session;
+use lines::{Line, Lines};
+
+/// Messages that wait for a reader who is slower than we are.
+const WRITE_QUEUE: usize = 256;
+
+/// Serves one client until its input ends, then lets running requests finish for a little while.
+pub async fn serve(
+    engine: &Engine,
+    principal: Principal,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> std::io::Result<()> {
+    let (queue, messages) = mpsc::channel(WRITE_QUEUE);
+    let writer = tokio::spawn(write_messages(output, messages));
+    let limits = engine.limits();
+    let mut connection = Connection {
+        engine: engine.clone(),
+        principal,
+        outlet: Outlet::Queue(queue.clone()),
+        queue,
+        calls: CallTracker::default(),
+        session: None,
+        room: Arc::new(Semaphore::new(limits.stdio_requests)),
+        running: TaskTracker::new(),
+    };
+    let mut lines = Lines::new(input, limits.message_bytes);
+    let ended = loop {
+        match lines.next().await {
+            Ok(Some(Line::Complete(line))) => connection.receive(line).await,
+            Ok(Some(Line::TooLong)) => {
+                let problem = format!("a message may have {} bytes", limits.message_bytes);
+                connection
+                    .refuse(&Rejected {
+                        id: None,
+                        error: ErrorObject::invalid_request(problem),
+                    })
+                    .await;
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        if writer.is_finished() {
+            break Ok(());
+        }
+    };
+    connection.finish().await;
+    match writer.await {
+        Ok(Err(error)) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
+        _ => ended,
+    }
+}
+
+struct Connection {
+    engine: Engine,
+    principal: Principal,
+    outlet: Outlet,
+    queue: mpsc::Sender<Bytes>,
+    calls: CallTracker,
+    /// The legacy session, once `initialize` has opened it. Modern requests pass it by.
+    session: Option<Arc<Session>>,
+    room: Arc<Semaphore>,
+    running: TaskTracker,
+}
+
+impl Connection {
+    async fn receive(&mut self, line: &[u8]) {
+        let depth = self.engine.limits().depth;
+        match split_batch(line, depth) {
+            Ok(None) => match decode_message(line, depth) {
+                Ok(message) => self.take(message).await,
+                Err(rejected) => self.refuse(&rejected).await,
+            },
+            Ok(Some(messages)) => self.take_batch(&messages).await,
+            Err(rejected) => self.refuse(&rejected).await,
+        }
+    }
+
+    /// Batches exist in one revision only. Their answers come one by one, which that revision allows on stdio.
+    async fn take_batch(&mut self, messages: &[&str]) {
+        let allowed = self
+            .session
+            .as_ref()
+            .is_some_and(|s| s.client.revision == Revision::V2025_03_26);
+        if !allowed {
+            let error = ErrorObject::invalid_request(
+                "Invalid request: batches are not part of this protocol revision",
+            );
+            return self.refuse(&Rejected { id: None, error }).await;
+        }
+        for message in messages {
+            match decode_message(message.as_bytes(), self.engine.limits().depth) {
+                Ok(message) => self.take(message).await,
+                Err(rejected) => self.refuse(&rejected).await,
+            }
+        }
+    }
+
+    async fn take(&mut self, message: Incoming) {
+        match message {
+            Incoming::Response(response) => {
+                if let Some(session) = &self.session {
+                    session.answered(response);
+                }
+            }
+            Incoming::Notification(notice) => self.engine.notice(notice, &self.calls),
+            Incoming::Request(request) => self.request(request).await,
+        }
+    }
+
+    async fn request(&mut self, request: Request) {
+        let session = match era_of(&request, None) {
+            Era::Modern => None,
+            Era::Legacy if request.method == method::INITIALIZE => {
+                return self.initialize(request).await;
+            }
+            Era::Legacy => match &self.session {
+                Some(session) => Some(session.clone()),
+                // Before `initialize`, only a modern client that forgot its `_meta` can be meant: say what is missing.
+                None => None,
+            },
+        };
+        let Some(tracked) = self.calls.begin(&request.id) else {
+            let error = ErrorObject::invalid_request(
+                "Invalid request: another request with this id is running",
+            );
+            return self
+                .send(Answer::error(Some(&request.id), &error, false))
+                .await;
+        };
+        let arrival = Arrival {
+            principal: self.principal.clone(),
+            session,
+            outlet: self.outlet.clone(),
+            cancel: tracked.cancel.clone(),
+            mirrored: None,
+        };
+        if changes_session(&request.method) {
+            // In order, so that what follows sees the change.
+            let answer = self.engine.handle(request, arrival).await;
+            return self.send(answer).await;
+        }
+        let Ok(room) = self.room.clone().try_acquire_owned() else {
+            let error = ErrorObject::new(code::BUSY, "Too many requests are running; send this one again later")
+                .with_data(&serde_json::json!({"code": "busy", "running": self.engine.limits().stdio_requests}));
+            return self
+                .send(Answer::error(Some(&request.id), &error, false))
+                .await;
+        };
+        let (engine, queue) = (self.engine.clone(), self.queue.clone());
+        self.running.spawn(async move {
+            let answer = engine.handle(request, arrival).await;
+            send(&queue, answer, tracked).await;
+            drop(room);
+        });
+    }
+
+    async fn initialize(&mut self, request: Request) {
+        let id = request.id.clone();
+        if self.session.is_some() {
+            let error = ErrorObject::invalid_request(
+                "Invalid request: this connection is initialized already",
+            );
+            return self.send(Answer::error(Some(&id), &error, false)).await;
+        }
+        let opened = initialize::open(
+            &self.engine,
+            request,
+            self.principal.clone(),
+            "stdio".to_owned(),
+            self.outlet.clone(),
+        );
+        match opened {
+            Ok((session, answer)) => {
+                // Answered first: nothing else of the session may come before.
+                self.send(answer).await;
+                self.session = Some(session);
+            }
+            Err(error) => self.send(Answer::error(Some(&id), &error, false)).await,
+        }
+    }
+
+    async fn refuse(&self, rejected: &Rejected) {
+        self.send(Answer::error(rejected.id.as_ref(), &rejected.error, false))
+            .await;
+    }
+
+    async fn send(&self, answer: Answer) {
+        if let Some(message) = answer.into_message() {
+            let _ = self.queue.send(message).await;
+        }
+    }
+
+    /// Input has ended: streams end, requests may finish for a while, then they are taken back.
+    async fn finish(self) {
+        self.engine.stop();
+        self.running.close();
+        if tokio::time::timeout(self.engine.limits().drain, self.running.wait())
+            .await
+            .is_err()
+        {
+            self.calls.cancel_all();
+            self.running.wait().await;
+        }
+    }
+}
+
+/// Methods whose effect later messages of the same client rely on.
+fn changes_session(name: &str) -> bool {
+    matches!(
+        name,
+        method::SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
+    )
+}
+
+async fn send(queue: &mpsc::Sender<Bytes>, answer: Answer, tracked: Tracked) {
+    // Forgotten before the answer is out, so that the client may use the id again at once.
+    let taken_back = tracked.cancel.is_cancelled();
+    drop(tracked);
+    if let (false, Some(message)) = (taken_back, answer.into_message()) {
+        let _ = queue.send(message).await;
+    }
+}
+
+async fn write_messages(
+    mut output: impl AsyncWrite + Unpin,
+    mut messages: mpsc::Receiver<Bytes>,
+) -> std::io::Result<()> {
+    let mut waiting = Vec::new();
+    let mut bytes = Vec::new();
+    while messages.recv_many(&mut waiting, WRITE_QUEUE).await > 0 {
+        // Everything that waits goes out in one write.
+        bytes.clear();
+        for message in waiting.drain(..) {
+            bytes.extend_from_slice(&message);
+            bytes.push(b'\n');
+        }
+        output.write_all(&bytes).await?;
+        output.flush().await?;
+        bytes.shrink_to(64 * 1024);
+    }
+    Ok(())
+}

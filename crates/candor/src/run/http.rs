@@ -1,0 +1,132 @@
+//! Serving HTTP.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use candor_server::Engine;
+use candor_server::auth::BearerTokens;
+use candor_server::transport::http::{AllowedHosts, Http, endpoint};
+use tokio::net::TcpListener;
+
+use super::args::{self, ServeArgs};
+use super::misplaced;
+use crate::{Error, Result};
+
+/// Where a server listens if nobody says otherwise.
+const DEFAULT_PORT: u16 = 7332;
+
+/// How many ports after the default one are tried.
+const PORTS_TRIED: u16 = 100;
+
+/// How long connections may go on after a signal to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) -> Result<()> {
+    let mut http = Http::default();
+    if let Some(path) = &args.tokens {
+        let tokens = BearerTokens::from_lines(&args::read(path, "--tokens")?)
+            .map_err(|e| args::in_file(path, e))?;
+        if tokens.is_empty() {
+            return Err(args::in_file(
+                path,
+                "has no tokens; make one with `candor token NAME`",
+            ));
+        }
+        http.authenticator = Some(Arc::new(tokens));
+    }
+    let listener = bind(args.http.as_deref()).await?;
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() {
+        if http.authenticator.is_none() {
+            return Err(Error::new(format!(
+                "{address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
+            )));
+        }
+        // Names of this machine are unknown here; the tokens keep strangers out.
+        http.hosts = AllowedHosts::Any;
+    }
+
+    for line in about {
+        eprintln!("{line}");
+    }
+    eprintln!("  mcp      http://{address}/mcp");
+    eprintln!("listening on http://{address}");
+    misplaced::watch_stdin();
+
+    let app = Router::new().route("/mcp", endpoint(engine.clone(), http));
+    // Small messages must not wait for each other (Nagle).
+    let listener = listener.tap_io(|connection| {
+        let _ = connection.set_nodelay(true);
+    });
+    let stopped = async move {
+        stop_signal().await;
+        engine.stop();
+    };
+    let serving = axum::serve(listener, app).with_graceful_shutdown(stopped);
+    tokio::select! {
+        ended = async { serving.await } => Ok(ended?),
+        () = async { stop_signal().await; tokio::time::sleep(DRAIN).await } => Ok(()),
+    }
+}
+
+async fn bind(address: Option<&str>) -> Result<TcpListener> {
+    if let Some(address) = address {
+        let parsed = parse(address)?;
+        return TcpListener::bind(parsed).await.map_err(|e| match e.kind() {
+            std::io::ErrorKind::AddrInUse => Error::new(format!(
+                "{parsed} is taken by another program: choose another port, or 0 for any free one"
+            )),
+            _ => Error::new(format!("cannot listen on {parsed}: {e}")),
+        });
+    }
+    for port in DEFAULT_PORT..DEFAULT_PORT + PORTS_TRIED {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            Ok(listener) => return Ok(listener),
+            Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => {}
+            Err(e) => {
+                return Err(Error::new(format!(
+                    "cannot listen on 127.0.0.1:{port}: {e}"
+                )));
+            }
+        }
+    }
+    let last = DEFAULT_PORT + PORTS_TRIED - 1;
+    Err(Error::new(format!(
+        "ports {DEFAULT_PORT} to {last} are all taken: choose one with --http 127.0.0.1:PORT"
+    )))
+}
+
+/// `IP:PORT`, `localhost:PORT`, or a port alone, which means this machine.
+fn parse(address: &str) -> Result<SocketAddr> {
+    let text = address
+        .strip_prefix("localhost:")
+        .or_else(|| address.strip_prefix(':'))
+        .unwrap_or(address);
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    address.parse().map_err(|_| {
+        Error::new(format!(
+            "--http takes IP:PORT, as in 127.0.0.1:7332; {address:?} is not that"
+        ))
+    })
+}
+
+/// Ends when the process is asked to stop.
+pub(super) async fn stop_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

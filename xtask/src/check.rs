@@ -1,0 +1,91 @@
+//! `cargo xtask check`: every step a change must pass, in order, stopping at the first failure.
+//!
+//! It asks for nothing but Rust, a C compiler and npm; what else a step needs it installs
+//! under the target directory.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::conformance::{self, Selection};
+use crate::deny;
+use crate::process::{self, Outcome};
+use crate::workspace::Workspace;
+
+/// A name for the summary, and the work.
+type Step = (&'static str, fn(&Workspace) -> Outcome);
+
+/// What one wants after every few edits. Cheap steps first: an ill-formatted file should not
+/// cost a test run.
+const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
+
+/// What `--fast` leaves out.
+const THOROUGH: [Step; 3] = [
+    ("docs", docs),
+    ("dependencies", deny::run),
+    ("conformance", official_suite),
+];
+
+/// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by
+/// CI: keep its form, and print nothing after it.
+pub(crate) fn run(at: &Workspace, fast: bool) -> bool {
+    let start = Instant::now();
+    let mut passed = 0;
+    let thorough = if fast { &[] } else { &THOROUGH[..] };
+    for (name, step) in FAST.iter().chain(thorough) {
+        if let Err(message) = step(at) {
+            println!("\n{message}\nThe step `{name}` failed.");
+            println!("{passed} passed, 1 failed");
+            return false;
+        }
+        passed += 1;
+    }
+    let what = if fast {
+        "The fast steps are good; before a merge run the rest with `cargo xtask check`."
+    } else {
+        "All steps are good."
+    };
+    println!("\n{what} ({:.0} s)", start.elapsed().as_secs_f64());
+    println!("{passed} passed, 0 failed");
+    true
+}
+
+fn format(at: &Workspace) -> Outcome {
+    cargo(at, "format (cargo fmt)", &["fmt", "--all", "--check"], &[])
+}
+
+fn lints(at: &Workspace) -> Outcome {
+    let clippy = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    cargo(at, "lints (clippy)", &clippy, &[])
+}
+
+/// Plain `cargo test`, not nextest: it runs the examples in the docs too, and needs no install.
+fn tests(at: &Workspace) -> Outcome {
+    let test = ["test", "--workspace", "--all-features"];
+    cargo(at, "tests (cargo test)", &test, &[])
+}
+
+fn docs(at: &Workspace) -> Outcome {
+    let doc = ["doc", "--workspace", "--no-deps", "--all-features"];
+    let strict = [("RUSTDOCFLAGS", "-D warnings")];
+    cargo(at, "docs (cargo doc)", &doc, &strict)
+}
+
+fn official_suite(at: &Workspace) -> Outcome {
+    conformance::run(at, &Selection::default())
+}
+
+fn cargo(at: &Workspace, what: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Outcome {
+    let mut command = Command::new("cargo");
+    command.args(arguments).envs(settings.iter().copied());
+    process::timed(what, || {
+        process::quietly(&mut command, &at.log(arguments[0]))
+    })
+}

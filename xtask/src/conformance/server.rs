@@ -1,0 +1,134 @@
+//! The example server as a child process, stopped on every way out.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use crate::process::{self, Outcome};
+use crate::workspace::Workspace;
+
+/// How long the server may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the server's stderr says before its port.
+const LISTENING: &str = "listening on http://127.0.0.1:";
+
+/// Builds the example and says where it is.
+pub(super) fn build(at: &Workspace) -> Outcome<PathBuf> {
+    let mut build = Command::new("cargo");
+    build.args(["build", "--release", "--package", "candor"]);
+    build.args(["--example", "everything"]);
+    process::quietly(&mut build, &at.log("example-build"))?;
+    let name = format!("everything{}", std::env::consts::EXE_SUFFIX);
+    Ok(at.target.join("release").join("examples").join(name))
+}
+
+/// A server that listens.
+pub(super) struct Server {
+    child: StoppedOnDrop,
+    port: u16,
+    log: PathBuf,
+}
+
+/// Stops the child on every way out: an error, a panic that unwinds, the end.
+struct StoppedOnDrop(Child);
+
+impl Drop for StoppedOnDrop {
+    fn drop(&mut self) {
+        // Both only fail on a child that has ended already.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+impl Server {
+    /// Starts the server on a free port and waits until it listens.
+    pub(super) fn start(program: &Path, log: &Path) -> Outcome<Self> {
+        let file =
+            process::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
+        let mut command = Command::new(program);
+        command
+            .args(["--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map(StoppedOnDrop)
+            .map_err(|e| process::not_started(&command, &e))?;
+        let stderr = child.0.stderr.take().expect("stderr is piped");
+        let (found, port) = mpsc::channel();
+        thread::spawn(move || drain(stderr, file, &found));
+        let port = port.recv_timeout(PATIENCE).map_err(|e| {
+            let how = match e {
+                RecvTimeoutError::Timeout => format!("has run for {} s", PATIENCE.as_secs()),
+                RecvTimeoutError::Disconnected => "ended".to_owned(),
+            };
+            format!(
+                "the example server {how} without `{LISTENING}PORT` on stderr; it said:\n{}",
+                process::end_of(log)
+            )
+        })?;
+        Ok(Self {
+            child,
+            port,
+            log: log.to_owned(),
+        })
+    }
+
+    /// By name, as most clients are configured: the DNS rebinding scenario takes the `Host` and
+    /// `Origin` that the server must accept from this URL.
+    pub(super) fn url(&self) -> String {
+        format!("http://localhost:{}/mcp", self.port)
+    }
+
+    /// A crash halfway makes every later scenario fail; say so, rather than only list them.
+    pub(super) fn must_still_run(&mut self) -> Outcome {
+        match self.child.0.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(format!(
+                "the example server ended during the run, with {status}; it said:\n{}",
+                process::end_of(&self.log)
+            )),
+            Err(e) => Err(format!("cannot ask whether the example server runs: {e}")),
+        }
+    }
+}
+
+/// Copies stderr to the log to its end: a server whose pipe is full would stand still.
+fn drain(stderr: ChildStderr, mut log: File, found: &Sender<u16>) {
+    for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+        log.write_all(&line)
+            .and_then(|()| log.write_all(b"\n"))
+            .ok();
+        if let Some(port) = port_in(&String::from_utf8_lossy(&line)) {
+            // Nobody listens after the first port; that is fine.
+            found.send(port).ok();
+        }
+    }
+}
+
+fn port_in(line: &str) -> Option<u16> {
+    let (_, rest) = line.split_once(LISTENING)?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_found_in_the_middle_of_a_coloured_log_line() {
+        let line = "\u{1b}[32m INFO\u{1b}[0m listening on http://127.0.0.1:40123/mcp\u{1b}[0m";
+
+        assert_eq!(port_in(line), Some(40123));
+        assert_eq!(port_in("listening on stdio"), None);
+    }
+}
