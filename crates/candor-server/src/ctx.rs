@@ -9,7 +9,7 @@ use candor_protocol::rpc::{RequestId, write_notification};
 use candor_protocol::types::{
     CreateMessageResult, InputRequest, LogLevel, LogParams, ProgressParams, Root,
 };
-use candor_protocol::{Era, Principal};
+use candor_protocol::{Era, Principal, Revision};
 use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -159,6 +159,10 @@ impl Ctx {
     /// Lets go of a legacy client's event stream while the work goes on: the client comes back for the answer.
     /// Elsewhere it does nothing.
     pub async fn hang_up(&self) {
+        // Earlier revisions give a client no id to come back with.
+        if self.0.client.revision < Revision::V2025_11_25 {
+            return;
+        }
         if let Some(Outlet::Log(log)) = &*self.0.outlet.lock().await {
             log.hang_up();
         }

@@ -34,6 +34,8 @@ pub(crate) enum Event {
     Message(u64, Bytes),
     /// The stream is over.
     End,
+    /// The stream goes on, but not with this reader: another took over, or the handler hung up.
+    Released,
 }
 
 impl StreamLog {
@@ -111,7 +113,7 @@ impl StreamLog {
             {
                 let mut inner = self.lock();
                 if inner.reader != reader {
-                    return Event::End;
+                    return Event::Released;
                 }
                 let wanted = (after + 1).max(inner.first);
                 let at = usize::try_from(wanted - inner.first).unwrap_or(usize::MAX);
@@ -139,7 +141,7 @@ mod tests {
     async fn next(log: &StreamLog, reader: u64, after: u64) -> Option<(u64, Bytes)> {
         match log.next(reader, after).await {
             Event::Message(n, message) => Some((n, message)),
-            Event::End => None,
+            Event::End | Event::Released => None,
         }
     }
 

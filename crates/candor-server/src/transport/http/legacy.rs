@@ -44,8 +44,9 @@ pub(super) async fn post_request(
         Err(refused) => return refused.with_id(&request),
     };
     let log = session.new_stream(endpoint.engine.limits());
-    start(endpoint, &session, &log, request);
+    // Before the request runs: it may hang up at once.
     let (reader, _) = log.reader(Some(0));
+    start(endpoint, &session, &log, request);
     match log.next(reader, 0).await {
         // The stream is over with its first message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
@@ -54,6 +55,14 @@ pub(super) async fn post_request(
         }
         // Taken back before it said anything.
         Event::End => sse::response(futures_util::stream::empty(), RETRY),
+        // The handler hung up: the client gets an id to come back with.
+        Event::Released => {
+            let priming = sse::priming(&event_id(&log, 0), RETRY);
+            sse::response(
+                futures_util::stream::once(std::future::ready(priming)),
+                RETRY,
+            )
+        }
         Event::Message(..) => resume(endpoint, session, log, 0, true),
     }
 }
@@ -316,7 +325,7 @@ fn events(
             ));
         }
         match reading.log.next(reading.reader, reading.after).await {
-            Event::End => None,
+            Event::End | Event::Released => None,
             Event::Message(number, message) => {
                 reading.session.touch();
                 reading.after = number;
