@@ -17,14 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What the server's stderr says before its port.
 const LISTENING: &str = "listening on http://127.0.0.1:";
 
-/// Builds the example and says where it is.
+/// Builds the example and says where it is: unoptimised, as the tests have built it already.
 pub(super) fn build(at: &Workspace) -> Outcome<PathBuf> {
     let mut build = Command::new("cargo");
-    build.args(["build", "--release", "--package", "candor"]);
+    build.args(["build", "--all-features", "--package", "candor"]);
     build.args(["--example", "everything"]);
     process::quietly(&mut build, &at.log("example-build"))?;
     let name = format!("everything{}", std::env::consts::EXE_SUFFIX);
-    Ok(at.target.join("release").join("examples").join(name))
+    Ok(at.target.join("debug").join("examples").join(name))
 }
 
 /// A server that listens.
