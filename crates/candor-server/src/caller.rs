@@ -70,30 +70,17 @@ pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
         .with_data(&json!({"supported": supported, "requested": requested}))
 }
 
-/// Metadata of a request, as it came.
-pub(crate) fn request_meta(request: &Request) -> Result<Object, ErrorObject> {
-    let meta = request.params.read("_meta").map_err(|e| {
-        ErrorObject::invalid_params(format!("Invalid params: {}", e.within("params")))
-    })?;
-    Ok(meta.unwrap_or_default())
-}
-
 /// The era that a request belongs to, from what it carries.
 ///
 /// A request is modern if it names a revision in its `_meta`, whichever; the revision header says so
-/// for requests whose `_meta` is missing or damaged.
+/// for requests whose `_meta` is missing.
 pub(crate) fn era_of(request: &Request, version_header: Option<&str>) -> Era {
-    let names_revision = request
-        .params
-        .get("_meta")
-        .is_some_and(|raw| match Object::decode(raw) {
-            Ok(meta) => meta.get(meta::PROTOCOL_VERSION).is_some(),
-            Err(_) => false,
-        });
-    let header_is_modern = version_header
-        .and_then(Revision::from_date)
-        .is_some_and(|r| r.era() == Era::Modern);
-    if names_revision || header_is_modern {
+    let header_is_modern = || {
+        version_header
+            .and_then(Revision::from_date)
+            .is_some_and(|r| r.era() == Era::Modern)
+    };
+    if request.meta.get(meta::PROTOCOL_VERSION).is_some() || header_is_modern() {
         Era::Modern
     } else {
         Era::Legacy

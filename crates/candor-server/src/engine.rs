@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::names::notification;
-use candor_protocol::rpc::{ErrorObject, Notification, Request};
+use candor_protocol::rpc::{ErrorObject, Notification, Request, RequestId};
 use candor_protocol::types::{
     CancelledParams, Implementation, ListCapability, ResourcesCapability, ServerCapabilities,
 };
@@ -83,41 +83,23 @@ impl Engine {
 
     /// Answers a request. Every transport ends here.
     pub(crate) async fn handle(&self, request: Request, arrival: Arrival) -> Answer {
-        match self.receive(&request, arrival) {
-            Err(error) => Answer::error(Some(&request.id), &error, false),
+        let Request {
+            id,
+            method,
+            params,
+            meta,
+        } = request;
+        match receive(id.clone(), meta, arrival) {
+            Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let cancel = exchange.cancel.clone();
                 tokio::select! {
                     biased;
-                    answer = dispatch::dispatch(self, request.method, request.params, exchange) => answer,
+                    answer = dispatch::dispatch(self, method, params, exchange) => answer,
                     () = cancel.cancelled() => Answer::Silent,
                 }
             }
         }
-    }
-
-    /// Finds out whose request this is and what they can do.
-    fn receive(&self, request: &Request, arrival: Arrival) -> Result<Exchange, ErrorObject> {
-        let meta = caller::request_meta(request)?;
-        let (client, session, log_level) = match arrival.session {
-            Some(session) => (session.client.clone(), Some(session), None),
-            None => (
-                Arc::new(Client::from_meta(&meta)?),
-                None,
-                caller::log_level(&meta)?,
-            ),
-        };
-        Ok(Exchange {
-            id: request.id.clone(),
-            principal: arrival.principal,
-            client,
-            session,
-            outlet: arrival.outlet,
-            cancel: arrival.cancel,
-            mirrored: arrival.mirrored,
-            meta,
-            log_level,
-        })
     }
 
     /// Takes a notification. Ones that we do not know are ignored, as the protocol wants it.
@@ -203,9 +185,34 @@ impl Engine {
         &self.0.rounds
     }
 
-    pub(crate) fn stopping(&self) -> &CancellationToken {
+    /// Ends when long-lived streams should.
+    pub(crate) fn closing(&self) -> &CancellationToken {
         &self.0.stop
     }
+}
+
+/// Finds out whose request this is and what their client can do.
+fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, ErrorObject> {
+    let (client, session, log_level) = match arrival.session {
+        Some(session) => (session.client.clone(), Some(session), None),
+        None => (
+            Arc::new(Client::from_meta(&meta)?),
+            None,
+            caller::log_level(&meta)?,
+        ),
+    };
+    Ok(Exchange {
+        id,
+        principal: arrival.principal,
+        client,
+        session,
+        outlet: arrival.outlet,
+        cancel: arrival.cancel,
+        closing: arrival.closing,
+        mirrored: arrival.mirrored,
+        meta,
+        log_level,
+    })
 }
 
 fn list_capability(may_change: bool) -> ListCapability {

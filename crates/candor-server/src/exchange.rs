@@ -22,8 +22,10 @@ pub(crate) struct Arrival {
     pub(crate) session: Option<Arc<Session>>,
     /// The way back, ahead of the answer.
     pub(crate) outlet: Outlet,
-    /// Ends the request early.
+    /// Ends the request early, without an answer.
     pub(crate) cancel: CancellationToken,
+    /// Ends a long-lived stream in good order, with an answer.
+    pub(crate) closing: CancellationToken,
     /// Argument mirrors among the HTTP headers; none on transports without headers.
     pub(crate) mirrored: Option<MirroredHeaders>,
 }
@@ -37,6 +39,7 @@ pub(crate) struct Exchange {
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) outlet: Outlet,
     pub(crate) cancel: CancellationToken,
+    pub(crate) closing: CancellationToken,
     pub(crate) mirrored: Option<MirroredHeaders>,
     pub(crate) meta: Object,
     /// The least severe log message that the client wants for this request.

@@ -35,7 +35,7 @@ impl Default for Limits {
         Self {
             message_bytes: 4 * 1024 * 1024,
             depth: candor_protocol::json::DEFAULT_DEPTH,
-            stdio_requests: 256,
+            stdio_requests: 1024,
             sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),
             question: Duration::from_secs(10 * 60),

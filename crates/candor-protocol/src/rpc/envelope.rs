@@ -14,8 +14,10 @@ pub struct Request {
     pub id: RequestId,
     /// The method's name.
     pub method: String,
-    /// The parameters, member by member; empty when there were none.
+    /// The parameters but for `_meta`, member by member; empty when there were none.
     pub params: Object,
+    /// The parameters' `_meta`, which says in the modern era who asks; empty when there was none.
+    pub meta: Object,
 }
 
 /// A notification: nobody waits for an answer.
@@ -158,16 +160,35 @@ fn from_members(members: Object) -> Result<Incoming, Rejected> {
     };
     let method =
         String::decode(&method).map_err(|e| Rejected::new(id.clone(), e.within("method")))?;
-    let params = match params {
+    let mut params = match params {
         None => Object::new(),
         Some(raw) => {
             Object::decode(&raw).map_err(|e| Rejected::new(id.clone(), e.within("params")))?
         }
     };
-    Ok(match id {
-        Some(id) => Incoming::Request(Request { id, method, params }),
-        None => Incoming::Notification(Notification { method, params }),
-    })
+    let Some(id) = id else {
+        return Ok(Incoming::Notification(Notification { method, params }));
+    };
+    let meta = match params
+        .remove("_meta")
+        .map(|raw| Object::decode(&raw))
+        .transpose()
+    {
+        Ok(meta) => meta.unwrap_or_default(),
+        Err(e) => {
+            let e = e.within("_meta").within("params");
+            return Err(Rejected {
+                id: Some(id),
+                error: ErrorObject::invalid_params(format!("Invalid params: {e}")),
+            });
+        }
+    };
+    Ok(Incoming::Request(Request {
+        id,
+        method,
+        params,
+        meta,
+    }))
 }
 
 /// Writes a request of ours.

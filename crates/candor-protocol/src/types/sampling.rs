@@ -86,6 +86,7 @@ message! {
 
 /// What is said in a turn: one block or several. Which of the two was sent is kept.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // one block is the usual case
 pub enum SamplingContent {
     /// One block.
     One(Content),

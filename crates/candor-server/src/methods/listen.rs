@@ -11,6 +11,7 @@ use crate::changes::{Change, Heard};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::resource::Resources;
 
 /// The protocol bounds nothing here, so we do: a filter is compared with every change.
 const MOST_RESOURCES: usize = 10_000;
@@ -28,8 +29,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     );
     let resources = engine.parts().resources.as_deref();
     let (listed, watched) = (
-        resources.is_some_and(|r| r.may_change()),
-        resources.is_some_and(|r| r.watches()),
+        resources.is_some_and(Resources::may_change),
+        resources.is_some_and(Resources::watches),
     );
     if !(tools || prompts || listed || watched) {
         return Err(ErrorObject::method_not_found(method::LISTEN));
@@ -80,7 +81,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     loop {
         let heard = tokio::select! {
             heard = changes.next() => heard,
-            () = engine.stopping().cancelled() => None,
+            () = exchange.closing.cancelled() => None,
         };
         let told = match heard {
             None => return Ok(engine.complete(exchange, Empty { meta: Some(tag) })),

@@ -17,6 +17,9 @@ use crate::tool::ToolError;
 type Read<A> =
     dyn Fn(A, Ctx) -> BoxFuture<'static, Result<Vec<ResourceContents>, ToolError>> + Send + Sync;
 
+/// A template, in both forms, and how to read what it matches.
+type Family = (ResourceTemplate, Template, Arc<Read<(String, Variables)>>);
+
 /// Resources that are known when the server starts, and families of them.
 ///
 /// ```
@@ -30,7 +33,7 @@ type Read<A> =
 #[derive(Default)]
 pub struct ResourceSet {
     resources: Vec<(Resource, Arc<Read<String>>)>,
-    templates: Vec<(ResourceTemplate, Template, Arc<Read<(String, Variables)>>)>,
+    templates: Vec<Family>,
     watched: HashSet<String>,
 }
 

@@ -83,6 +83,7 @@ fn start(endpoint: &Endpoint, session: &Arc<Session>, log: &Arc<StreamLog>, requ
         session: Some(session.clone()),
         outlet: Outlet::Log(log.clone()),
         cancel: tracked.cancel.clone(),
+        closing: endpoint.engine.closing().clone(),
         mirrored: None,
     };
     let (engine, session, log) = (endpoint.engine.clone(), session.clone(), log.clone());
@@ -194,7 +195,7 @@ pub(super) async fn post_batch(
             Ok(Incoming::Notification(notice)) => endpoint.engine.notice(notice, &session.calls),
             Ok(Incoming::Response(response)) => session.answered(response),
             Err(Rejected { id, error }) => {
-                answers.extend(Answer::error(id.as_ref(), &error, false).into_message())
+                answers.extend(Answer::error(id.as_ref(), &error, false).into_message());
             }
         }
     }

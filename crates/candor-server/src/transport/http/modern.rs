@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{respond, sse};
 use crate::answer::Answer;
-use crate::caller::request_meta;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
 use crate::mirror::{self, MirroredHeaders};
@@ -43,6 +42,7 @@ pub(super) async fn post(
         session: None,
         outlet: Outlet::Queue(queue),
         cancel: cancel.clone(),
+        closing: engine.closing().clone(),
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
     };
     let owned = engine.clone();
@@ -125,9 +125,8 @@ impl Events {
 
 /// Headers and body must say the same: whoever stands in between decides by the headers.
 fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ErrorObject> {
-    // A damaged `_meta` is reported as such later; here it only has nothing to compare.
-    let meta = request_meta(request).unwrap_or_default();
-    if let Ok(Some(version)) = meta.read::<String>(meta::PROTOCOL_VERSION) {
+    // A missing version is reported as such later; here it only has nothing to compare.
+    if let Ok(Some(version)) = request.meta.read::<String>(meta::PROTOCOL_VERSION) {
         check(headers, header::PROTOCOL_VERSION, &version)?;
     }
     check(headers, header::METHOD, &request.method)?;

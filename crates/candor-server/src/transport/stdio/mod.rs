@@ -15,6 +15,7 @@ use candor_protocol::rpc::{
 use candor_protocol::{Era, Principal, Revision, names::method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answer::Answer;
@@ -49,6 +50,7 @@ pub async fn serve(
         session: None,
         room: Arc::new(Semaphore::new(limits.stdio_requests)),
         running: TaskTracker::new(),
+        closing: engine.closing().child_token(),
     };
     let mut lines = Lines::new(input, limits.message_bytes);
     let ended = loop {
@@ -87,6 +89,8 @@ struct Connection {
     session: Option<Arc<Session>>,
     room: Arc<Semaphore>,
     running: TaskTracker,
+    /// Ends this connection's streams when its input ends.
+    closing: CancellationToken,
 }
 
 impl Connection {
@@ -140,11 +144,9 @@ impl Connection {
             Era::Legacy if request.method == method::INITIALIZE => {
                 return self.initialize(request).await;
             }
-            Era::Legacy => match &self.session {
-                Some(session) => Some(session.clone()),
-                // Before `initialize`, only a modern client that forgot its `_meta` can be meant: say what is missing.
-                None => None,
-            },
+            // Before `initialize`, only a modern client that forgot its `_meta` can be meant: the
+            // engine says what is missing.
+            Era::Legacy => self.session.clone(),
         };
         let Some(tracked) = self.calls.begin(&request.id) else {
             let error = ErrorObject::invalid_request(
@@ -159,6 +161,7 @@ impl Connection {
             session,
             outlet: self.outlet.clone(),
             cancel: tracked.cancel.clone(),
+            closing: self.closing.clone(),
             mirrored: None,
         };
         if changes_session(&request.method) {
@@ -219,7 +222,7 @@ impl Connection {
 
     /// Input has ended: streams end, requests may finish for a while, then they are taken back.
     async fn finish(self) {
-        self.engine.stop();
+        self.closing.cancel();
         self.running.close();
         if tokio::time::timeout(self.engine.limits().drain, self.running.wait())
             .await
