@@ -30,9 +30,7 @@ async fn main() -> candor::Result<()> {
     tools.extend(asking::tools());
     tools.extend(changing::tools(&switch));
     let usual = Arc::new(ToolSet::new(tools.clone())?);
-    let more = Arc::new(ToolSet::new(
-        tools.into_iter().chain([changing::extra_tool()]),
-    )?);
+    let more = Arc::new(ToolSet::new(tools.into_iter().chain([changing::extra_tool()]))?);
 
     let tool_switch = switch.clone();
     Server::new("everything", "1.0.0")
@@ -40,26 +38,14 @@ async fn main() -> candor::Result<()> {
             "A server for trying things out. Nothing here has an effect on anything else.",
         )
         .tools_from(provider_fn(move |_| {
-            Ok(if tool_switch.tools_changed() {
-                more.clone()
-            } else {
-                usual.clone()
-            })
+            Ok(if tool_switch.tools_changed() { more.clone() } else { usual.clone() })
         }))
         .prompts_from(prompts::provider(switch))
         .resources(resources::set()?)
-        .complete_prompt(
-            "test_prompt_with_arguments",
-            "arg1",
-            |typed, _| async move {
-                let known = ["paris", "park", "party"];
-                known
-                    .into_iter()
-                    .filter(|word| word.starts_with(&typed))
-                    .map(str::to_owned)
-                    .collect()
-            },
-        )
+        .complete_prompt("test_prompt_with_arguments", "arg1", |typed, _| async move {
+            let known = ["paris", "park", "party"];
+            known.into_iter().filter(|word| word.starts_with(&typed)).map(str::to_owned).collect()
+        })
         .complete_template("test://template/{id}/data", "id", |typed, _| async move {
             vec![format!("{typed}1"), format!("{typed}2")]
         })

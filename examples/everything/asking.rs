@@ -41,26 +41,19 @@ fn test_elicitation() -> Arc<dyn Tool> {
             },
             "required": ["username", "email"],
         });
-        Ok(format!(
-            "User response: {}",
-            in_words(&ctx.elicit(Elicit::form(message, &form)).await?)
-        ))
+        Ok(format!("User response: {}", in_words(&ctx.elicit(Elicit::form(message, &form)).await?)))
     });
     Arc::new(tool.description("Asks the person"))
 }
 
 fn in_words(answer: &Elicited) -> String {
-    let content = answer
-        .accepted()
-        .map_or_else(|| "{}".to_owned(), Value::to_string);
+    let content = answer.accepted().map_or_else(|| "{}".to_owned(), Value::to_string);
     format!("action={}, content={content}", answer.action())
 }
 
 fn forms() -> Vec<Arc<dyn Tool>> {
     let ask = |ctx: Ctx, form: Value| async move {
-        let answer = ctx
-            .elicit(Elicit::form("Please check these values", &form))
-            .await?;
+        let answer = ctx.elicit(Elicit::form("Please check these values", &form)).await?;
         Ok::<_, ToolError>(format!("Elicitation completed: {}", in_words(&answer)))
     };
     let defaults = json!({
@@ -93,16 +86,12 @@ fn forms() -> Vec<Arc<dyn Tool>> {
         "required": [],
     });
     vec![
-        simple(
-            "test_elicitation_sep1034_defaults",
-            "Asks with default values",
-            move |ctx| ask(ctx, defaults.clone()),
-        ),
-        simple(
-            "test_elicitation_sep1330_enums",
-            "Asks with every kind of choice",
-            move |ctx| ask(ctx, enums.clone()),
-        ),
+        simple("test_elicitation_sep1034_defaults", "Asks with default values", move |ctx| {
+            ask(ctx, defaults.clone())
+        }),
+        simple("test_elicitation_sep1330_enums", "Asks with every kind of choice", move |ctx| {
+            ask(ctx, enums.clone())
+        }),
     ]
 }
 
@@ -120,23 +109,16 @@ async fn ask(
 }
 
 fn text<'a>(answer: &'a Elicited, property: &str) -> &'a str {
-    answer
-        .accepted()
-        .and_then(|content| content[property].as_str())
-        .unwrap_or("stranger")
+    answer.accepted().and_then(|content| content[property].as_str()).unwrap_or("stranger")
 }
 
 /// Round trips of the modern era.
 fn rounds() -> Vec<Arc<dyn Tool>> {
     vec![
-        simple(
-            "test_input_required_result_elicitation",
-            "Asks for a name",
-            |ctx| async move {
-                let answer = ask(&ctx, "user_name", "What is your name?", "name", "string").await?;
-                Ok(format!("Hello, {}!", text(&answer, "name")))
-            },
-        ),
+        simple("test_input_required_result_elicitation", "Asks for a name", |ctx| async move {
+            let answer = ask(&ctx, "user_name", "What is your name?", "name", "string").await?;
+            Ok(format!("Hello, {}!", text(&answer, "name")))
+        }),
         simple(
             "test_input_required_result_sampling",
             "Asks the model for a capital",
@@ -153,12 +135,8 @@ fn rounds() -> Vec<Arc<dyn Tool>> {
             "test_input_required_result_list_roots",
             "Asks for the client's folders",
             |ctx| async move {
-                let roots: Vec<String> = ctx
-                    .roots()
-                    .await?
-                    .into_iter()
-                    .map(|root| root.uri)
-                    .collect();
+                let roots: Vec<String> =
+                    ctx.roots().await?.into_iter().map(|root| root.uri).collect();
                 Ok(format!("Roots: {}", roots.join(", ")))
             },
         ),
@@ -202,27 +180,12 @@ fn rounds() -> Vec<Arc<dyn Tool>> {
             "test_input_required_result_multi_round",
             "Asks one question after another",
             |ctx| async move {
-                let name = ask(
-                    &ctx,
-                    "step1",
-                    "Step 1: What is your name?",
-                    "name",
-                    "string",
-                )
-                .await?;
-                let color = ask(
-                    &ctx,
-                    "step2",
-                    "Step 2: What is your favorite color?",
-                    "color",
-                    "string",
-                )
-                .await?;
-                Ok(format!(
-                    "{} likes {}.",
-                    text(&name, "name"),
-                    text(&color, "color")
-                ))
+                let name =
+                    ask(&ctx, "step1", "Step 1: What is your name?", "name", "string").await?;
+                let color =
+                    ask(&ctx, "step2", "Step 2: What is your favorite color?", "color", "string")
+                        .await?;
+                Ok(format!("{} likes {}.", text(&name, "name"), text(&color, "color")))
             },
         ),
         simple(
@@ -234,9 +197,8 @@ fn rounds() -> Vec<Arc<dyn Tool>> {
                         ask(&ctx, "user_name", "What is your name?", "name", "string").await?;
                     return Ok(format!("Hello, {}!", text(&answer, "name")));
                 }
-                let said = ctx
-                    .sample(Sample::new("Generate a greeting", 50).key("greeting"))
-                    .await?;
+                let said =
+                    ctx.sample(Sample::new("Generate a greeting", 50).key("greeting")).await?;
                 Ok(said.content.text())
             },
         ),

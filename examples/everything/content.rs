@@ -19,43 +19,27 @@ pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
         simple("test_simple_text", "Returns text", |_| async {
             Ok("This is a simple text response for testing.")
         }),
-        simple("test_image_content", "Returns an image", |_| async {
-            Ok(image())
-        }),
+        simple("test_image_content", "Returns an image", |_| async { Ok(image()) }),
         simple("test_audio_content", "Returns sound", |_| async {
             Ok(Content::from(AudioContent::new(WAV, "audio/wav")))
         }),
-        simple(
-            "test_embedded_resource",
-            "Returns a resource's contents",
-            |_| async {
-                Ok(embedded(
-                    "test://embedded-resource",
-                    "text/plain",
-                    "This is an embedded resource content.",
-                ))
-            },
-        ),
-        simple(
-            "test_multiple_content_types",
-            "Returns several kinds of content",
-            |_| async {
-                let resource = embedded(
-                    "test://mixed-content-resource",
-                    "application/json",
-                    r#"{"test":"data","value":123}"#,
-                );
-                Ok(vec![
-                    Content::text("Multiple content types test:"),
-                    image(),
-                    resource,
-                ])
-            },
-        ),
-        simple("test_error_handling", "Fails", |_| async {
-            Err::<(), _>(ToolError::new(
-                "This tool intentionally returns an error for testing",
+        simple("test_embedded_resource", "Returns a resource's contents", |_| async {
+            Ok(embedded(
+                "test://embedded-resource",
+                "text/plain",
+                "This is an embedded resource content.",
             ))
+        }),
+        simple("test_multiple_content_types", "Returns several kinds of content", |_| async {
+            let resource = embedded(
+                "test://mixed-content-resource",
+                "application/json",
+                r#"{"test":"data","value":123}"#,
+            );
+            Ok(vec![Content::text("Multiple content types test:"), image(), resource])
+        }),
+        simple("test_error_handling", "Fails", |_| async {
+            Err::<(), _>(ToolError::new("This tool intentionally returns an error for testing"))
         }),
         structured(),
         mirrored(),
@@ -98,9 +82,12 @@ fn mirrored() -> Arc<dyn Tool> {
         },
         "additionalProperties": false,
     });
-    let tool = JsonTool::new("test_custom_headers", &schema, |args, _| async move {
-        Ok(args.to_string())
-    });
+    let tool =
+        JsonTool::new(
+            "test_custom_headers",
+            &schema,
+            |args, _| async move { Ok(args.to_string()) },
+        );
     Arc::new(tool.description("Echoes arguments that have headers of their own"))
 }
 

@@ -12,10 +12,8 @@ use crate::content;
 pub(crate) fn provider(switch: Switch) -> impl Provider<PromptSet> {
     let set = |more: bool| {
         let extra = more.then(|| {
-            Prompt::new("test_extra_prompt", |_, _| async {
-                Ok(prompt::user("Here I am."))
-            })
-            .description("Is there only now and then")
+            Prompt::new("test_extra_prompt", |_, _| async { Ok(prompt::user("Here I am.")) })
+                .description("Is there only now and then")
         });
         Arc::new(
             PromptSet::new(usual().into_iter().chain(extra))
@@ -23,13 +21,7 @@ pub(crate) fn provider(switch: Switch) -> impl Provider<PromptSet> {
         )
     };
     let (usual, more) = (set(false), set(true));
-    provider_fn(move |_| {
-        Ok(if switch.prompts_changed() {
-            more.clone()
-        } else {
-            usual.clone()
-        })
-    })
+    provider_fn(move |_| Ok(if switch.prompts_changed() { more.clone() } else { usual.clone() }))
 }
 
 fn usual() -> Vec<Prompt> {

@@ -23,16 +23,9 @@ pub(crate) fn set() -> candor::Result<ResourceSet> {
             described("test://static-binary", "Static bytes", "image/png"),
             |uri, _| async move { Ok(vec![ResourceContents::of_blob(uri, "image/png", PNG)]) },
         )
-        .resource(
-            described(WATCHED, "Watched text", "text/plain"),
-            |uri, _| async move {
-                Ok(vec![ResourceContents::of_text(
-                    uri,
-                    "text/plain",
-                    "Watched resource content.",
-                )])
-            },
-        )
+        .resource(described(WATCHED, "Watched text", "text/plain"), |uri, _| async move {
+            Ok(vec![ResourceContents::of_text(uri, "text/plain", "Watched resource content.")])
+        })
         .watched(WATCHED);
     let mut template = ResourceTemplate::new("test://template/{id}/data", "Template");
     template.description = Some("Data by id".to_owned());
@@ -41,11 +34,7 @@ pub(crate) fn set() -> candor::Result<ResourceSet> {
         let id = &variables["id"];
         let text = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")})
             .to_string();
-        Ok(vec![ResourceContents::of_text(
-            uri,
-            "application/json",
-            text,
-        )])
+        Ok(vec![ResourceContents::of_text(uri, "application/json", text)])
     })?;
     Ok(set)
 }

@@ -13,17 +13,13 @@ const A_MOMENT: Duration = Duration::from_millis(50);
 
 pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        simple(
-            "test_tool_with_progress",
-            "Reports progress",
-            |ctx| async move {
-                for done in [0, 50, 100] {
-                    ctx.progress(done, 100, None).await;
-                    sleep(A_MOMENT).await;
-                }
-                Ok("Done.")
-            },
-        ),
+        simple("test_tool_with_progress", "Reports progress", |ctx| async move {
+            for done in [0, 50, 100] {
+                ctx.progress(done, 100, None).await;
+                sleep(A_MOMENT).await;
+            }
+            Ok("Done.")
+        }),
         simple("test_tool_with_logging", "Sends log messages", log_three),
         simple("test_logging_tool", "Sends log messages", log_three),
         simple(
@@ -40,11 +36,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
 }
 
 async fn log_three(ctx: Ctx) -> Result<&'static str, ToolError> {
-    for message in [
-        "Tool execution started",
-        "Tool processing data",
-        "Tool execution completed",
-    ] {
+    for message in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
         ctx.log(LogLevel::Info, message).await;
         sleep(A_MOMENT).await;
     }

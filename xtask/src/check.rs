@@ -19,11 +19,8 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 3] = [
-    ("docs", docs),
-    ("dependencies", deny::run),
-    ("conformance", official_suite),
-];
+const THOROUGH: [Step; 3] =
+    [("docs", docs), ("dependencies", deny::run), ("conformance", official_suite)];
 
 /// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by
 /// CI: keep its form, and print nothing after it.
@@ -54,15 +51,8 @@ fn format(at: &Workspace) -> Outcome {
 }
 
 fn lints(at: &Workspace) -> Outcome {
-    let clippy = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--all-features",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let clippy =
+        ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
     cargo(at, "lints (clippy)", &clippy, &[])
 }
 
@@ -85,7 +75,5 @@ fn official_suite(at: &Workspace) -> Outcome {
 fn cargo(at: &Workspace, what: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Outcome {
     let mut command = Command::new("cargo");
     command.args(arguments).envs(settings.iter().copied());
-    process::timed(what, || {
-        process::quietly(&mut command, &at.log(arguments[0]))
-    })
+    process::timed(what, || process::quietly(&mut command, &at.log(arguments[0])))
 }

@@ -11,9 +11,7 @@ const VERSION: &str = "0.20.2";
 
 pub(crate) fn run(at: &Workspace) -> Outcome {
     let tools = at.target.join("tools");
-    let program = tools
-        .join("bin")
-        .join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    let program = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
     if !is_installed(&program) {
         let what = format!("cargo-deny {VERSION} (cargo install, the first time only)");
         process::timed(&what, || install(at, &tools))?;

@@ -10,10 +10,7 @@
 //!
 //! Nothing here is part of the framework; no crate may depend on it.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "these are commands for people; stdout is theirs"
-)]
+#![allow(clippy::print_stdout, reason = "these are commands for people; stdout is theirs")]
 
 mod check;
 mod conformance;

@@ -19,11 +19,7 @@ pub(crate) fn timed<T>(what: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome
     io::stdout().flush().ok();
     let start = Instant::now();
     let outcome = work();
-    let failed = if outcome.is_err() {
-        "failed after "
-    } else {
-        ""
-    };
+    let failed = if outcome.is_err() { "failed after " } else { "" };
     println!("{failed}{:.0} s", start.elapsed().as_secs_f64());
     outcome
 }
@@ -47,11 +43,7 @@ pub(crate) fn logged(command: &mut Command, log: &Path) -> Outcome<ExitStatus> {
     let (out, err) = create(log)
         .and_then(|file| Ok((file.try_clone()?, file)))
         .map_err(|e| format!("cannot write {}: {e}", log.display()))?;
-    command
-        .stdout(out)
-        .stderr(err)
-        .status()
-        .map_err(|e| not_started(command, &e))
+    command.stdout(out).stderr(err).status().map_err(|e| not_started(command, &e))
 }
 
 /// What the command prints on stdout.
@@ -124,9 +116,7 @@ mod tests {
     #[test]
     fn a_command_is_printed_as_a_shell_would_take_it() {
         let mut command = Command::new("cargo");
-        command
-            .args(["doc", "--no-deps", ""])
-            .env("RUSTDOCFLAGS", "-D warnings");
+        command.args(["doc", "--no-deps", ""]).env("RUSTDOCFLAGS", "-D warnings");
 
         let line = line_of(&command);
 

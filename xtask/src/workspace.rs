@@ -21,9 +21,8 @@ impl Workspace {
         let manifest_dir = env::var_os("CARGO_MANIFEST_DIR")
             .map(PathBuf::from)
             .ok_or("cannot find the repository; run this program as `cargo xtask`")?;
-        let root = manifest_dir
-            .parent()
-            .ok_or("the xtask crate must be a directory of the repository")?;
+        let root =
+            manifest_dir.parent().ok_or("the xtask crate must be a directory of the repository")?;
         env::set_current_dir(root).map_err(|e| format!("cannot enter {}: {e}", root.display()))?;
 
         let mut metadata = Command::new("cargo");
@@ -33,9 +32,7 @@ impl Workspace {
         let target = metadata["target_directory"]
             .as_str()
             .ok_or("`cargo metadata` names no target_directory")?;
-        Ok(Self {
-            target: target.into(),
-        })
+        Ok(Self { target: target.into() })
     }
 
     /// Where the output of a quiet command is kept.

@@ -15,9 +15,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> candor::Result<()> {
     if args.name.is_empty() || args.name.contains(char::is_whitespace) || args.name.starts_with('#')
     {
-        return Err(candor::Error::new(
-            "a name has no spaces and does not begin with #",
-        ));
+        return Err(candor::Error::new("a name has no spaces and does not begin with #"));
     }
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(candor::Error::new)?;
@@ -26,10 +24,6 @@ pub(crate) fn run(args: &Args) -> candor::Result<()> {
     eprintln!("  {token}");
     eprintln!("The line for the file behind --tokens:");
     // The line alone goes to stdout, so that `candor token alice >> tokens` does what one hopes.
-    writeln!(
-        std::io::stdout(),
-        "{}",
-        BearerTokens::line(&args.name, &token)
-    )?;
+    writeln!(std::io::stdout(), "{}", BearerTokens::line(&args.name, &token))?;
     Ok(())
 }

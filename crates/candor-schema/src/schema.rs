@@ -178,14 +178,8 @@ mod tests {
             r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"items":{"type":"string"}}},"additionalProperties":false}"#,
         )
         .unwrap();
-        let invalid = schema
-            .check(&json!({"a": "x", "b": ["ok", 1], "c": 0}))
-            .unwrap_err();
-        let pointers: Vec<_> = invalid
-            .violations
-            .iter()
-            .map(|v| v.pointer.as_str())
-            .collect();
+        let invalid = schema.check(&json!({"a": "x", "b": ["ok", 1], "c": 0})).unwrap_err();
+        let pointers: Vec<_> = invalid.violations.iter().map(|v| v.pointer.as_str()).collect();
         assert_eq!(pointers.len(), 3, "{invalid}");
         assert!(
             pointers.contains(&"/a") && pointers.contains(&"/b/1") && pointers.contains(&""),
@@ -195,11 +189,7 @@ mod tests {
 
     #[test]
     fn references_never_leave_the_schema() {
-        for target in [
-            "http://127.0.0.1:9/x.json",
-            "file:///etc/hostname",
-            "other.json",
-        ] {
+        for target in ["http://127.0.0.1:9/x.json", "file:///etc/hostname", "other.json"] {
             let text = format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{target}"}}}}}}"#);
             assert!(Schema::compile(&text).is_err(), "{target}");
         }
@@ -224,10 +214,7 @@ mod tests {
     #[test]
     fn the_same_text_is_compiled_once() {
         let text = r#"{"type":"object","title":"compiled once"}"#;
-        assert!(Arc::ptr_eq(
-            &Schema::compile(text).unwrap(),
-            &Schema::compile(text).unwrap()
-        ));
+        assert!(Arc::ptr_eq(&Schema::compile(text).unwrap(), &Schema::compile(text).unwrap()));
     }
 
     #[test]

@@ -31,11 +31,7 @@ pub enum Answer {
 
 impl Answer {
     pub(crate) fn error(id: Option<&RequestId>, error: &ErrorObject, dispatched: bool) -> Self {
-        Self::Error {
-            message: write_error(id, error).into(),
-            code: error.code(),
-            dispatched,
-        }
+        Self::Error { message: write_error(id, error).into(), code: error.code(), dispatched }
     }
 
     /// The message to send, if there is one.
@@ -70,10 +66,7 @@ pub enum CacheScope {
 impl Default for CacheHint {
     /// Ask again each time, share with nobody: never wrong, only slow.
     fn default() -> Self {
-        Self {
-            ttl_ms: 0,
-            scope: CacheScope::Private,
-        }
+        Self { ttl_ms: 0, scope: CacheScope::Private }
     }
 }
 
@@ -101,9 +94,7 @@ pub(crate) struct Empty {
 
 impl Members for Empty {
     fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        self.meta
-            .as_ref()
-            .map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
+        self.meta.as_ref().map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
     }
 }
 bodies!(Empty);
@@ -122,9 +113,7 @@ impl Members for ListPage<'_> {
         if let Some(cursor) = &self.next_cursor {
             map.serialize_entry("nextCursor", cursor)?;
         }
-        self.meta
-            .as_ref()
-            .map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
+        self.meta.as_ref().map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
     }
 }
 
@@ -156,20 +145,12 @@ impl Encoder<'_> {
         cache: Option<CacheHint>,
     ) -> Answer {
         let stamped = match self.era {
-            Era::Legacy => Stamped {
-                finality: None,
-                cache: None,
-                body: &body,
-            },
+            Era::Legacy => Stamped { finality: None, cache: None, body: &body },
             Era::Modern => {
                 body.meta()
                     .get_or_insert_default()
                     .set(meta::SERVER_INFO, self.server_info.to_owned());
-                Stamped {
-                    finality: Some(finality),
-                    cache,
-                    body: &body,
-                }
+                Stamped { finality: Some(finality), cache, body: &body }
             }
         };
         Answer::Result(write_result(self.id, &stamped).into())

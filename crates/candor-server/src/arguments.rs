@@ -23,9 +23,7 @@ impl Arguments {
         }
         if let Some(number) = first_inexact_number(text) {
             let shown: String = number.chars().take(40).collect();
-            return Err(format!(
-                "the number {shown} cannot be held exactly; send it as a string"
-            ));
+            return Err(format!("the number {shown} cannot be held exactly; send it as a string"));
         }
         let value =
             serde_json::from_str(text).map_err(|e| format!("arguments cannot be read: {e}"))?;

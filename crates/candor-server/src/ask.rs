@@ -38,18 +38,12 @@ enum ElicitKind {
 impl Elicit {
     /// A form. The schema is an object of strings, numbers, booleans and choices.
     pub fn form(message: impl Into<String>, schema: &Value) -> Self {
-        Self {
-            key: None,
-            kind: ElicitKind::Form(ElicitForm::new(message, raw(schema))),
-        }
+        Self { key: None, kind: ElicitKind::Form(ElicitForm::new(message, raw(schema))) }
     }
 
     /// A page that the person should visit.
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
-        Self {
-            key: None,
-            kind: ElicitKind::Url(ElicitUrl::new("url", message, url)),
-        }
+        Self { key: None, kind: ElicitKind::Url(ElicitUrl::new("url", message, url)) }
     }
 
     /// Names the question on the wire. Without a name it is numbered.
@@ -144,10 +138,9 @@ pub enum AskError {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotSupported(needed) => write!(
-                f,
-                "the client does not support this: it would have to declare {needed}"
-            ),
+            Self::NotSupported(needed) => {
+                write!(f, "the client does not support this: it would have to declare {needed}")
+            }
             Self::TimedOut => f.write_str("the client did not answer in time"),
             Self::Gone => f.write_str("the client is gone"),
             Self::Refused(error) => write!(f, "the client refused: {}", error.message),
@@ -194,17 +187,11 @@ impl Question {
 pub(crate) async fn elicit(ctx: &Ctx, ask: Elicit) -> Result<Elicited, AskError> {
     let (params, schema) = match &ask.kind {
         ElicitKind::Form(form) => {
-            need(
-                ctx.client().capabilities.elicits_forms(),
-                &json!({"elicitation": {}}),
-            )?;
+            need(ctx.client().capabilities.elicits_forms(), &json!({"elicitation": {}}))?;
             (raw(form), Some(form.requested_schema.clone()))
         }
         ElicitKind::Url(url) => {
-            need(
-                ctx.client().capabilities.elicits_urls(),
-                &json!({"elicitation": {"url": {}}}),
-            )?;
+            need(ctx.client().capabilities.elicits_urls(), &json!({"elicitation": {"url": {}}}))?;
             (raw(url), None)
         }
     };
@@ -222,18 +209,15 @@ pub(crate) async fn elicit(ctx: &Ctx, ask: Elicit) -> Result<Elicited, AskError>
         }
         ElicitAction::Decline => Ok(Elicited::Declined),
         ElicitAction::Cancel => Ok(Elicited::Cancelled),
-        other => Err(AskError::Malformed(format!(
-            "unknown action {:?}",
-            other.as_str()
-        ))),
+        other => Err(AskError::Malformed(format!("unknown action {:?}", other.as_str()))),
     }
 }
 
 fn check_form(schema: &RawValue, content: &Value) -> Result<(), AskError> {
     match Schema::compile(schema.get()) {
-        Ok(schema) => schema
-            .check(content)
-            .map_err(|invalid| AskError::Malformed(invalid.to_string())),
+        Ok(schema) => {
+            schema.check(content).map_err(|invalid| AskError::Malformed(invalid.to_string()))
+        }
         // Ours, so not the client's fault; the client has shown the form, so the answer stands.
         Err(error) => {
             tracing::warn!(%error, "the schema of an elicitation form cannot be compiled; its answer was not checked");
@@ -246,38 +230,21 @@ pub(crate) async fn sample(ctx: &Ctx, ask: Sample) -> Result<CreateMessageResult
     let sampling = ctx.client().capabilities.sampling.as_ref();
     need(sampling.is_some(), &json!({"sampling": {}}))?;
     if ask.params.tools.is_some() || ask.params.tool_choice.is_some() {
-        need(
-            sampling.is_some_and(|s| s.tools.is_some()),
-            &json!({"sampling": {"tools": {}}}),
-        )?;
+        need(sampling.is_some_and(|s| s.tools.is_some()), &json!({"sampling": {"tools": {}}}))?;
     }
-    put(
-        ctx,
-        Question::new(ask.key, method::SAMPLE, Some(raw(&ask.params))),
-    )
-    .await
+    put(ctx, Question::new(ask.key, method::SAMPLE, Some(raw(&ask.params)))).await
 }
 
 pub(crate) async fn roots(ctx: &Ctx) -> Result<Vec<Root>, AskError> {
-    need(
-        ctx.client().capabilities.roots.is_some(),
-        &json!({"roots": {}}),
-    )?;
+    need(ctx.client().capabilities.roots.is_some(), &json!({"roots": {}}))?;
     let key = Some("client_roots".to_owned());
-    let result: ListRootsResult = put(
-        ctx,
-        Question::new(key, method::ROOTS_LIST, Some(raw(&Object::new()))),
-    )
-    .await?;
+    let result: ListRootsResult =
+        put(ctx, Question::new(key, method::ROOTS_LIST, Some(raw(&Object::new())))).await?;
     Ok(result.roots)
 }
 
 fn need(declared: bool, capability: &Value) -> Result<(), AskError> {
-    if declared {
-        Ok(())
-    } else {
-        Err(AskError::NotSupported(capability.clone()))
-    }
+    if declared { Ok(()) } else { Err(AskError::NotSupported(capability.clone())) }
 }
 
 /// Puts a question in the way of the client's era.

@@ -80,10 +80,7 @@ impl BearerTokens {
     /// The line that lets a token in, for [`BearerTokens::from_lines`].
     #[must_use]
     pub fn line(name: &str, token: &str) -> String {
-        let hex: String = hash(token)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hex: String = hash(token).iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{name} sha256:{hex}")
     }
 
@@ -129,9 +126,7 @@ impl Authenticator for BearerTokens {
         } else {
             r#"Bearer realm="candor""#
         };
-        let refused = Unauthorized {
-            challenge: HeaderValue::from_static(challenge),
-        };
+        let refused = Unauthorized { challenge: HeaderValue::from_static(challenge) };
         Box::pin(std::future::ready(principal.cloned().ok_or(refused)))
     }
 }

@@ -26,11 +26,7 @@ impl CallTracker {
         }
         let cancel = CancellationToken::new();
         running.insert(id.clone(), cancel.clone());
-        Some(Tracked {
-            tracker: self.clone(),
-            id: id.clone(),
-            cancel,
-        })
+        Some(Tracked { tracker: self.clone(), id: id.clone(), cancel })
     }
 
     /// Takes a request back. One that is unknown or done is no error: the two may have crossed.

@@ -25,11 +25,7 @@ impl Client {
         capabilities: ClientCapabilities,
         info: Option<Implementation>,
     ) -> Self {
-        Self {
-            revision,
-            capabilities,
-            info,
-        }
+        Self { revision, capabilities, info }
     }
 
     /// Reads what a modern request says of its client.
@@ -40,11 +36,7 @@ impl Client {
             .ok_or_else(|| unsupported_version(&version))?;
         let capabilities = required(meta, meta::CLIENT_CAPABILITIES)?;
         let info = meta.read(meta::CLIENT_INFO).map_err(in_meta)?;
-        Ok(Self {
-            revision,
-            capabilities,
-            info,
-        })
+        Ok(Self { revision, capabilities, info })
     }
 }
 
@@ -57,10 +49,7 @@ fn required<T: Decode>(meta: &Object, key: &'static str) -> Result<T, ErrorObjec
 }
 
 fn in_meta(e: Malformed) -> ErrorObject {
-    ErrorObject::invalid_params(format!(
-        "Invalid params: {}",
-        e.within("_meta").within("params")
-    ))
+    ErrorObject::invalid_params(format!("Invalid params: {}", e.within("_meta").within("params")))
 }
 
 /// The error for a revision that is not served.
@@ -75,11 +64,8 @@ pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
 /// A request is modern if it names a revision in its `_meta`, whichever; the revision header says so
 /// for requests whose `_meta` is missing.
 pub(crate) fn era_of(request: &Request, version_header: Option<&str>) -> Era {
-    let header_is_modern = || {
-        version_header
-            .and_then(Revision::from_date)
-            .is_some_and(|r| r.era() == Era::Modern)
-    };
+    let header_is_modern =
+        || version_header.and_then(Revision::from_date).is_some_and(|r| r.era() == Era::Modern);
     if request.meta.get(meta::PROTOCOL_VERSION).is_some() || header_is_modern() {
         Era::Modern
     } else {

@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::{self, AskError, Elicit, Elicited, Sample};
 use crate::caller::Client;
 use crate::changes::Changes;
+use crate::deadline::Deadline;
+use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::outlet::Outlet;
 use crate::round::Round;
@@ -43,11 +45,12 @@ struct Scope {
     cancel: CancellationToken,
     ended: CancellationToken,
     round: Round,
+    deadline: Deadline,
     changes: Changes,
 }
 
 impl Ctx {
-    pub(crate) fn new(exchange: &Exchange, round: Round, changes: &Changes) -> Self {
+    pub(crate) fn new(engine: &Engine, exchange: &Exchange, round: Round) -> Self {
         Self(Arc::new(Scope {
             principal: exchange.principal.clone(),
             client: exchange.client.clone(),
@@ -60,7 +63,8 @@ impl Ctx {
             cancel: exchange.cancel.clone(),
             ended: CancellationToken::new(),
             round,
-            changes: changes.clone(),
+            deadline: Deadline::after(engine.limits().deadline),
+            changes: engine.changes().clone(),
         }))
     }
 
@@ -111,12 +115,7 @@ impl Ctx {
         let Some(token) = &self.0.progress_token else {
             return;
         };
-        if self
-            .0
-            .next_progress
-            .fetch_max(done.saturating_add(1), Ordering::Relaxed)
-            > done
-        {
+        if self.0.next_progress.fetch_max(done.saturating_add(1), Ordering::Relaxed) > done {
             return;
         }
         let mut params = ProgressParams::new(token.clone(), done);
@@ -132,8 +131,7 @@ impl Ctx {
             None => self.0.log_level,
         };
         if least.is_some_and(|least| level >= least) {
-            self.notify(notification::MESSAGE, &LogParams::new(level, raw(data)))
-                .await;
+            self.notify(notification::MESSAGE, &LogParams::new(level, raw(data))).await;
         }
     }
 
@@ -176,6 +174,10 @@ impl Ctx {
         &self.0.round
     }
 
+    pub(crate) fn deadline(&self) -> &Deadline {
+        &self.0.deadline
+    }
+
     pub(crate) fn ended(&self) -> &CancellationToken {
         &self.0.ended
     }
@@ -191,6 +193,7 @@ impl Ctx {
         let Some(outlet) = self.0.outlet.lock().await.clone() else {
             return Err(AskError::Gone);
         };
+        let _paused = self.0.deadline.pause();
         session.ask(&outlet, question, &self.0.cancel).await
     }
 

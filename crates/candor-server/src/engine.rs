@@ -81,14 +81,15 @@ impl Engine {
         self.0.stop.cancel();
     }
 
+    /// True once the server has been told to stop.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
     /// Answers a request. Every transport ends here.
     pub(crate) async fn handle(&self, request: Request, arrival: Arrival) -> Answer {
-        let Request {
-            id,
-            method,
-            params,
-            meta,
-        } = request;
+        let Request { id, method, params, meta } = request;
         match receive(id.clone(), meta, arrival) {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
@@ -106,11 +107,7 @@ impl Engine {
     pub(crate) fn notice(&self, notice: Notification, calls: &CallTracker) {
         if notice.method == notification::CANCELLED {
             match CancelledParams::from_object(notice.params) {
-                Ok(CancelledParams {
-                    request_id: Some(id),
-                    reason,
-                    ..
-                }) => {
+                Ok(CancelledParams { request_id: Some(id), reason, .. }) => {
                     tracing::debug!(%id, reason, "request taken back");
                     calls.cancel(&id);
                 }
@@ -123,14 +120,10 @@ impl Engine {
     pub(crate) fn capabilities(&self) -> ServerCapabilities {
         let parts = &self.0.parts;
         let mut capabilities = ServerCapabilities::new();
-        capabilities.tools = parts
-            .tools
-            .as_ref()
-            .map(|source| list_capability(source.may_change()));
-        capabilities.prompts = parts
-            .prompts
-            .as_ref()
-            .map(|source| list_capability(source.may_change()));
+        capabilities.tools =
+            parts.tools.as_ref().map(|source| list_capability(source.may_change()));
+        capabilities.prompts =
+            parts.prompts.as_ref().map(|source| list_capability(source.may_change()));
         capabilities.resources = parts.resources.as_ref().map(|resources| {
             let mut capability = ResourcesCapability::new();
             capability.list_changed = resources.may_change().then_some(true);
@@ -144,36 +137,31 @@ impl Engine {
 
     /// Writes a complete result in the client's era.
     pub(crate) fn complete(&self, exchange: &Exchange, body: impl Body) -> Answer {
-        self.encoder(exchange)
-            .result(body, Finality::Complete, None)
+        self.encoder(exchange).result(body, Finality::Complete, None)
     }
 
     /// The same for results that clients may keep.
     pub(crate) fn complete_cacheable(&self, exchange: &Exchange, body: impl Body) -> Answer {
-        self.encoder(exchange)
-            .result(body, Finality::Complete, Some(self.0.parts.cache))
+        self.encoder(exchange).result(body, Finality::Complete, Some(self.0.parts.cache))
     }
 
     /// Writes a result that is a question. Modern clients only.
     pub(crate) fn input_required(&self, exchange: &Exchange, body: impl Body) -> Answer {
         debug_assert_eq!(exchange.era(), Era::Modern);
-        self.encoder(exchange)
-            .result(body, Finality::InputRequired, None)
+        self.encoder(exchange).result(body, Finality::InputRequired, None)
     }
 
     fn encoder<'a>(&'a self, exchange: &'a Exchange) -> Encoder<'a> {
-        Encoder {
-            id: &exchange.id,
-            era: exchange.era(),
-            server_info: &self.0.info_json,
-        }
+        Encoder { id: &exchange.id, era: exchange.era(), server_info: &self.0.info_json }
     }
 
     pub(crate) fn parts(&self) -> &Parts {
         &self.0.parts
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    /// What a peer may take.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
         &self.0.parts.limits
     }
 
@@ -195,11 +183,7 @@ impl Engine {
 fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, ErrorObject> {
     let (client, session, log_level) = match arrival.session {
         Some(session) => (session.client.clone(), Some(session), None),
-        None => (
-            Arc::new(Client::from_meta(&meta)?),
-            None,
-            caller::log_level(&meta)?,
-        ),
+        None => (Arc::new(Client::from_meta(&meta)?), None, caller::log_level(&meta)?),
     };
     Ok(Exchange {
         id,

@@ -26,6 +26,7 @@ mod caller;
 mod changes;
 mod completion;
 mod ctx;
+mod deadline;
 mod dispatch;
 mod engine;
 mod exchange;

@@ -6,27 +6,51 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of one message, on every transport.
+    /// Bytes of one message, on every transport. Default: 4 MiB.
     pub message_bytes: usize,
-    /// How deep a message may nest.
+    /// How deep a message may nest. Default: 64.
     pub depth: usize,
+    /// How long a handler may run, not counting the time that it waits for answers from its client.
+    /// Default: 5 minutes.
+    pub deadline: Duration,
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
+    /// Default: 1024.
     pub stdio_requests: usize,
-    /// Legacy sessions over HTTP, in all.
+    /// HTTP requests that run at the same time; above it they are answered 503. Default: 1024.
+    pub http_requests: usize,
+    /// Event streams that wait for changes at the same time; above it they are answered 503. Default: 1024.
+    pub streams: usize,
+    /// TCP connections; above it they are closed at once. Default: 4096.
+    pub connections: usize,
+    /// How long a client may take to send a request's head, or to send the next request. Default: 30 seconds.
+    pub head_time: Duration,
+    /// How long a client may take to send a request's body. Default: 30 seconds.
+    pub body_time: Duration,
+    /// How long a client may refuse to take what is written to it. Default: 30 seconds.
+    pub write_time: Duration,
+    /// Legacy sessions over HTTP, in all. Default: 10,000.
     pub sessions: usize,
-    /// How long a legacy session may stay silent.
+    /// Legacy sessions of one peer; a further one takes the place of the one longest unused. Default: 1000.
+    pub sessions_per_peer: usize,
+    /// How long a legacy session may stay silent. Default: 30 minutes.
     pub session_idle: Duration,
-    /// How long a question to a legacy client may stay open.
+    /// How long a question to a legacy client may stay open. Default: 10 minutes.
     pub question: Duration,
-    /// How long a modern client has to bring a round's state back.
+    /// How long a modern client has to bring a round's state back. Default: 10 minutes.
     pub round: Duration,
-    /// Events of one legacy stream that are kept for a client to resume from.
+    /// Messages that wait for a client who reads slower than a handler speaks; then the handler waits.
+    /// Default: 64.
+    pub queue: usize,
+    /// Events of one legacy stream that are kept for a client to resume from. Default: 1024.
     pub stream_events: usize,
-    /// Finished legacy streams per session that are kept for the same purpose.
+    /// Bytes of the same. Default: 8 MiB.
+    pub stream_bytes: usize,
+    /// Finished legacy streams per session that are kept for the same purpose. Default: 32.
     pub finished_streams: usize,
-    /// How long requests may go on after stdin has ended.
+    /// How long requests may go on after stdin has ended or the server was told to stop. Default: 5 seconds.
     pub drain: Duration,
     /// Quiet time after which an event stream sends a comment, so that nobody in between hangs up.
+    /// Default: 15 seconds.
     pub keep_alive: Duration,
 }
 
@@ -35,12 +59,22 @@ impl Default for Limits {
         Self {
             message_bytes: 4 * 1024 * 1024,
             depth: candor_protocol::json::DEFAULT_DEPTH,
+            deadline: Duration::from_secs(5 * 60),
             stdio_requests: 1024,
+            http_requests: 1024,
+            streams: 1024,
+            connections: 4096,
+            head_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(30),
             sessions: 10_000,
+            sessions_per_peer: 1000,
             session_idle: Duration::from_secs(30 * 60),
             question: Duration::from_secs(10 * 60),
             round: Duration::from_secs(10 * 60),
+            queue: 64,
             stream_events: 1024,
+            stream_bytes: 8 * 1024 * 1024,
             finished_streams: 32,
             drain: Duration::from_secs(5),
             keep_alive: Duration::from_secs(15),

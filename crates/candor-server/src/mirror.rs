@@ -29,10 +29,7 @@ pub(crate) struct MirroredHeaders(Vec<(String, HeaderValue)>);
 impl MirroredHeaders {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let mirrors = headers.iter().filter_map(|(name, value)| {
-            Some((
-                name.as_str().strip_prefix(PARAM_PREFIX)?.to_owned(),
-                value.clone(),
-            ))
+            Some((name.as_str().strip_prefix(PARAM_PREFIX)?.to_owned(), value.clone()))
         });
         Self(mirrors.collect())
     }
@@ -89,10 +86,7 @@ fn mirror(
     reachable: bool,
 ) -> Result<Mirror, String> {
     let at = format!("{KEYWORD} at /{}", path.join("/"));
-    let Some(name) = name
-        .as_str()
-        .filter(|n| !n.is_empty() && n.bytes().all(is_token))
-    else {
+    let Some(name) = name.as_str().filter(|n| !n.is_empty() && n.bytes().all(is_token)) else {
         return Err(format!("{at} is not an HTTP header name"));
     };
     if !reachable || path.is_empty() {
@@ -101,13 +95,10 @@ fn mirror(
         ));
     }
     match schema.get("type").and_then(Value::as_str) {
-        Some("string" | "integer" | "boolean") => Ok(Mirror {
-            header: name.to_ascii_lowercase(),
-            path: path.to_vec(),
-        }),
-        _ => Err(format!(
-            "{at} needs a property of type string, integer or boolean"
-        )),
+        Some("string" | "integer" | "boolean") => {
+            Ok(Mirror { header: name.to_ascii_lowercase(), path: path.to_vec() })
+        }
+        _ => Err(format!("{at} needs a property of type string, integer or boolean")),
     }
 }
 
@@ -123,15 +114,9 @@ pub(crate) fn check(
     arguments: &Value,
 ) -> Result<(), ErrorObject> {
     for mirror in mirrors {
-        let value = mirror
-            .path
-            .iter()
-            .try_fold(arguments, |value, step| value.get(step));
-        let mut sent = headers
-            .0
-            .iter()
-            .filter(|(name, _)| *name == mirror.header)
-            .map(|(_, value)| value);
+        let value = mirror.path.iter().try_fold(arguments, |value, step| value.get(step));
+        let mut sent =
+            headers.0.iter().filter(|(name, _)| *name == mirror.header).map(|(_, value)| value);
         let mismatch = |problem: &str| {
             let message = format!("Header mismatch: Mcp-Param-{} {problem}", mirror.header);
             Err(ErrorObject::new(code::HEADER_MISMATCH, message))
@@ -156,10 +141,7 @@ pub(crate) fn check(
 /// The text behind a header value; none if it holds what may not be there.
 pub(crate) fn decode(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.trim_matches([' ', '\t']);
-    match text
-        .strip_prefix("=?base64?")
-        .and_then(|rest| rest.strip_suffix("?="))
-    {
+    match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         None => Some(text.to_owned()),
         Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
     }
@@ -187,9 +169,7 @@ mod tests {
     use serde_json::json;
 
     fn headers(pairs: &[(&str, &str)]) -> MirroredHeaders {
-        let pairs = pairs
-            .iter()
-            .map(|(n, v)| ((*n).to_owned(), HeaderValue::from_str(v).unwrap()));
+        let pairs = pairs.iter().map(|(n, v)| ((*n).to_owned(), HeaderValue::from_str(v).unwrap()));
         MirroredHeaders(pairs.collect())
     }
 
@@ -210,27 +190,15 @@ mod tests {
             json!({"region": "eu", "limits": {"rows": 42}}),
             &[("region", "eu"), ("rows", "42.0")]
         ));
-        assert!(ok(
-            json!({"region": "Hello"}),
-            &[("region", "=?base64?SGVsbG8=?=")]
-        ));
-        assert!(ok(
-            json!({"region": "=?base64?x"}),
-            &[("region", "=?base64?x")]
-        ));
+        assert!(ok(json!({"region": "Hello"}), &[("region", "=?base64?SGVsbG8=?=")]));
+        assert!(ok(json!({"region": "=?base64?x"}), &[("region", "=?base64?x")]));
         assert!(ok(json!({"region": null}), &[]));
         assert!(ok(json!({}), &[("unknown", "x")]));
         assert!(!ok(json!({"region": "eu"}), &[]));
         assert!(!ok(json!({"region": "eu"}), &[("region", "us")]));
-        assert!(!ok(
-            json!({"region": "eu"}),
-            &[("region", "eu"), ("region", "eu")]
-        ));
+        assert!(!ok(json!({"region": "eu"}), &[("region", "eu"), ("region", "eu")]));
         assert!(!ok(json!({}), &[("region", "eu")]));
-        assert!(!ok(
-            json!({"region": "Hello"}),
-            &[("region", "=?base64?SGVsbG8?=")]
-        ));
+        assert!(!ok(json!({"region": "Hello"}), &[("region", "=?base64?SGVsbG8?=")]));
         assert!(!ok(json!({"limits": {"rows": 42}}), &[("rows", "43")]));
     }
 

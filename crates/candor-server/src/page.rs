@@ -36,14 +36,7 @@ mod tests {
         let cursor = next(&seal, "tools/list", 1000, 1001).unwrap();
         assert_eq!(start(&seal, "tools/list", Some(&cursor)).unwrap(), 1000);
         assert!(start(&seal, "prompts/list", Some(&cursor)).is_err());
-        assert!(
-            start(
-                &Secret::random().seal("cursor"),
-                "tools/list",
-                Some(&cursor)
-            )
-            .is_err()
-        );
+        assert!(start(&Secret::random().seal("cursor"), "tools/list", Some(&cursor)).is_err());
         assert!(start(&seal, "tools/list", Some("MTAwMA")).is_err());
         assert_eq!(next(&seal, "tools/list", 1000, 1000), None);
     }

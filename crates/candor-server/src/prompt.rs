@@ -68,10 +68,7 @@ impl Prompt {
         let mut argument = PromptArgument::new(name);
         argument.description = Some(description.into());
         argument.required = Some(required);
-        self.definition
-            .arguments
-            .get_or_insert_default()
-            .push(argument);
+        self.definition.arguments.get_or_insert_default().push(argument);
         self
     }
 
@@ -85,9 +82,7 @@ impl Prompt {
     /// The first required argument that is not filled in.
     pub(crate) fn missing_argument(&self, arguments: &PromptArguments) -> Option<&str> {
         let declared = self.definition.arguments.iter().flatten();
-        let mut required = declared
-            .filter(|a| a.required == Some(true))
-            .map(|a| a.name.as_str());
+        let mut required = declared.filter(|a| a.required == Some(true)).map(|a| a.name.as_str());
         required.find(|name| !arguments.contains_key(*name))
     }
 
@@ -134,8 +129,6 @@ impl PromptSet {
 
 impl fmt::Debug for PromptSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.definitions().map(|d| &d.name))
-            .finish()
+        f.debug_list().entries(self.definitions().map(|d| &d.name)).finish()
     }
 }

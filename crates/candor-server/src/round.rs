@@ -5,6 +5,7 @@
 //! earlier rounds, each with a digest of the question it answers; if the handler asks something else
 //! under the same key, the old answer does not count.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -23,30 +24,29 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::{AskError, Question};
 use crate::seal::Seal;
 
-/// What a request's state is bound to, besides its principal.
-#[derive(Debug, Clone)]
-pub(crate) struct Binding {
-    /// The method.
+/// What a request's state is bound to, besides its principal: everything that a retry repeats.
+#[derive(Debug)]
+pub(crate) struct Binding<'a> {
     pub(crate) method: &'static str,
-    /// Everything in the parameters that a retry repeats: name or URI, and arguments.
-    pub(crate) subject: Value,
+    /// The tool's or prompt's name, or the resource's URI.
+    pub(crate) name: &'a str,
+    pub(crate) arguments: Cow<'a, Value>,
 }
 
-impl Binding {
+impl Binding<'_> {
+    /// Made only when there is state to bind: most requests never need it.
     fn digest(&self, principal: &Principal) -> String {
-        let bound = json!([principal.as_str(), self.method, self.subject]);
+        let bound = json!([principal.as_str(), self.method, self.name, self.arguments]);
         digest(candor_schema::canonical(&bound).as_bytes())
     }
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            use std::fmt::Write;
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        use std::fmt::Write;
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// What a retry brings.
@@ -84,7 +84,7 @@ impl Round {
     pub(crate) fn begin(
         seal: &Seal,
         principal: &Principal,
-        binding: &Binding,
+        binding: &Binding<'_>,
         brought: &Brought<'_>,
     ) -> Result<Self, ErrorObject> {
         let mut asked = BTreeMap::new();
@@ -109,31 +109,16 @@ impl Round {
                 // An answer to a question of the last round; or to none, then it counts only if nothing was asked.
                 match asked.remove(&key) {
                     Some(question) => {
-                        answers.insert(
-                            key,
-                            Answered {
-                                question: Some(question),
-                                answer,
-                            },
-                        );
+                        answers.insert(key, Answered { question: Some(question), answer });
                     }
                     None if brought.state.is_none() => {
-                        answers.insert(
-                            key,
-                            Answered {
-                                question: None,
-                                answer,
-                            },
-                        );
+                        answers.insert(key, Answered { question: None, answer });
                     }
                     None => {}
                 }
             }
         }
-        Ok(Self {
-            answers,
-            ..Self::default()
-        })
+        Ok(Self { answers, ..Self::default() })
     }
 
     /// The answer to a question, if the client brought it; else the question stays open, and the caller waits
@@ -154,13 +139,7 @@ impl Round {
                 && answered.question.as_ref().is_none_or(|q| *q == asked)
             {
                 let answer = answered.answer.clone();
-                inner.used.insert(
-                    key,
-                    Answered {
-                        question: Some(asked),
-                        answer: answer.clone(),
-                    },
-                );
+                inner.used.insert(key, Answered { question: Some(asked), answer: answer.clone() });
                 return Ok(answer);
             }
             inner.open.insert(key, question.request);
@@ -180,11 +159,7 @@ impl Round {
                 return Poll::Ready(Some(done));
             }
             // Looked at only now, so that questions put side by side go out together.
-            if self.lock().open.is_empty() {
-                Poll::Pending
-            } else {
-                Poll::Ready(None)
-            }
+            if self.lock().open.is_empty() { Poll::Pending } else { Poll::Ready(None) }
         })
         .await
     }
@@ -194,7 +169,7 @@ impl Round {
         &self,
         seal: &Seal,
         principal: &Principal,
-        binding: &Binding,
+        binding: &Binding<'_>,
         ttl: Duration,
     ) -> InputRequired {
         let inner = self.lock();
@@ -203,10 +178,7 @@ impl Round {
             .iter()
             .map(|(key, q)| (key.clone(), digest(raw(q).get().as_bytes())))
             .collect();
-        let state = State {
-            asked,
-            answers: inner.used.clone(),
-        };
+        let state = State { asked, answers: inner.used.clone() };
         let mut result = InputRequired::new();
         result.input_requests = Some(inner.open.clone());
         result.request_state = Some(state.close(seal, &binding.digest(principal), ttl));
@@ -226,11 +198,8 @@ struct State {
 
 impl State {
     fn close(&self, seal: &Seal, binding: &str, ttl: Duration) -> String {
-        let answers: BTreeMap<_, _> = self
-            .answers
-            .iter()
-            .map(|(key, a)| (key, (&a.question, &a.answer)))
-            .collect();
+        let answers: BTreeMap<_, _> =
+            self.answers.iter().map(|(key, a)| (key, (&a.question, &a.answer))).collect();
         let payload = Object::new()
             .with("binding", &binding)
             .with("expires", &(now() + ttl.as_secs()))
@@ -253,17 +222,12 @@ impl State {
             let question = String::decode(pair.first()?).ok();
             Some((key, Answered { question, answer }))
         });
-        Some(Self {
-            asked: payload.read("asked").ok()??,
-            answers: answers.collect(),
-        })
+        Some(Self { asked: payload.read("asked").ok()??, answers: answers.collect() })
     }
 }
 
 fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
 #[cfg(test)]
@@ -273,27 +237,18 @@ mod tests {
 
     const TTL: Duration = Duration::from_secs(60);
 
-    fn binding(subject: Value) -> Binding {
-        Binding {
-            method: "tools/call",
-            subject,
-        }
+    fn binding(arguments: Value) -> Binding<'static> {
+        Binding { method: "tools/call", name: "tool", arguments: Cow::Owned(arguments) }
     }
 
     fn question(text: &str) -> Question {
         let mut request = InputRequest::new("elicitation/create");
         request.params = Some(raw(&text));
-        Question {
-            key: Some("q".into()),
-            request,
-        }
+        Question { key: Some("q".into()), request }
     }
 
     fn brought<'a>(state: &'a str, responses: &'a RawValue) -> Brought<'a> {
-        Brought {
-            responses: Some(responses),
-            state: Some(state),
-        }
+        Brought { responses: Some(responses), state: Some(state) }
     }
 
     async fn ask(round: &Round, text: &str) -> Option<String> {
@@ -304,41 +259,22 @@ mod tests {
 
     async fn first_state(seal: &Seal, principal: &Principal, subject: Value) -> String {
         let binding = binding(subject);
-        let nothing = Brought {
-            responses: None,
-            state: None,
-        };
+        let nothing = Brought { responses: None, state: None };
         let round = Round::begin(seal, principal, &binding, &nothing).unwrap();
         assert_eq!(ask(&round, "sure?").await, None);
-        round
-            .suspend(seal, principal, &binding, TTL)
-            .request_state
-            .unwrap()
+        round.suspend(seal, principal, &binding, TTL).request_state.unwrap()
     }
 
     #[tokio::test]
     async fn an_answer_reaches_the_question_it_was_given_to() {
-        let (seal, alice, answers) = (
-            Secret::random().seal("round"),
-            Principal::new("alice"),
-            raw(&json!({"q": "yes"})),
-        );
+        let (seal, alice, answers) =
+            (Secret::random().seal("round"), Principal::new("alice"), raw(&json!({"q": "yes"})));
         let state = first_state(&seal, &alice, json!(1)).await;
-        let round = Round::begin(
-            &seal,
-            &alice,
-            &binding(json!(1)),
-            &brought(&state, &answers),
-        )
-        .unwrap();
+        let round =
+            Round::begin(&seal, &alice, &binding(json!(1)), &brought(&state, &answers)).unwrap();
         assert_eq!(ask(&round, "sure?").await.as_deref(), Some("\"yes\""));
-        let round = Round::begin(
-            &seal,
-            &alice,
-            &binding(json!(1)),
-            &brought(&state, &answers),
-        )
-        .unwrap();
+        let round =
+            Round::begin(&seal, &alice, &binding(json!(1)), &brought(&state, &answers)).unwrap();
         assert_eq!(
             ask(&round, "delete everything?").await,
             None,
@@ -348,41 +284,20 @@ mod tests {
 
     #[tokio::test]
     async fn state_is_worthless_for_others_and_for_other_arguments_and_after_its_time() {
-        let (seal, alice, answers) = (
-            Secret::random().seal("round"),
-            Principal::new("alice"),
-            raw(&json!({"q": 1})),
-        );
+        let (seal, alice, answers) =
+            (Secret::random().seal("round"), Principal::new("alice"), raw(&json!({"q": 1})));
         let state = first_state(&seal, &alice, json!({"path": "a"})).await;
         let with = |seal: &Seal, who: &str, subject: Value, state: &str| {
-            Round::begin(
-                seal,
-                &Principal::new(who),
-                &binding(subject),
-                &brought(state, &answers),
-            )
-            .is_ok()
+            Round::begin(seal, &Principal::new(who), &binding(subject), &brought(state, &answers))
+                .is_ok()
         };
         assert!(with(&seal, "alice", json!({"path": "a"}), &state));
         assert!(!with(&seal, "mallory", json!({"path": "a"}), &state));
         assert!(!with(&seal, "alice", json!({"path": "b"}), &state));
-        assert!(!with(
-            &Secret::random().seal("round"),
-            "alice",
-            json!({"path": "a"}),
-            &state
-        ));
-        assert!(!with(
-            &seal,
-            "alice",
-            json!({"path": "a"}),
-            &format!("{state}-TAMPERED")
-        ));
+        assert!(!with(&Secret::random().seal("round"), "alice", json!({"path": "a"}), &state));
+        assert!(!with(&seal, "alice", json!({"path": "a"}), &format!("{state}-TAMPERED")));
         let binding = binding(json!(1));
-        let stale = State {
-            asked: BTreeMap::new(),
-            answers: BTreeMap::new(),
-        };
+        let stale = State { asked: BTreeMap::new(), answers: BTreeMap::new() };
         let stale = stale.close(&seal, &binding.digest(&alice), Duration::ZERO);
         tokio::time::sleep(Duration::from_millis(1100)).await;
         assert!(State::open(&seal, &stale, &binding.digest(&alice)).is_none());

@@ -64,17 +64,11 @@ impl Secret {
             }
             keys.push(key_from_hex(line).ok_or(SecretError { line: i + 1 })?);
         }
-        if keys.is_empty() {
-            Err(SecretError { line: 1 })
-        } else {
-            Ok(Self(keys))
-        }
+        if keys.is_empty() { Err(SecretError { line: 1 }) } else { Ok(Self(keys)) }
     }
 
     pub(crate) fn seal(&self, purpose: &'static str) -> Seal {
-        Seal {
-            keys: self.0.iter().map(|key| derive(key, purpose)).collect(),
-        }
+        Seal { keys: self.0.iter().map(|key| derive(key, purpose)).collect() }
     }
 }
 
@@ -89,15 +83,8 @@ fn key_from_hex(line: &str) -> Option<[u8; KEY_BYTES]> {
         .chars()
         .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
         .collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits
-        .chunks_exact(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect();
-    if digits.len() == 2 * KEY_BYTES {
-        bytes.try_into().ok()
-    } else {
-        None
-    }
+    let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    if digits.len() == 2 * KEY_BYTES { bytes.try_into().ok() } else { None }
 }
 
 fn derive(key: &[u8; KEY_BYTES], purpose: &str) -> [u8; KEY_BYTES] {
@@ -132,10 +119,7 @@ impl Seal {
     pub(crate) fn open(&self, token: &str) -> Option<Vec<u8>> {
         let mut payload = BASE64.decode(token).ok()?;
         let tag = payload.split_off(payload.len().checked_sub(KEY_BYTES)?);
-        self.keys
-            .iter()
-            .any(|key| mac(key, &payload).verify_slice(&tag).is_ok())
-            .then_some(payload)
+        self.keys.iter().any(|key| mac(key, &payload).verify_slice(&tag).is_ok()).then_some(payload)
     }
 }
 
@@ -154,9 +138,7 @@ mod tests {
     fn a_rotated_secret_opens_old_tokens_and_makes_new_ones() {
         let (old, new) = ("ab".repeat(32), "cd".repeat(32));
         let before = Secret::from_lines(&old).unwrap().seal("x");
-        let during = Secret::from_lines(&format!("{new}\n{old}"))
-            .unwrap()
-            .seal("x");
+        let during = Secret::from_lines(&format!("{new}\n{old}")).unwrap().seal("x");
         let after = Secret::from_lines(&new).unwrap().seal("x");
         assert_eq!(during.open(&before.close(b"p")), Some(b"p".to_vec()));
         assert_eq!(after.open(&during.close(b"p")), Some(b"p".to_vec()));
@@ -166,12 +148,7 @@ mod tests {
     #[test]
     fn a_token_of_one_purpose_is_worthless_for_another() {
         let secret = Secret::random();
-        assert_eq!(
-            secret
-                .seal("cursor")
-                .open(&secret.seal("round").close(b"p")),
-            None
-        );
+        assert_eq!(secret.seal("cursor").open(&secret.seal("round").close(b"p")), None);
     }
 
     proptest! {

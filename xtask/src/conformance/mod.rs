@@ -107,11 +107,7 @@ fn plan(suite: &Suite, selection: &Selection) -> Outcome<Vec<Run>> {
         known.extend(requirements.scenarios().cloned());
         let scenario = selection.scenario.clone();
         if scenario.as_ref().is_none_or(|name| requirements.name(name)) {
-            runs.push(Run {
-                revision,
-                requirements,
-                scenario,
-            });
+            runs.push(Run { revision, requirements, scenario });
         }
     }
     if let (true, Some(scenario)) = (runs.is_empty(), &selection.scenario) {

@@ -52,10 +52,7 @@ impl Report {
             failures: Vec::new(),
             warnings: Vec::new(),
             skipped: Vec::new(),
-            not_judged: results
-                .scenarios()
-                .filter(|name| !required.contains(*name))
-                .count(),
+            not_judged: results.scenarios().filter(|name| !required.contains(*name)).count(),
         };
         for scenario in required {
             let failures_before = report.failures.len();
@@ -117,11 +114,8 @@ impl fmt::Display for Report {
             self.skipped.len(),
             self.not_judged
         )?;
-        let groups = [
-            ("✗", &self.failures),
-            ("warning:", &self.warnings),
-            ("skipped:", &self.skipped),
-        ];
+        let groups =
+            [("✗", &self.failures), ("warning:", &self.warnings), ("skipped:", &self.skipped)];
         for (mark, findings) in groups {
             for finding in findings {
                 writeln!(f, "   {mark} {finding}")?;
@@ -233,9 +227,7 @@ mod tests {
 
         assert!(report.passed());
         assert!(
-            report
-                .to_string()
-                .contains("warning: input · reject (Rejects)\n      Servers SHOULD")
+            report.to_string().contains("warning: input · reject (Rejects)\n      Servers SHOULD")
         );
     }
 

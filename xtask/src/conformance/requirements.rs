@@ -22,11 +22,7 @@ pub(super) struct Revision {
 pub(super) static REVISIONS: [Revision; 2] = [
     Revision {
         name: "2025-11-25",
-        also_required: &[
-            "json-schema-2020-12",
-            "server-session-lifecycle",
-            "server-sse-polling",
-        ],
+        also_required: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
     },
     Revision {
         name: "2026-07-28",
@@ -53,10 +49,7 @@ pub(super) struct Requirements {
 
 impl Requirements {
     pub(super) fn read(suite: &Suite, revision: &Revision) -> Outcome<Self> {
-        let file = suite
-            .directory
-            .join("requirements")
-            .join(format!("{}.yaml", revision.name));
+        let file = suite.directory.join("requirements").join(format!("{}.yaml", revision.name));
         let json = process::answer(suite.node().args(["-e", YAML_TO_JSON, "--"]).arg(&file))?;
         Self::parse(&json).map_err(|e| format!("{}: {e}", file.display()))
     }
@@ -113,10 +106,7 @@ mod tests {
     fn a_set_names_the_servers_scenarios_and_not_the_clients() {
         let set = Requirements::parse(SET).unwrap();
 
-        assert!(
-            set.scenarios()
-                .eq(["ping", "server-sse-polling", "tools-list"])
-        );
+        assert!(set.scenarios().eq(["ping", "server-sse-polling", "tools-list"]));
         assert!(!set.name("auth/dpop"));
         assert!(!set.name("initialize"));
     }
@@ -125,16 +115,10 @@ mod tests {
     fn what_we_add_is_required_beside_what_is_scored() {
         let set = Requirements::parse(SET).unwrap();
 
-        let required = set.required(&Revision {
-            name: "2025-11-25",
-            also_required: &["server-sse-polling"],
-        });
+        let required =
+            set.required(&Revision { name: "2025-11-25", also_required: &["server-sse-polling"] });
 
-        assert!(
-            required
-                .iter()
-                .eq(["ping", "server-sse-polling", "tools-list"])
-        );
+        assert!(required.iter().eq(["ping", "server-sse-polling", "tools-list"]));
     }
 
     #[test]

@@ -51,9 +51,7 @@ impl Results {
             // then has no result.
             if file.exists() {
                 let json = fs::read_to_string(&file).map_err(fault)?;
-                results
-                    .add(scenario, &json)
-                    .map_err(|e| format!("{}: {e}", file.display()))?;
+                results.add(scenario, &json).map_err(|e| format!("{}: {e}", file.display()))?;
             }
         }
         Ok(results)
@@ -79,11 +77,7 @@ impl Results {
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for check in self.0.values().flatten() {
-            writeln!(
-                f,
-                "   {:?} {}: {}",
-                check.status, check.id, check.description
-            )?;
+            writeln!(f, "   {:?} {}: {}", check.status, check.id, check.description)?;
             if let Some(error) = &check.error {
                 writeln!(f, "      {}", error.replace('\n', "\n      "))?;
             }

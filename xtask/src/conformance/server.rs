@@ -56,10 +56,8 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map(StoppedOnDrop)
-            .map_err(|e| process::not_started(&command, &e))?;
+        let mut child =
+            command.spawn().map(StoppedOnDrop).map_err(|e| process::not_started(&command, &e))?;
         let stderr = child.0.stderr.take().expect("stderr is piped");
         let (found, port) = mpsc::channel();
         thread::spawn(move || drain(stderr, file, &found));
@@ -73,11 +71,7 @@ impl Server {
                 process::end_of(log)
             )
         })?;
-        Ok(Self {
-            child,
-            port,
-            log: log.to_owned(),
-        })
+        Ok(Self { child, port, log: log.to_owned() })
     }
 
     /// By name, as most clients are configured: the DNS rebinding scenario takes the `Host` and
@@ -102,9 +96,7 @@ impl Server {
 /// Copies stderr to the log to its end: a server whose pipe is full would stand still.
 fn drain(stderr: ChildStderr, mut log: File, found: &Sender<u16>) {
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
-        log.write_all(&line)
-            .and_then(|()| log.write_all(b"\n"))
-            .ok();
+        log.write_all(&line).and_then(|()| log.write_all(b"\n")).ok();
         if let Some(port) = port_in(&String::from_utf8_lossy(&line)) {
             // Nobody listens after the first port; that is fine.
             found.send(port).ok();
@@ -114,9 +106,7 @@ fn drain(stderr: ChildStderr, mut log: File, found: &Sender<u16>) {
 
 fn port_in(line: &str) -> Option<u16> {
     let (_, rest) = line.split_once(LISTENING)?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 

@@ -55,9 +55,7 @@ impl Folder {
         let mut bytes = Vec::new();
         file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MOST_BYTES {
-            return Err(std::io::Error::other(format!(
-                "larger than {MOST_BYTES} bytes"
-            )));
+            return Err(std::io::Error::other(format!("larger than {MOST_BYTES} bytes")));
         }
         Ok(bytes)
     }
@@ -65,11 +63,8 @@ impl Folder {
     /// What a folder holds, in order of names. What cannot be looked at is left out.
     pub(super) fn list(&self, path: &str) -> std::io::Result<Vec<Listed>> {
         let path = if path.is_empty() { "." } else { path };
-        let prefix = if path == "." {
-            String::new()
-        } else {
-            format!("{}/", path.trim_end_matches('/'))
-        };
+        let prefix =
+            if path == "." { String::new() } else { format!("{}/", path.trim_end_matches('/')) };
         let mut listed = Vec::new();
         for entry in self.dir.read_dir(path)? {
             let entry = entry?;
@@ -95,11 +90,8 @@ impl Folder {
             let mut deeper = Vec::new();
             for folder in &folders {
                 for listed in self.list(folder)? {
-                    let hidden = listed
-                        .path
-                        .rsplit('/')
-                        .next()
-                        .is_some_and(|name| name.starts_with('.'));
+                    let hidden =
+                        listed.path.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
                     match (hidden, listed.is_dir) {
                         (true, _) => {}
                         (false, true) => deeper.push(listed.path),

@@ -26,15 +26,10 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     let root = folder.root().display().to_string();
     let about = [
         format!("candor files · {root} · read-only"),
-        format!(
-            "  host     claude mcp add {} -- candor files {root} --stdio",
-            folder.name()
-        ),
+        format!("  host     claude mcp add {} -- candor files {root} --stdio", folder.name()),
     ];
     Server::new("candor-files", env!("CARGO_PKG_VERSION"))
-        .instructions(format!(
-            "Reads files beneath {root}. Paths are relative to it."
-        ))
+        .instructions(format!("Reads files beneath {root}. Paths are relative to it."))
         .tool(tools::list_files(folder.clone()))
         .tool(tools::read_file(folder.clone()))
         .resources(resources::FolderResources::new(folder))

@@ -35,19 +35,13 @@ pub(super) struct FolderResources {
 
 impl FolderResources {
     pub(super) fn new(folder: Arc<Folder>) -> Self {
-        let root = folder
-            .root()
-            .to_string_lossy()
-            .trim_end_matches('/')
-            .to_owned();
+        let root = folder.root().to_string_lossy().trim_end_matches('/').to_owned();
         let base = format!("file://{}/", utf8_percent_encode(&root, ENCODED));
         Self { folder, base }
     }
 
     fn path_of(&self, uri: &str) -> Option<String> {
-        let path = percent_decode_str(uri.strip_prefix(&self.base)?)
-            .decode_utf8()
-            .ok()?;
+        let path = percent_decode_str(uri.strip_prefix(&self.base)?).decode_utf8().ok()?;
         (!path.is_empty()).then(|| path.into_owned())
     }
 }
@@ -57,20 +51,16 @@ impl Resources for FolderResources {
         &'a self,
         _: &'a Principal,
     ) -> candor::BoxFuture<'a, Result<Vec<Resource>, ProviderError>> {
-        let listed = self
-            .folder
-            .files()
-            .map_err(ProviderError::new)
-            .map(|files| {
-                let resource = |file: super::folder::Listed| {
-                    let uri = format!("{}{}", self.base, utf8_percent_encode(&file.path, ENCODED));
-                    let mut resource = Resource::new(uri, file.path.as_str());
-                    resource.mime_type = Some(media_type(&file.path));
-                    resource.size = Some(file.size.into());
-                    resource
-                };
-                files.into_iter().map(resource).collect()
-            });
+        let listed = self.folder.files().map_err(ProviderError::new).map(|files| {
+            let resource = |file: super::folder::Listed| {
+                let uri = format!("{}{}", self.base, utf8_percent_encode(&file.path, ENCODED));
+                let mut resource = Resource::new(uri, file.path.as_str());
+                resource.mime_type = Some(media_type(&file.path));
+                resource.size = Some(file.size.into());
+                resource
+            };
+            files.into_iter().map(resource).collect()
+        });
         Box::pin(std::future::ready(listed))
     }
 
@@ -101,8 +91,5 @@ impl Resources for FolderResources {
 
 fn media_type(path: &str) -> String {
     let named = mime_guess::from_path(Path::new(path)).first();
-    named.map_or_else(
-        || "application/octet-stream".to_owned(),
-        |m| m.essence_str().to_owned(),
-    )
+    named.map_or_else(|| "application/octet-stream".to_owned(), |m| m.essence_str().to_owned())
 }

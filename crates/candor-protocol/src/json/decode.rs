@@ -19,10 +19,7 @@ pub struct Malformed {
 impl Malformed {
     /// A complaint about the value itself.
     pub fn here(problem: impl Into<String>) -> Self {
-        Self {
-            pointer: String::new(),
-            problem: problem.into(),
-        }
+        Self { pointer: String::new(), problem: problem.into() }
     }
 
     /// A required member is not there.
@@ -42,11 +39,7 @@ impl Malformed {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer = if self.pointer.is_empty() {
-            "the value"
-        } else {
-            &self.pointer
-        };
+        let pointer = if self.pointer.is_empty() { "the value" } else { &self.pointer };
         write!(f, "{pointer} {}", self.problem)
     }
 }

@@ -33,9 +33,7 @@ pub(crate) mod testing {
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
             any::<u64>().prop_map(Value::from),
-            any::<f64>()
-                .prop_filter("finite", |f| f.is_finite())
-                .prop_map(Value::from),
+            any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Value::from),
             ".{0,12}".prop_map(Value::from),
         ];
         leaf.prop_recursive(4, 32, 6, |inner| {

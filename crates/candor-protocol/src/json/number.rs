@@ -147,11 +147,7 @@ impl Decimal {
         if digits.is_empty() {
             exponent = 0;
         }
-        Some(Self {
-            negative,
-            digits: digits.to_owned(),
-            exponent,
-        })
+        Some(Self { negative, digits: digits.to_owned(), exponent })
     }
 }
 

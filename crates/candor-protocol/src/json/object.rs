@@ -56,10 +56,7 @@ impl Object {
 
     /// Reads a member; `None` if it is absent.
     pub fn read<T: Decode>(&self, key: &str) -> Result<Option<T>, Malformed> {
-        self.get(key)
-            .map(T::decode)
-            .transpose()
-            .map_err(|e| e.within(key))
+        self.get(key).map(T::decode).transpose().map_err(|e| e.within(key))
     }
 
     /// Takes a member out.
@@ -77,9 +74,7 @@ impl Object {
 impl PartialEq for Object {
     /// Same members in the same order with the same text.
     fn eq(&self, other: &Self) -> bool {
-        self.iter()
-            .map(|(k, raw)| (k, raw.get()))
-            .eq(other.iter().map(|(k, raw)| (k, raw.get())))
+        self.iter().map(|(k, raw)| (k, raw.get())).eq(other.iter().map(|(k, raw)| (k, raw.get())))
     }
 }
 

@@ -49,11 +49,7 @@ impl fmt::Display for ScanError {
                 write!(f, "duplicate key {key:?} at byte {}", self.offset)
             }
             Problem::TooDeep(limit) => {
-                write!(
-                    f,
-                    "nested deeper than {limit} levels at byte {}",
-                    self.offset
-                )
+                write!(f, "nested deeper than {limit} levels at byte {}", self.offset)
             }
         }
     }
@@ -71,19 +67,9 @@ impl std::error::Error for ScanError {}
 /// assert_eq!(refused.to_string(), r#"duplicate key "a" at byte 9"#);
 /// ```
 pub fn scan(bytes: &[u8], max_depth: usize) -> Result<&str, ScanError> {
-    let text = std::str::from_utf8(bytes).map_err(|e| ScanError {
-        offset: e.valid_up_to(),
-        problem: Problem::NotUtf8,
-    })?;
-    Scanner {
-        text,
-        bytes,
-        at: 0,
-        max_depth,
-        open: Vec::new(),
-        keys: Vec::new(),
-    }
-    .run()?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|e| ScanError { offset: e.valid_up_to(), problem: Problem::NotUtf8 })?;
+    Scanner { text, bytes, at: 0, max_depth, open: Vec::new(), keys: Vec::new() }.run()?;
     Ok(text)
 }
 
@@ -166,11 +152,7 @@ impl<'a> Scanner<'a> {
                 Some(b'}') if is_object => self.leave_at_close(),
                 Some(b']') if !is_object => self.leave_at_close(),
                 _ => {
-                    return self.fail(if is_object {
-                        "',' or '}'"
-                    } else {
-                        "',' or ']'"
-                    });
+                    return self.fail(if is_object { "',' or '}'" } else { "',' or ']'" });
                 }
             }
         }
@@ -178,17 +160,10 @@ impl<'a> Scanner<'a> {
 
     fn enter(&mut self, is_object: bool) -> Result<(), ScanError> {
         if self.open.len() == self.max_depth {
-            return Err(ScanError {
-                offset: self.at,
-                problem: Problem::TooDeep(self.max_depth),
-            });
+            return Err(ScanError { offset: self.at, problem: Problem::TooDeep(self.max_depth) });
         }
         self.at += 1;
-        self.open.push(Open {
-            is_object,
-            keys_from: self.keys.len(),
-            many: None,
-        });
+        self.open.push(Open { is_object, keys_from: self.keys.len(), many: None });
         Ok(())
     }
 
@@ -221,11 +196,7 @@ impl<'a> Scanner<'a> {
             problem: Problem::DuplicateKey(key.into_owned()),
         })?;
         self.skip_space();
-        if self.take(b':') {
-            Ok(())
-        } else {
-            self.fail("':'")
-        }
+        if self.take(b':') { Ok(()) } else { self.fail("':'") }
     }
 
     fn remember(&mut self, key: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
@@ -299,11 +270,7 @@ impl<'a> Scanner<'a> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start {
-            self.fail("a digit")
-        } else {
-            Ok(())
-        }
+        if self.at == start { self.fail("a digit") } else { Ok(()) }
     }
 
     /// Consumes a string in quotes; true if it holds an escape.
@@ -342,11 +309,7 @@ impl<'a> Scanner<'a> {
                             self.at += 2;
                             matches!(self.hex4()?, 0xDC00..=0xDFFF)
                         };
-                        if low {
-                            Ok(())
-                        } else {
-                            self.fail("a low surrogate")
-                        }
+                        if low { Ok(()) } else { self.fail("a low surrogate") }
                     }
                     0xDC00..=0xDFFF => self.fail("a high surrogate before a low one"),
                     _ => Ok(()),
@@ -385,10 +348,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn fail<T>(&self, expected: &'static str) -> Result<T, ScanError> {
-        Err(ScanError {
-            offset: self.at,
-            problem: Problem::Syntax(expected),
-        })
+        Err(ScanError { offset: self.at, problem: Problem::Syntax(expected) })
     }
 }
 
@@ -403,14 +363,8 @@ mod tests {
 
     #[test]
     fn duplicate_keys_are_found_at_every_level_and_behind_escapes() {
-        assert_eq!(
-            problem(r#"{"a":1,"a":2}"#),
-            Problem::DuplicateKey("a".into())
-        );
-        assert_eq!(
-            problem(r#"[{"x":{"k":1,"\u006b":2}}]"#),
-            Problem::DuplicateKey("k".into())
-        );
+        assert_eq!(problem(r#"{"a":1,"a":2}"#), Problem::DuplicateKey("a".into()));
+        assert_eq!(problem(r#"[{"x":{"k":1,"\u006b":2}}]"#), Problem::DuplicateKey("k".into()));
         assert!(scan(br#"[{"a":1},{"a":{"a":2}}]"#, DEFAULT_DEPTH).is_ok());
     }
 
@@ -420,20 +374,14 @@ mod tests {
         let unique = format!("{{{text}\"last\":{{\"k1\":0}}}}");
         assert!(scan(unique.as_bytes(), DEFAULT_DEPTH).is_ok());
         text.push_str("\"k50\":1");
-        assert_eq!(
-            problem(&format!("{{{text}}}")),
-            Problem::DuplicateKey("k50".into())
-        );
+        assert_eq!(problem(&format!("{{{text}}}")), Problem::DuplicateKey("k50".into()));
     }
 
     #[test]
     fn depth_is_counted_exactly() {
         let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
         assert!(scan(nested(64).as_bytes(), 64).is_ok());
-        assert_eq!(
-            scan(nested(65).as_bytes(), 64).unwrap_err().problem,
-            Problem::TooDeep(64)
-        );
+        assert_eq!(scan(nested(65).as_bytes(), 64).unwrap_err().problem, Problem::TooDeep(64));
     }
 
     #[test]
@@ -461,10 +409,7 @@ mod tests {
             "'a'",
             "\u{feff}1",
         ] {
-            assert!(
-                scan(text.as_bytes(), DEFAULT_DEPTH).is_err(),
-                "{text:?} passed"
-            );
+            assert!(scan(text.as_bytes(), DEFAULT_DEPTH).is_err(), "{text:?} passed");
         }
         assert_eq!(scan(b"\"\xff\"", 8).unwrap_err().problem, Problem::NotUtf8);
         assert!(scan(r#""\ud83d\ude00""#.as_bytes(), 8).is_ok());

@@ -60,19 +60,13 @@ pub struct Rejected {
 
 impl Rejected {
     fn new(id: Option<RequestId>, problem: impl std::fmt::Display) -> Self {
-        Self {
-            id,
-            error: ErrorObject::invalid_request(format!("Invalid request: {problem}")),
-        }
+        Self { id, error: ErrorObject::invalid_request(format!("Invalid request: {problem}")) }
     }
 }
 
 impl From<ScanError> for Rejected {
     fn from(e: ScanError) -> Self {
-        Self {
-            id: None,
-            error: ErrorObject::new(code::PARSE_ERROR, format!("Parse error: {e}")),
-        }
+        Self { id: None, error: ErrorObject::new(code::PARSE_ERROR, format!("Parse error: {e}")) }
     }
 }
 
@@ -93,10 +87,7 @@ pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Reject
     match text.trim_start().as_bytes().first() {
         Some(b'{') => {}
         Some(b'[') => {
-            return Err(Rejected::new(
-                None,
-                "batches are not part of this protocol revision",
-            ));
+            return Err(Rejected::new(None, "batches are not part of this protocol revision"));
         }
         _ => return Err(Rejected::new(None, "a message is an object")),
     }
@@ -141,15 +132,11 @@ fn from_members(members: Object) -> Result<Incoming, Rejected> {
     }
     let Some(method) = method else {
         return match (id, result, error) {
-            (Some(id), Some(result), None) => Ok(Incoming::Response(Response {
-                id,
-                outcome: Ok(result),
-            })),
+            (Some(id), Some(result), None) => {
+                Ok(Incoming::Response(Response { id, outcome: Ok(result) }))
+            }
             (Some(id), None, Some(error)) => match ErrorObject::decode(&error) {
-                Ok(error) => Ok(Incoming::Response(Response {
-                    id,
-                    outcome: Err(error),
-                })),
+                Ok(error) => Ok(Incoming::Response(Response { id, outcome: Err(error) })),
                 Err(e) => Err(Rejected::new(Some(id), e.within("error"))),
             },
             (id, ..) => Err(Rejected::new(
@@ -169,11 +156,7 @@ fn from_members(members: Object) -> Result<Incoming, Rejected> {
     let Some(id) = id else {
         return Ok(Incoming::Notification(Notification { method, params }));
     };
-    let meta = match params
-        .remove("_meta")
-        .map(|raw| Object::decode(&raw))
-        .transpose()
-    {
+    let meta = match params.remove("_meta").map(|raw| Object::decode(&raw)).transpose() {
         Ok(meta) => meta.unwrap_or_default(),
         Err(e) => {
             let e = e.within("_meta").within("params");
@@ -183,12 +166,7 @@ fn from_members(members: Object) -> Result<Incoming, Rejected> {
             });
         }
     };
-    Ok(Incoming::Request(Request {
-        id,
-        method,
-        params,
-        meta,
-    }))
+    Ok(Incoming::Request(Request { id, method, params, meta }))
 }
 
 /// Writes a request of ours.
@@ -302,10 +280,7 @@ mod tests {
     #[test]
     fn batches_are_split_into_their_messages() {
         assert_eq!(split_batch(b"{}", 8).unwrap(), None);
-        assert_eq!(
-            split_batch(br#" [{"a":1}, 2]"#, 8).unwrap(),
-            Some(vec![r#"{"a":1}"#, "2"])
-        );
+        assert_eq!(split_batch(br#" [{"a":1}, 2]"#, 8).unwrap(), Some(vec![r#"{"a":1}"#, "2"]));
         assert!(split_batch(b"[]", 8).is_err());
     }
 }

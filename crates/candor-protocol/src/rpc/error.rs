@@ -70,10 +70,14 @@ impl ErrorObject {
     /// A method that does not exist here.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(
-            code::METHOD_NOT_FOUND,
-            format!("Method not found: {method}"),
-        )
+        Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+    }
+
+    /// Too much is running at the moment.
+    #[must_use]
+    pub fn busy() -> Self {
+        Self::new(code::BUSY, "Too many requests are running; send this one again later")
+            .with_data(&crate::json::Object::new().with("code", "busy"))
     }
 
     /// A failure of ours. What a stranger may not see belongs into the log.

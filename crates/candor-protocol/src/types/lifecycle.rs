@@ -116,9 +116,7 @@ impl ClientCapabilities {
     /// True if the client can ask its person by a form.
     #[must_use]
     pub fn elicits_forms(&self) -> bool {
-        self.elicitation
-            .as_ref()
-            .is_some_and(|e| e.form.is_some() || e.url.is_none())
+        self.elicitation.as_ref().is_some_and(|e| e.form.is_some() || e.url.is_none())
     }
 
     /// True if the client can send its person to a page.

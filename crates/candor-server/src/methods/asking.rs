@@ -20,7 +20,16 @@ pub(super) enum Ran<T> {
     Asks(InputRequired),
     /// With a panic; it has been logged.
     Panicked,
+    /// Not in time; it has been stopped, and that has been logged.
+    TookTooLong,
 }
+
+/// What to tell the client of a handler that panicked.
+pub(super) const PANICKED: &str = "It failed unexpectedly; the server's log says why.";
+
+/// What to tell the client of a handler that was stopped.
+pub(super) const TOOK_TOO_LONG: &str =
+    "It took too long and was stopped; what it had done by then is not known.";
 
 /// What a retry brings, from the members that the three methods share.
 pub(super) fn brought<'a>(
@@ -41,7 +50,7 @@ pub(super) fn brought<'a>(
 pub(super) async fn run<T, F>(
     engine: &Engine,
     exchange: &Exchange,
-    binding: &Binding,
+    binding: &Binding<'_>,
     brought: &Brought<'_>,
     handler: impl FnOnce(Ctx) -> F,
 ) -> Result<Ran<T>, ErrorObject>
@@ -49,20 +58,33 @@ where
     F: Future<Output = T>,
 {
     let round = Round::begin(engine.rounds(), &exchange.principal, binding, brought)?;
-    let ctx = Ctx::new(exchange, round, engine.changes());
+    let ctx = Ctx::new(engine, exchange, round);
     // A handler may panic before its first await, so it is called inside.
     let started = AssertUnwindSafe(async { handler(ctx.clone()).await }).catch_unwind();
-    let ran = match ctx.round().run(started).await {
-        Some(Ok(value)) => Ran::Done(value),
-        Some(Err(panic)) => {
+    let in_time = tokio::select! {
+        biased;
+        ran = ctx.round().run(started) => Some(ran),
+        () = ctx.deadline().passed() => None,
+    };
+    let ran = match in_time {
+        None => {
+            tracing::warn!(method = binding.method, name = binding.name, "a handler took too long");
+            Ran::TookTooLong
+        }
+        Some(Some(Ok(value))) => Ran::Done(value),
+        Some(Some(Err(panic))) => {
             let reason = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-            let reason = reason
-                .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_default();
-            tracing::error!(method = binding.method, subject = %binding.subject, reason, "a handler panicked");
+            let reason =
+                reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            tracing::error!(
+                method = binding.method,
+                name = binding.name,
+                reason,
+                "a handler panicked"
+            );
             Ran::Panicked
         }
-        None => Ran::Asks(ctx.round().suspend(
+        Some(None) => Ran::Asks(ctx.round().suspend(
             engine.rounds(),
             &exchange.principal,
             binding,

@@ -22,9 +22,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let asked: CompleteParams = params(asked)?;
     let subject = Subject::of(asked.reference)?;
     let decided = asked.context.and_then(|c| c.arguments).unwrap_or_default();
-    let mut values = completions
-        .propose(subject, asked.argument.name, asked.argument.value, decided)
-        .await;
+    let mut values =
+        completions.propose(subject, asked.argument.name, asked.argument.value, decided).await;
     let total = values.len();
     values.truncate(MOST);
     let mut completion = Completion::new(values);

@@ -4,50 +4,37 @@ use std::sync::Arc;
 
 use candor_protocol::rpc::{ErrorObject, Request};
 use candor_protocol::types::{InitializeParams, InitializeResult};
-use candor_protocol::{Era, Principal, Revision};
+use candor_protocol::{Era, Revision};
 
 use super::params;
 use crate::answer::{Answer, Encoder, Finality};
 use crate::caller::Client;
 use crate::engine::Engine;
 use crate::outlet::Outlet;
-use crate::session::Session;
+use crate::session::{Peer, Session};
 
 /// Opens a session and answers the handshake. Messages of the session that belong to no request go to `outlet`.
 pub(crate) fn open(
     engine: &Engine,
     request: Request,
-    principal: Principal,
+    peer: Peer,
     id: String,
     outlet: Outlet,
 ) -> Result<(Arc<Session>, Answer), ErrorObject> {
     let asked: InitializeParams = params(request.params)?;
     let revision = negotiate(&asked.protocol_version);
     let client = Client::new(revision, asked.capabilities, Some(asked.client_info));
-    let session = Session::open(
-        id,
-        principal,
-        client,
-        outlet,
-        engine.limits(),
-        engine.changes(),
-    );
+    let session = Session::open(id, peer, client, outlet, engine.limits(), engine.changes());
     let parts = engine.parts();
     let mut result =
         InitializeResult::new(revision.as_str(), engine.capabilities(), parts.info.clone());
     result.instructions = parts.instructions.clone();
     let info = candor_protocol::json::raw(&parts.info);
-    let encoder = Encoder {
-        id: &request.id,
-        era: Era::Legacy,
-        server_info: &info,
-    };
+    let encoder = Encoder { id: &request.id, era: Era::Legacy, server_info: &info };
     Ok((session, encoder.result(result, Finality::Complete, None)))
 }
 
 /// The revision that the client asked for, if it is a legacy one of ours; else our latest legacy one.
 fn negotiate(asked: &str) -> Revision {
-    Revision::from_date(asked)
-        .filter(|r| r.era() == Era::Legacy)
-        .unwrap_or(Revision::LATEST_LEGACY)
+    Revision::from_date(asked).filter(|r| r.era() == Era::Legacy).unwrap_or(Revision::LATEST_LEGACY)
 }

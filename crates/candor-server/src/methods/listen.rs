@@ -23,60 +23,38 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             .as_ref()
             .is_some_and(|c: &candor_protocol::types::ListCapability| c.list_changed == Some(true))
     };
-    let (tools, prompts) = (
-        changes_lists(&capabilities.tools),
-        changes_lists(&capabilities.prompts),
-    );
+    let (tools, prompts) =
+        (changes_lists(&capabilities.tools), changes_lists(&capabilities.prompts));
     let resources = engine.parts().resources.as_deref();
-    let (listed, watched) = (
-        resources.is_some_and(Resources::may_change),
-        resources.is_some_and(Resources::watches),
-    );
+    let (listed, watched) =
+        (resources.is_some_and(Resources::may_change), resources.is_some_and(Resources::watches));
     if !(tools || prompts || listed || watched) {
         return Err(ErrorObject::method_not_found(method::LISTEN));
     }
 
     let asked: ListenParams = params(asked)?;
     let asked = asked.notifications;
-    if asked
-        .resource_subscriptions
-        .as_ref()
-        .is_some_and(|uris| uris.len() > MOST_RESOURCES)
-    {
+    if asked.resource_subscriptions.as_ref().is_some_and(|uris| uris.len() > MOST_RESOURCES) {
         return Err(ErrorObject::invalid_params(format!(
             "Invalid params: at most {MOST_RESOURCES} resources in one subscription"
         )));
     }
     let mut honoured = SubscriptionFilter::new();
     honoured.tools_list_changed = asked.tools_list_changed.filter(|wanted| *wanted && tools);
-    honoured.prompts_list_changed = asked
-        .prompts_list_changed
-        .filter(|wanted| *wanted && prompts);
-    honoured.resources_list_changed = asked
-        .resources_list_changed
-        .filter(|wanted| *wanted && listed);
+    honoured.prompts_list_changed = asked.prompts_list_changed.filter(|wanted| *wanted && prompts);
+    honoured.resources_list_changed =
+        asked.resources_list_changed.filter(|wanted| *wanted && listed);
     honoured.resource_subscriptions =
-        asked
-            .resource_subscriptions
-            .filter(|_| watched)
-            .map(|uris| {
-                uris.into_iter()
-                    .filter(|uri| resources.is_some_and(|r| r.can_watch(uri)))
-                    .collect()
-            });
+        asked.resource_subscriptions.filter(|_| watched).map(|uris| {
+            uris.into_iter().filter(|uri| resources.is_some_and(|r| r.can_watch(uri))).collect()
+        });
 
     // Listening begins before the acknowledgement is sent: no change in between is lost.
     let mut changes = engine.changes().listen();
     let tag = Object::new().with(meta::SUBSCRIPTION_ID, &exchange.id);
     let mut acknowledged = AcknowledgedParams::new(honoured.clone());
     acknowledged.meta = Some(tag.clone());
-    exchange
-        .outlet
-        .send(write_notification(
-            notification::ACKNOWLEDGED,
-            &acknowledged,
-        ))
-        .await;
+    exchange.outlet.send(write_notification(notification::ACKNOWLEDGED, &acknowledged)).await;
 
     loop {
         let heard = tokio::select! {
@@ -94,10 +72,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             if let Change::Resource(uri) = &change {
                 params = params.with("uri", &**uri);
             }
-            exchange
-                .outlet
-                .send(write_notification(change.method(), &params))
-                .await;
+            exchange.outlet.send(write_notification(change.method(), &params)).await;
         }
     }
 }
@@ -120,7 +95,5 @@ fn everything(filter: &SubscriptionFilter) -> Vec<Change> {
         .into_iter()
         .filter(|c| wants(filter, c));
     let uris = filter.resource_subscriptions.iter().flatten();
-    lists
-        .chain(uris.map(|uri| Change::Resource(uri.as_str().into())))
-        .collect()
+    lists.chain(uris.map(|uri| Change::Resource(uri.as_str().into()))).collect()
 }

@@ -1,5 +1,7 @@
 //! `prompts/get`.
 
+use std::borrow::Cow;
+
 use candor_protocol::json::Object;
 use candor_protocol::names::method::PROMPTS_GET;
 use candor_protocol::rpc::ErrorObject;
@@ -23,10 +25,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         asked.request_state.as_deref(),
         &asked.extra,
     )?;
-    let prompts = source
-        .get(&exchange.principal)
-        .await
-        .map_err(|e| provider_failed(&e, "prompts"))?;
+    let prompts =
+        source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "prompts"))?;
     let prompt = prompts
         .find(&asked.name)
         .ok_or_else(|| ErrorObject::invalid_params(format!("Unknown prompt: {}", asked.name)))?;
@@ -36,18 +36,15 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             "Invalid params: the prompt needs the argument {missing:?}"
         )));
     }
-    let binding = Binding {
-        method: PROMPTS_GET,
-        subject: json!([asked.name, arguments]),
-    };
-    match asking::run(engine, exchange, &binding, &brought, |ctx| {
-        prompt.fill(arguments, ctx)
-    })
-    .await?
+    let binding =
+        Binding { method: PROMPTS_GET, name: &asked.name, arguments: Cow::Owned(json!(arguments)) };
+    match asking::run(engine, exchange, &binding, &brought, |ctx| prompt.fill(arguments, ctx))
+        .await?
     {
         Ran::Done(Ok(result)) => Ok(engine.complete(exchange, result)),
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
         Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
-        Ran::Panicked => Err(ErrorObject::internal("The prompt failed unexpectedly")),
+        Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
+        Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
 }

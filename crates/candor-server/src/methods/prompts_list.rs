@@ -13,10 +13,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let Some(source) = &engine.parts().prompts else {
         return Err(ErrorObject::method_not_found(PROMPTS_LIST));
     };
-    let prompts = source
-        .get(&exchange.principal)
-        .await
-        .map_err(|e| provider_failed(&e, "prompts"))?;
+    let prompts =
+        source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "prompts"))?;
     let listed: Vec<_> = prompts.definitions().collect();
     super::list(engine, exchange, PROMPTS_LIST, "prompts", asked, &listed)
 }

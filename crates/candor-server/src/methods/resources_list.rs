@@ -13,16 +13,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let Some(resources) = &engine.parts().resources else {
         return Err(ErrorObject::method_not_found(RESOURCES_LIST));
     };
-    let listed = resources
-        .list(&exchange.principal)
-        .await
-        .map_err(|e| provider_failed(&e, "resources"))?;
-    super::list(
-        engine,
-        exchange,
-        RESOURCES_LIST,
-        "resources",
-        asked,
-        &listed,
-    )
+    let listed =
+        resources.list(&exchange.principal).await.map_err(|e| provider_failed(&e, "resources"))?;
+    super::list(engine, exchange, RESOURCES_LIST, "resources", asked, &listed)
 }

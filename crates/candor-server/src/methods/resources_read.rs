@@ -1,5 +1,7 @@
 //! `resources/read`.
 
+use std::borrow::Cow;
+
 use candor_protocol::Era;
 use candor_protocol::json::Object;
 use candor_protocol::names::method::RESOURCES_READ;
@@ -26,12 +28,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     )?;
     let binding = Binding {
         method: RESOURCES_READ,
-        subject: json!(asked.uri),
+        name: &asked.uri,
+        arguments: Cow::Owned(serde_json::Value::Null),
     };
-    match asking::run(engine, exchange, &binding, &brought, |ctx| {
-        resources.read(&asked.uri, ctx)
-    })
-    .await?
+    match asking::run(engine, exchange, &binding, &brought, |ctx| resources.read(&asked.uri, ctx))
+        .await?
     {
         Ran::Done(Ok(Some(contents))) => {
             Ok(engine.complete_cacheable(exchange, ReadResourceResult::new(contents)))
@@ -39,9 +40,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Ran::Done(Ok(None)) => Err(not_found(&asked.uri, exchange.era())),
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
         Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
-        Ran::Panicked => Err(ErrorObject::internal(
-            "Reading the resource failed unexpectedly",
-        )),
+        Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
+        Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
 }
 

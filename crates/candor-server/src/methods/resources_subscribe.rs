@@ -19,21 +19,15 @@ pub(crate) fn subscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> 
     };
     let asked: ResourceUriParams = params(asked)?;
     if !resources.can_watch(&asked.uri) {
-        return Err(
-            ErrorObject::invalid_params("This resource cannot be watched")
-                .with_data(&json!({"uri": asked.uri})),
-        );
+        return Err(ErrorObject::invalid_params("This resource cannot be watched")
+            .with_data(&json!({"uri": asked.uri})));
     }
     session.subscribe(asked.uri);
     Ok(engine.complete(exchange, Empty::default()))
 }
 
 pub(crate) fn unsubscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let watched = engine
-        .parts()
-        .resources
-        .as_ref()
-        .is_some_and(|r| r.watches());
+    let watched = engine.parts().resources.as_ref().is_some_and(|r| r.watches());
     let (true, Some(session)) = (watched, &exchange.session) else {
         return Err(ErrorObject::method_not_found(RESOURCES_UNSUBSCRIBE));
     };

@@ -17,12 +17,5 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         .templates(&exchange.principal)
         .await
         .map_err(|e| provider_failed(&e, "resource templates"))?;
-    super::list(
-        engine,
-        exchange,
-        RESOURCES_TEMPLATES_LIST,
-        "resourceTemplates",
-        asked,
-        &listed,
-    )
+    super::list(engine, exchange, RESOURCES_TEMPLATES_LIST, "resourceTemplates", asked, &listed)
 }

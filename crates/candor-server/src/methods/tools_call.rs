@@ -1,5 +1,7 @@
 //! `tools/call`: the pipeline. The stages stand in the order in which they happen.
 
+use std::borrow::Cow;
+
 use candor_protocol::Era;
 use candor_protocol::json::Object;
 use candor_protocol::names::method;
@@ -32,10 +34,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     )?;
 
     // look up
-    let tools = source
-        .get(&exchange.principal)
-        .await
-        .map_err(|e| provider_failed(&e, "tools"))?;
+    let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let entry = tools.find(&call.name).ok_or_else(|| unknown(&call.name))?;
 
     // validate
@@ -50,19 +49,16 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // run
     let binding = Binding {
         method: method::TOOLS_CALL,
-        subject: json!([call.name, arguments.as_value()]),
+        name: &call.name,
+        arguments: Cow::Borrowed(arguments.as_value()),
     };
-    let ran = asking::run(engine, exchange, &binding, &brought, |ctx| {
-        prepared.run(ctx)
-    })
-    .await?;
+    let ran = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx)).await?;
 
     // shape
     let result = match ran {
         Ran::Asks(questions) => return Ok(engine.input_required(exchange, questions)),
-        Ran::Panicked => {
-            failure("The tool failed unexpectedly; the server's log says why.".to_owned())
-        }
+        Ran::Panicked => failure(asking::PANICKED.to_owned()),
+        Ran::TookTooLong => failure(asking::TOOK_TOO_LONG.to_owned()),
         Ran::Done(outcome) => shape(entry, outcome, exchange.era())?,
     };
 
@@ -76,16 +72,11 @@ fn unknown(name: &str) -> ErrorObject {
 
 /// Arguments that do not fit are the model's to mend, so they are a result, not an error (SEP-1303).
 fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, CallToolResult> {
-    entry
-        .input
-        .check(arguments)
-        .and_then(|()| entry.tool.prepare(arguments.clone()))
-        .map_err(|invalid| {
-            failure(format!(
-                "Invalid arguments for {}: {invalid}",
-                entry.tool.definition().name
-            ))
-        })
+    entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone())).map_err(
+        |invalid| {
+            failure(format!("Invalid arguments for {}: {invalid}", entry.tool.definition().name))
+        },
+    )
 }
 
 /// From what the tool returned to what the client may see.
@@ -110,10 +101,7 @@ fn shape(
             let mut result = output.into_result();
             // Up to 2025-11-25 structured content is an object or absent; the text says the same.
             if era == Era::Legacy
-                && result
-                    .structured_content
-                    .as_ref()
-                    .is_some_and(|raw| !raw.get().starts_with('{'))
+                && result.structured_content.as_ref().is_some_and(|raw| !raw.get().starts_with('{'))
             {
                 result.structured_content = None;
             }

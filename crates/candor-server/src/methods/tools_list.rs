@@ -17,15 +17,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         return Err(ErrorObject::method_not_found(method::TOOLS_LIST));
     };
     let asked: PageParams = params(asked)?;
-    let start = page::start(
-        engine.cursors(),
-        method::TOOLS_LIST,
-        asked.cursor.as_deref(),
-    )?;
-    let tools = source
-        .get(&exchange.principal)
-        .await
-        .map_err(|e| provider_failed(&e, "tools"))?;
+    let start = page::start(engine.cursors(), method::TOOLS_LIST, asked.cursor.as_deref())?;
+    let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let empty = candor_protocol::json::raw(&[(); 0]);
     let page = ListPage {
         key: "tools",

@@ -51,8 +51,7 @@ impl ResourceSet {
         F: Fn(String, Ctx) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Vec<ResourceContents>, ToolError>> + Send + 'static,
     {
-        self.resources
-            .push((resource, Arc::new(move |uri, ctx| read(uri, ctx).boxed())));
+        self.resources.push((resource, Arc::new(move |uri, ctx| read(uri, ctx).boxed())));
         self
     }
 
@@ -85,11 +84,7 @@ impl ResourceSet {
 
 impl Resources for ResourceSet {
     fn list<'a>(&'a self, _: &'a Principal) -> BoxFuture<'a, Result<Vec<Resource>, ProviderError>> {
-        let resources = self
-            .resources
-            .iter()
-            .map(|(resource, _)| resource.clone())
-            .collect();
+        let resources = self.resources.iter().map(|(resource, _)| resource.clone()).collect();
         Box::pin(std::future::ready(Ok(resources)))
     }
 
@@ -97,11 +92,7 @@ impl Resources for ResourceSet {
         &'a self,
         _: &'a Principal,
     ) -> BoxFuture<'a, Result<Vec<ResourceTemplate>, ProviderError>> {
-        let templates = self
-            .templates
-            .iter()
-            .map(|(template, ..)| template.clone())
-            .collect();
+        let templates = self.templates.iter().map(|(template, ..)| template.clone()).collect();
         Box::pin(std::future::ready(Ok(templates)))
     }
 
@@ -110,18 +101,12 @@ impl Resources for ResourceSet {
         uri: &'a str,
         ctx: Ctx,
     ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, ToolError>> {
-        if let Some((_, read)) = self
-            .resources
-            .iter()
-            .find(|(resource, _)| resource.uri == uri)
-        {
+        if let Some((_, read)) = self.resources.iter().find(|(resource, _)| resource.uri == uri) {
             return read(uri.to_owned(), ctx).map(|r| r.map(Some)).boxed();
         }
         for (_, template, read) in &self.templates {
             if let Some(variables) = template.matches(uri) {
-                return read((uri.to_owned(), variables), ctx)
-                    .map(|r| r.map(Some))
-                    .boxed();
+                return read((uri.to_owned(), variables), ctx).map(|r| r.map(Some)).boxed();
             }
         }
         Box::pin(std::future::ready(Ok(None)))

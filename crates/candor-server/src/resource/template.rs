@@ -51,9 +51,7 @@ impl Template {
             }
             let plain = name.strip_prefix('+').unwrap_or(name);
             if plain.is_empty()
-                || !plain
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
+                || !plain.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
             {
                 return Err(refuse());
             }
@@ -96,10 +94,8 @@ impl Template {
             if value.is_empty() || (!crosses && value.contains(['/', '?', '#'])) {
                 return None;
             }
-            variables.insert(
-                name.clone(),
-                percent_decode_str(value).decode_utf8().ok()?.into_owned(),
-            );
+            variables
+                .insert(name.clone(), percent_decode_str(value).decode_utf8().ok()?.into_owned());
             rest = &rest[end..];
         }
         rest.is_empty().then_some(variables)
@@ -111,10 +107,7 @@ mod tests {
     use super::*;
 
     fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
-        Template::parse(template)
-            .unwrap()
-            .matches(uri)
-            .map(|v| v.into_iter().collect())
+        Template::parse(template).unwrap().matches(uri).map(|v| v.into_iter().collect())
     }
 
     #[test]

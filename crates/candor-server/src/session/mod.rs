@@ -4,7 +4,8 @@ mod stream_log;
 mod table;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,14 @@ use crate::outlet::Outlet;
 pub(crate) use stream_log::{Event, StreamLog};
 pub(crate) use table::Sessions;
 
+/// Whose session it is: for what one peer may have in all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Peer {
+    pub(crate) principal: Principal,
+    /// Unknown over stdio, and where our endpoint is mounted in somebody else's server.
+    pub(crate) address: Option<IpAddr>,
+}
+
 type Outcome = Result<Box<RawValue>, ErrorObject>;
 
 /// A legacy client's session: over HTTP between `initialize` and `DELETE`, over stdio for the connection.
@@ -33,7 +42,7 @@ type Outcome = Result<Box<RawValue>, ErrorObject>;
 pub(crate) struct Session {
     /// Random; knowing it is not enough, the principal must be the same too.
     pub(crate) id: String,
-    pub(crate) principal: Principal,
+    pub(crate) peer: Peer,
     pub(crate) client: Arc<Client>,
     /// Where messages go that belong to no request.
     pub(crate) outlet: Outlet,
@@ -45,6 +54,7 @@ pub(crate) struct Session {
     next_question: AtomicU64,
     streams: Mutex<Streams>,
     last_used: Mutex<Instant>,
+    listeners: AtomicUsize,
     /// Ends the task that forwards changes, together with the session.
     _alive: DropGuard,
 }
@@ -62,7 +72,7 @@ impl Session {
     /// Opens a session and begins to forward changes to it. Needs a tokio runtime.
     pub(crate) fn open(
         id: String,
-        principal: Principal,
+        peer: Peer,
         client: Client,
         outlet: Outlet,
         limits: &Limits,
@@ -71,7 +81,7 @@ impl Session {
         let alive = CancellationToken::new();
         let session = Arc::new(Self {
             id,
-            principal,
+            peer,
             client: Arc::new(client),
             outlet,
             calls: CallTracker::default(),
@@ -87,13 +97,10 @@ impl Session {
                 named: 0,
             }),
             last_used: Mutex::new(Instant::now()),
+            listeners: AtomicUsize::new(0),
             _alive: alive.clone().drop_guard(),
         });
-        tokio::spawn(forward_changes(
-            Arc::downgrade(&session),
-            changes.listen(),
-            alive,
-        ));
+        tokio::spawn(forward_changes(Arc::downgrade(&session), changes.listen(), alive));
         session
     }
 
@@ -123,13 +130,8 @@ impl Session {
         let id = RequestId::from(self.next_question.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
         lock(&self.open).insert(id.clone(), answer);
-        let closing = Closing {
-            session: self,
-            id: &id,
-        };
-        outlet
-            .send(write_request(&id, &question.method, &question.params))
-            .await;
+        let closing = Closing { session: self, id: &id };
+        outlet.send(write_request(&id, &question.method, &question.params)).await;
         let outcome = tokio::select! {
             answer = answered => match answer {
                 Ok(Ok(answer)) => return Ok(answer),
@@ -142,9 +144,7 @@ impl Session {
         drop(closing);
         let mut params = CancelledParams::new();
         params.request_id = Some(id);
-        outlet
-            .send(write_notification(notification::CANCELLED, &params))
-            .await;
+        outlet.send(write_notification(notification::CANCELLED, &params)).await;
         Err(outcome)
     }
 
@@ -159,10 +159,7 @@ impl Session {
     pub(crate) fn new_stream(&self, limits: &Limits) -> Arc<StreamLog> {
         let mut streams = lock(&self.streams);
         streams.named += 1;
-        let log = Arc::new(StreamLog::new(
-            streams.named.to_string(),
-            limits.stream_events,
-        ));
+        let log = Arc::new(StreamLog::new(streams.named.to_string(), limits));
         streams.by_name.insert(log.name().to_owned(), log.clone());
         log
     }
@@ -195,8 +192,18 @@ impl Session {
         *lock(&self.last_used) = Instant::now();
     }
 
+    /// How long nobody has used it. While a stream of it is open, somebody does.
     pub(crate) fn idle(&self) -> Duration {
-        lock(&self.last_used).elapsed()
+        match self.listeners.load(Ordering::Relaxed) {
+            0 => lock(&self.last_used).elapsed(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Notes that a stream is open, until the guard is dropped.
+    pub(crate) fn listen(self: Arc<Self>) -> Listening {
+        self.listeners.fetch_add(1, Ordering::Relaxed);
+        Listening(self)
     }
 
     /// Ends the session: running requests are taken back, streams end.
@@ -206,6 +213,16 @@ impl Session {
         if let Outlet::Log(log) = &self.outlet {
             log.close();
         }
+    }
+}
+
+/// An open stream of a session.
+pub(crate) struct Listening(Arc<Session>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.listeners.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -243,9 +260,7 @@ async fn forward_changes(
             Heard::Change(change) => vec![change],
             Heard::Missed => {
                 let subscribed = lock(&session.subscriptions);
-                let resources = subscribed
-                    .iter()
-                    .map(|uri| Change::Resource(uri.as_str().into()));
+                let resources = subscribed.iter().map(|uri| Change::Resource(uri.as_str().into()));
                 [Change::Tools, Change::Prompts, Change::Resources]
                     .into_iter()
                     .chain(resources)
@@ -257,10 +272,7 @@ async fn forward_changes(
                 Change::Resource(uri) => Object::new().with("uri", &**uri),
                 _ => Object::new(),
             };
-            session
-                .outlet
-                .send(write_notification(change.method(), &params))
-                .await;
+            session.outlet.send(write_notification(change.method(), &params)).await;
         }
     }
 }

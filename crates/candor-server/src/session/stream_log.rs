@@ -6,11 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
+use crate::limits::Limits;
+
 /// Events of one stream: written by a request, read by whichever connection the client has open.
 #[derive(Debug)]
 pub(crate) struct StreamLog {
     name: String,
-    capacity: usize,
+    most_events: usize,
+    most_bytes: usize,
     inner: Mutex<Inner>,
     changed: Notify,
 }
@@ -20,6 +23,7 @@ struct Inner {
     /// The newest events; `first` is the number of the oldest.
     events: VecDeque<Bytes>,
     first: u64,
+    bytes: usize,
     closed: bool,
     /// Each connection that reads has a number; only the newest may go on.
     reader: u64,
@@ -39,15 +43,13 @@ pub(crate) enum Event {
 }
 
 impl StreamLog {
-    pub(crate) fn new(name: String, capacity: usize) -> Self {
+    pub(crate) fn new(name: String, limits: &Limits) -> Self {
         // Events are numbered from 1; 0 is "before the first".
-        let inner = Inner {
-            first: 1,
-            ..Inner::default()
-        };
+        let inner = Inner { first: 1, ..Inner::default() };
         Self {
             name,
-            capacity,
+            most_events: limits.stream_events,
+            most_bytes: limits.stream_bytes,
             inner: Mutex::new(inner),
             changed: Notify::new(),
         }
@@ -69,11 +71,16 @@ impl StreamLog {
     fn add(&self, message: Bytes, last: bool) {
         let mut inner = self.lock();
         inner.closed |= last;
-        if inner.events.len() == self.capacity {
-            inner.events.pop_front();
+        inner.bytes += message.len();
+        inner.events.push_back(message);
+        // The newest stays, whatever its size: it may be the answer.
+        while inner.events.len() > 1
+            && (inner.events.len() > self.most_events || inner.bytes > self.most_bytes)
+            && let Some(oldest) = inner.events.pop_front()
+        {
+            inner.bytes -= oldest.len();
             inner.first += 1;
         }
-        inner.events.push_back(message);
         drop(inner);
         self.changed.notify_waiters();
     }
@@ -138,6 +145,11 @@ impl StreamLog {
 mod tests {
     use super::*;
 
+    fn log(events: usize, bytes: usize) -> StreamLog {
+        let limits = Limits { stream_events: events, stream_bytes: bytes, ..Limits::default() };
+        StreamLog::new("1".into(), &limits)
+    }
+
     async fn next(log: &StreamLog, reader: u64, after: u64) -> Option<(u64, Bytes)> {
         match log.next(reader, after).await {
             Event::Message(n, message) => Some((n, message)),
@@ -147,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_comes_back_gets_what_it_missed() {
-        let log = StreamLog::new("1".into(), 8);
+        let log = log(8, 1000);
         for message in ["a", "b", "c"] {
             log.push(message.into());
         }
@@ -155,10 +167,7 @@ mod tests {
         let (reader, after) = log.reader(None);
         assert_eq!(next(&log, reader, after).await.unwrap().0, 1);
         let (again, after) = log.reader(Some(1));
-        assert!(
-            next(&log, reader, 1).await.is_none(),
-            "the first reader was replaced"
-        );
+        assert!(next(&log, reader, 1).await.is_none(), "the first reader was replaced");
         assert_eq!(next(&log, again, after).await.unwrap(), (2, "b".into()));
         assert_eq!(next(&log, again, 2).await.unwrap(), (3, "c".into()));
         assert!(next(&log, again, 3).await.is_none());
@@ -166,11 +175,21 @@ mod tests {
 
     #[tokio::test]
     async fn old_events_give_way() {
-        let log = StreamLog::new("1".into(), 2);
+        let log = log(2, 1000);
         for message in ["a", "b", "c"] {
             log.push(message.into());
         }
         let (reader, after) = log.reader(None);
         assert_eq!(next(&log, reader, after).await.unwrap(), (2, "b".into()));
+    }
+
+    #[tokio::test]
+    async fn so_do_large_ones_but_never_the_newest() {
+        let log = log(8, 10);
+        for message in ["1234567", "1234", "123456789012345"] {
+            log.push(message.into());
+        }
+        let (reader, after) = log.reader(None);
+        assert_eq!(next(&log, reader, after).await.unwrap(), (3, "123456789012345".into()));
     }
 }

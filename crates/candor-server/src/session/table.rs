@@ -7,25 +7,29 @@ use std::time::Duration;
 use candor_protocol::Principal;
 
 use super::Session;
+use crate::limits::Limits;
 
 /// All open sessions, by id.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     most: usize,
+    most_per_peer: usize,
     idle: Duration,
 }
 
 impl Sessions {
-    pub(crate) fn new(most: usize, idle: Duration) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             open: Mutex::default(),
-            most,
-            idle,
+            most: limits.sessions,
+            most_per_peer: limits.sessions_per_peer,
+            idle: limits.session_idle,
         }
     }
 
-    /// Adds a session; false if there are too many.
+    /// Adds a session; false if there are too many in all. Of a peer that has too many, the one longest unused ends:
+    /// a client that forgets to end its sessions harms only itself.
     pub(crate) fn add(&self, session: Arc<Session>) -> bool {
         let mut open = self.lock();
         // Swept here, where it matters, instead of by a task of its own.
@@ -36,6 +40,13 @@ impl Sessions {
             }
             keep
         });
+        let of_peer = || open.values().filter(|other| other.peer == session.peer);
+        if of_peer().count() >= self.most_per_peer
+            && let Some(oldest) = of_peer().max_by_key(|other| other.idle()).cloned()
+        {
+            oldest.end();
+            open.remove(&oldest.id);
+        }
         let room = open.len() < self.most;
         if room {
             open.insert(session.id.clone(), session);
@@ -45,11 +56,7 @@ impl Sessions {
 
     /// A principal's session. Somebody else's answers like one that does not exist.
     pub(crate) fn get(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
-        let session = self
-            .lock()
-            .get(id)
-            .filter(|s| s.principal == *principal)
-            .cloned()?;
+        let session = self.lock().get(id).filter(|s| s.peer.principal == *principal).cloned()?;
         if session.idle() >= self.idle {
             self.remove(&session);
             return None;

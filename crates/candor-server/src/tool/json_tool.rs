@@ -41,14 +41,9 @@ impl JsonTool {
         O: IntoOutput,
     {
         let handler = move |arguments, ctx| -> BoxFuture<'static, Result<Output, ToolError>> {
-            handler(arguments, ctx)
-                .map(|result| result.map(IntoOutput::into_output))
-                .boxed()
+            handler(arguments, ctx).map(|result| result.map(IntoOutput::into_output)).boxed()
         };
-        Self {
-            definition: Definition::new(name, raw(input_schema)),
-            handler: Arc::new(handler),
-        }
+        Self { definition: Definition::new(name, raw(input_schema)), handler: Arc::new(handler) }
     }
 
     /// What the tool does, for models and people.
@@ -86,10 +81,7 @@ impl Tool for JsonTool {
     }
 
     fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid> {
-        Ok(Box::new(PreparedJson {
-            handler: self.handler.clone(),
-            arguments,
-        }))
+        Ok(Box::new(PreparedJson { handler: self.handler.clone(), arguments }))
     }
 }
 

@@ -53,10 +53,7 @@ impl IntoOutput for Output {
 
 impl IntoOutput for Vec<Content> {
     fn into_output(self) -> Output {
-        Output {
-            content: self,
-            ..Output::default()
-        }
+        Output { content: self, ..Output::default() }
     }
 }
 

@@ -51,16 +51,9 @@ impl ToolSet {
         let mut set = Self::default();
         for tool in tools {
             let name = tool.definition().name.clone();
-            let refuse = |problem: String| RegistrationError {
-                tool: name.clone(),
-                problem,
-            };
+            let refuse = |problem: String| RegistrationError { tool: name.clone(), problem };
             let entry = Entry::of(tool).map_err(refuse)?;
-            if set
-                .by_name
-                .insert(name.clone(), set.entries.len())
-                .is_some()
-            {
+            if set.by_name.insert(name.clone(), set.entries.len()).is_some() {
                 return Err(refuse("another tool has this name".to_owned()));
             }
             set.entries.push(entry);
@@ -99,17 +92,13 @@ impl ToolSet {
             }
             pages
         });
-        start
-            .is_multiple_of(PAGE_SIZE)
-            .then(|| pages.get(start / PAGE_SIZE).map(|page| &**page))?
+        start.is_multiple_of(PAGE_SIZE).then(|| pages.get(start / PAGE_SIZE).map(|page| &**page))?
     }
 }
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.definitions().map(|d| &d.name))
-            .finish()
+        f.debug_list().entries(self.definitions().map(|d| &d.name)).finish()
     }
 }
 
@@ -131,21 +120,13 @@ impl Entry {
                 Some(Schema::compile(schema.get()).map_err(|e| format!("output schema: {e}"))?)
             }
         };
-        Ok(Self {
-            tool,
-            input,
-            output,
-            mirrors,
-        })
+        Ok(Self { tool, input, output, mirrors })
     }
 }
 
 fn warn_about_name(name: &str) {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        tracing::warn!(
-            tool = name,
-            "hosts may refuse this name: use 1 to 64 of A-Z a-z 0-9 _ -"
-        );
+        tracing::warn!(tool = name, "hosts may refuse this name: use 1 to 64 of A-Z a-z 0-9 _ -");
     }
 }

@@ -1,8 +1,11 @@
-//! The flags that every server takes.
+//! The flags that every server takes. Each has an environment variable, `CANDOR_` and its name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use candor_server::transport::http::PublicUrl;
+use candor_server::{Limits, Server};
 use clap::Args;
 
 use crate::{Error, Result};
@@ -19,6 +22,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", env = "CANDOR_HTTP")]
     pub http: Option<String>,
 
+    /// The URL under which a proxy makes this server known: its host, its origin and its path are then ours
+    #[arg(long, value_name = "URL", env = "CANDOR_PUBLIC_URL", value_parser = PublicUrl::parse)]
+    pub public_url: Option<PublicUrl>,
+
     /// Let in only bearer tokens of this file, lines of `NAME sha256:HEX` (see `candor token`)
     #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS")]
     pub tokens: Option<PathBuf>,
@@ -26,6 +33,104 @@ pub struct ServeArgs {
     /// Keys that sign what clients carry, 64 hexadecimal digits per line, newest first; instances may share them
     #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE")]
     pub secret_file: Option<PathBuf>,
+
+    #[allow(missing_docs)]
+    #[command(flatten, next_help_heading = "Limits")]
+    pub limits: LimitArgs,
+}
+
+/// What a peer may take. Times are written as 500ms, 30s, 5m or 1h.
+#[derive(Debug, Clone, Default, Args)]
+#[non_exhaustive]
+pub struct LimitArgs {
+    /// Bytes of one message [default: 4194304]
+    #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_MESSAGE")]
+    pub max_message: Option<usize>,
+
+    /// How deep a message may nest, up to 127 [default: 64]
+    #[arg(long, value_name = "LEVELS", env = "CANDOR_MAX_DEPTH", value_parser = clap::value_parser!(u8).range(1..=127))]
+    pub max_depth: Option<u8>,
+
+    /// How long a tool may run [default: 5m]
+    #[arg(long, value_name = "TIME", env = "CANDOR_DEADLINE", value_parser = time)]
+    pub deadline: Option<Duration>,
+
+    /// Requests that run at the same time [default: 1024]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_REQUESTS")]
+    pub max_requests: Option<usize>,
+
+    /// Event streams that are open at the same time [default: 1024]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_STREAMS")]
+    pub max_streams: Option<usize>,
+
+    /// TCP connections [default: 4096]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_CONNECTIONS")]
+    pub max_connections: Option<usize>,
+
+    /// How long a client may take to send a request's head, then its body, and to read its answer [default: 30s each]
+    #[arg(long, value_name = "TIME", env = "CANDOR_PEER_TIME", value_parser = time)]
+    pub peer_time: Option<Duration>,
+
+    /// Legacy sessions of one peer [default: 1000]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_SESSIONS")]
+    pub max_sessions: Option<usize>,
+
+    /// How long a legacy session may stay silent [default: 30m]
+    #[arg(long, value_name = "TIME", env = "CANDOR_SESSION_IDLE", value_parser = time)]
+    pub session_idle: Option<Duration>,
+
+    /// Messages that wait for a slow reader [default: 64]
+    #[arg(long, value_name = "N", env = "CANDOR_QUEUE", value_parser = clap::value_parser!(u16).range(1..))]
+    pub queue: Option<u16>,
+
+    /// How long requests may go on when the server is told to stop [default: 5s]
+    #[arg(long, value_name = "TIME", env = "CANDOR_DRAIN", value_parser = time)]
+    pub drain: Option<Duration>,
+}
+
+impl LimitArgs {
+    /// Changes the limits that were given; the others stay as the server set them.
+    pub(super) fn apply(&self, server: Server) -> Server {
+        server.limits(|limits: &mut Limits| {
+            set(&mut limits.message_bytes, self.max_message);
+            set(&mut limits.depth, self.max_depth.map(usize::from));
+            set(&mut limits.deadline, self.deadline);
+            set(&mut limits.stdio_requests, self.max_requests);
+            set(&mut limits.http_requests, self.max_requests);
+            set(&mut limits.streams, self.max_streams);
+            set(&mut limits.connections, self.max_connections);
+            set(&mut limits.head_time, self.peer_time);
+            set(&mut limits.body_time, self.peer_time);
+            set(&mut limits.write_time, self.peer_time);
+            set(&mut limits.sessions_per_peer, self.max_sessions);
+            set(&mut limits.session_idle, self.session_idle);
+            set(&mut limits.queue, self.queue.map(usize::from));
+            set(&mut limits.drain, self.drain);
+        })
+    }
+}
+
+fn set<T>(limit: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *limit = given;
+    }
+}
+
+/// Reads `500ms`, `30s`, `5m` or `1h`; a bare number counts seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" | "" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    match number.parse::<u64>().ok().and_then(|n| n.checked_mul(milliseconds)) {
+        Some(total) if total > 0 => Ok(Duration::from_millis(total)),
+        _ => Err("write a time as 500ms, 30s, 5m or 1h".to_owned()),
+    }
 }
 
 /// Reads the file that a flag names.
@@ -36,4 +141,19 @@ pub(super) fn read(path: &Path, flag: &str) -> Result<String> {
 /// A problem with what stands in a file.
 pub(super) fn in_file(path: &Path, problem: impl fmt::Display) -> Error {
     Error::new(format!("{}: {problem}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit() {
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("30s"), time("30"));
+        assert_eq!(time("2h"), time("120m"));
+        for bad in ["", "s", "0s", "-1s", "1d", "1.5s", "99999999999999999999s"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
 }

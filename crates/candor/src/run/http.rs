@@ -2,13 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::serve::ListenerExt;
+use axum::http::StatusCode;
+use axum::routing::get;
 use candor_server::Engine;
 use candor_server::auth::BearerTokens;
-use candor_server::transport::http::{AllowedHosts, Http, endpoint};
+use candor_server::transport::http::{AllowedHosts, Http, PublicUrl, endpoint};
 use tokio::net::TcpListener;
 
 use super::args::{self, ServeArgs};
@@ -21,54 +21,65 @@ const DEFAULT_PORT: u16 = 7332;
 /// How many ports after the default one are tried.
 const PORTS_TRIED: u16 = 100;
 
-/// How long connections may go on after a signal to stop.
-const DRAIN: Duration = Duration::from_secs(10);
-
 pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) -> Result<()> {
     let mut http = Http::default();
     if let Some(path) = &args.tokens {
         let tokens = BearerTokens::from_lines(&args::read(path, "--tokens")?)
             .map_err(|e| args::in_file(path, e))?;
         if tokens.is_empty() {
-            return Err(args::in_file(
-                path,
-                "has no tokens; make one with `candor token NAME`",
-            ));
+            return Err(args::in_file(path, "has no tokens; make one with `candor token NAME`"));
         }
         http.authenticator = Some(Arc::new(tokens));
     }
     let listener = bind(args.http.as_deref()).await?;
     let address = listener.local_addr()?;
-    if !address.ip().is_loopback() {
-        if http.authenticator.is_none() {
-            return Err(Error::new(format!(
-                "{address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
-            )));
-        }
-        // Names of this machine are unknown here; the tokens keep strangers out.
-        http.hosts = AllowedHosts::Any;
+    let beyond = !address.ip().is_loopback();
+    if beyond && http.authenticator.is_none() {
+        return Err(Error::new(format!(
+            "{address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
+        )));
     }
+    http.hosts = match &args.public_url {
+        Some(url) => AllowedHosts::Public(url.clone()),
+        // Names of this machine are unknown here; the tokens keep strangers out.
+        None if beyond => AllowedHosts::Any,
+        None => AllowedHosts::Loopback,
+    };
 
+    let url =
+        args.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     for line in about {
         eprintln!("{line}");
     }
-    eprintln!("  mcp      http://{address}/mcp");
+    eprintln!("  mcp      {url}/mcp");
     eprintln!("listening on http://{address}");
     misplaced::watch_stdin();
 
-    let app = Router::new().route("/mcp", endpoint(engine.clone(), http));
-    // Small messages must not wait for each other (Nagle).
-    let listener = listener.tap_io(|connection| {
-        let _ = connection.set_nodelay(true);
-    });
-    let stopped = async move {
+    let app = app(&engine, http, args.public_url.as_ref().map_or("", PublicUrl::prefix));
+    let limits = engine.limits().clone();
+    let stopped = async {
         stop_signal().await;
         engine.stop();
     };
-    let serving = axum::serve(listener, app).with_graceful_shutdown(stopped);
-    tokio::select! {
-        ended = async { serving.await } => Ok(ended?),
-        () = async { stop_signal().await; tokio::time::sleep(DRAIN).await } => Ok(()),
+    Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
+}
+
+/// Everything that is served, at the root and, for proxies that pass it on, under the public path.
+fn app(engine: &Engine, http: Http, prefix: &str) -> Router {
+    let ready = engine.clone();
+    let routes = Router::new()
+        .route("/mcp", endpoint(engine.clone(), http))
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/readyz", get(move || async move { readiness(&ready) }));
+    if prefix.is_empty() { routes } else { routes.clone().nest(prefix, routes) }
+}
+
+/// Whether new requests are welcome: no longer once the server has been told to stop.
+fn readiness(engine: &Engine) -> (StatusCode, &'static str) {
+    if engine.is_stopping() {
+        (StatusCode::SERVICE_UNAVAILABLE, "stopping")
+    } else {
+        (StatusCode::OK, "ready")
     }
 }
 
@@ -87,9 +98,7 @@ async fn bind(address: Option<&str>) -> Result<TcpListener> {
             Ok(listener) => return Ok(listener),
             Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => {}
             Err(e) => {
-                return Err(Error::new(format!(
-                    "cannot listen on 127.0.0.1:{port}: {e}"
-                )));
+                return Err(Error::new(format!("cannot listen on 127.0.0.1:{port}: {e}")));
             }
         }
     }
@@ -101,17 +110,13 @@ async fn bind(address: Option<&str>) -> Result<TcpListener> {
 
 /// `IP:PORT`, `localhost:PORT`, or a port alone, which means this machine.
 fn parse(address: &str) -> Result<SocketAddr> {
-    let text = address
-        .strip_prefix("localhost:")
-        .or_else(|| address.strip_prefix(':'))
-        .unwrap_or(address);
+    let text =
+        address.strip_prefix("localhost:").or_else(|| address.strip_prefix(':')).unwrap_or(address);
     if let Ok(port) = text.parse() {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     }
     address.parse().map_err(|_| {
-        Error::new(format!(
-            "--http takes IP:PORT, as in 127.0.0.1:7332; {address:?} is not that"
-        ))
+        Error::new(format!("--http takes IP:PORT, as in 127.0.0.1:7332; {address:?} is not that"))
     })
 }
 

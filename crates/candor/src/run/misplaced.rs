@@ -15,12 +15,7 @@ pub(super) fn watch_stdin() {
     }
     std::thread::spawn(move || {
         let mut line = Vec::new();
-        if stdin
-            .lock()
-            .take(MOST)
-            .read_until(b'\n', &mut line)
-            .is_err()
-        {
+        if stdin.lock().take(MOST).read_until(b'\n', &mut line).is_err() {
             return;
         }
         let id = match decode_message(&line, 64) {

@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{Result, Secret, Server};
 
-pub use args::ServeArgs;
+pub use args::{LimitArgs, ServeArgs};
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only
@@ -48,7 +48,7 @@ impl Run for Server {
                     .map_err(|e| args::in_file(path, e))?,
             ),
         };
-        let engine = server.build()?;
+        let engine = args.limits.apply(server).build()?;
         if args.stdio {
             stdio::serve(&engine).await
         } else {
@@ -60,8 +60,6 @@ impl Run for Server {
 /// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.
 fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .try_init();
+    let _ =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
 }

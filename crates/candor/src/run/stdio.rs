@@ -36,8 +36,5 @@ fn os_user() -> Principal {
 
 #[cfg(not(unix))]
 fn os_user() -> Principal {
-    Principal::new(format!(
-        "user:{}",
-        std::env::var("USERNAME").unwrap_or_default()
-    ))
+    Principal::new(format!("user:{}", std::env::var("USERNAME").unwrap_or_default()))
 }

@@ -2,67 +2,120 @@
 //!
 //! A web page can make a browser send requests to a server on the same machine, under a name of its
 //! own choosing (DNS rebinding). The name stands in `Host`, the page's address in `Origin`; both must
-//! be ours.
+//! be ours. Forwarded headers say nothing here: anybody can send them.
 
+use std::fmt;
 use std::net::IpAddr;
 
-use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
+use http::{HeaderMap, Uri};
 
 /// The names under which a server may be addressed.
 #[derive(Debug, Clone, Default)]
 pub enum AllowedHosts {
-    /// `localhost` and loopback addresses, with any port.
+    /// `localhost` and loopback addresses, with any port. A page must come from the very host and port that it
+    /// addresses.
     #[default]
     Loopback,
-    /// These, as `name` (any port) or `name:port`. Pages may come from them too.
-    Listed(Vec<String>),
-    /// All: for a server behind something that checks for it.
+    /// The same, and the URL under which a proxy makes the server known. Pages of that URL's origin may use it.
+    Public(PublicUrl),
+    /// All: for a server that knows its callers by their credentials.
     Any,
 }
 
+/// The URL under which a proxy makes a server known: `https://example.org/tools`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    scheme: String,
+    /// Host and, unless it is the scheme's own, port.
+    authority: String,
+    prefix: String,
+}
+
+/// A text that is no such URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrlError(String);
+
+impl fmt::Display for PublicUrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is not a URL like https://example.org or https://example.org/tools", self.0)
+    }
+}
+
+impl std::error::Error for PublicUrlError {}
+
+impl PublicUrl {
+    /// Reads a URL of scheme `http` or `https`, with an optional path.
+    pub fn parse(text: &str) -> Result<Self, PublicUrlError> {
+        let refuse = || PublicUrlError(text.to_owned());
+        let uri: Uri = text.parse().map_err(|_| refuse())?;
+        let scheme =
+            uri.scheme_str().filter(|s| matches!(*s, "http" | "https")).ok_or_else(refuse)?;
+        let authority = uri.authority().filter(|a| !a.as_str().contains('@')).ok_or_else(refuse)?;
+        if uri.query().is_some() || text.contains('#') {
+            return Err(refuse());
+        }
+        Ok(Self {
+            scheme: scheme.to_owned(),
+            authority: plain(scheme, authority.as_str()).to_ascii_lowercase(),
+            prefix: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// The path before ours, without a slash at its end; empty if there is none.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    fn is_host(&self, host: &str) -> bool {
+        plain(&self.scheme, host).eq_ignore_ascii_case(&self.authority)
+    }
+
+    fn is_origin(&self, scheme: &str, host: &str) -> bool {
+        scheme == self.scheme && self.is_host(host)
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.prefix)
+    }
+}
+
+/// A host without the port that its scheme implies.
+fn plain<'a>(scheme: &str, host: &'a str) -> &'a str {
+    let implied = if scheme == "https" { ":443" } else { ":80" };
+    host.strip_suffix(implied).unwrap_or(host)
+}
+
 impl AllowedHosts {
-    /// Checks a request's `Host` and, if there is one, its `Origin`: a page must come from the very host and port
-    /// that it addresses.
+    /// Checks a request's `Host` and, if there is one, its `Origin`.
     pub(super) fn check(&self, request: &Parts) -> Result<(), &'static str> {
         let host = match (only(&request.headers, HOST)?, request.uri.authority()) {
             (Some(host), _) => host,
-            // HTTP/2 names the host in the request line.
+            // A request line may name the host instead.
             (None, Some(authority)) => authority.as_str(),
             (None, None) => return Err("the request names no Host"),
         };
-        if !self.allows(host) {
+        let origin = only(&request.headers, ORIGIN)?;
+        let public = match self {
+            Self::Any => return Ok(()),
+            Self::Loopback => None,
+            Self::Public(url) => Some(url),
+        };
+        if !is_loopback(host) && !public.is_some_and(|url| url.is_host(host)) {
             return Err("this Host is not served here");
         }
-        match only(&request.headers, ORIGIN)? {
+        match origin.map(|origin| origin.split_once("://")) {
             None => Ok(()),
-            Some(origin) => match origin.split_once("://") {
-                Some(("http" | "https", from))
-                    if from.eq_ignore_ascii_case(host) || self.lists(from) =>
-                {
-                    Ok(())
-                }
-                _ => Err("this Origin may not use the server"),
-            },
-        }
-    }
-
-    fn allows(&self, host: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Loopback => is_loopback(name_of(host)),
-            Self::Listed(_) => self.lists(host),
-        }
-    }
-
-    fn lists(&self, host: &str) -> bool {
-        match self {
-            Self::Listed(hosts) => hosts
-                .iter()
-                .any(|h| h.eq_ignore_ascii_case(host) || h.eq_ignore_ascii_case(name_of(host))),
-            Self::Any => true,
-            Self::Loopback => false,
+            // A proxy may give us another Host than the one that the page addresses.
+            Some(Some((scheme, from))) if public.is_some_and(|url| url.is_origin(scheme, from)) => {
+                Ok(())
+            }
+            Some(Some(("http" | "https", from))) if from.eq_ignore_ascii_case(host) => Ok(()),
+            Some(_) => Err("this Origin may not use the server"),
         }
     }
 }
@@ -72,17 +125,16 @@ fn only(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<&str>, &'s
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => value
-            .to_str()
-            .map(Some)
-            .map_err(|_| "Host and Origin are plain text"),
+        (Some(value), None) => {
+            value.to_str().map(Some).map_err(|_| "Host and Origin are plain text")
+        }
         (Some(_), Some(_)) => Err("Host and Origin may be sent once"),
     }
 }
 
-/// A host without its port.
-fn name_of(host: &str) -> &str {
-    match host.rsplit_once(':') {
+/// Whether a host, with or without port, is this machine.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
         Some((name, port))
             if port.bytes().all(|b| b.is_ascii_digit())
                 && (name.starts_with('[') == name.ends_with(']')) =>
@@ -90,14 +142,8 @@ fn name_of(host: &str) -> &str {
             name
         }
         _ => host,
-    }
-}
-
-fn is_loopback(name: &str) -> bool {
-    let address = name
-        .strip_prefix('[')
-        .and_then(|n| n.strip_suffix(']'))
-        .unwrap_or(name);
+    };
+    let address = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
     name.eq_ignore_ascii_case("localhost")
         || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
@@ -112,9 +158,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        hosts
-            .check(&request.body(()).unwrap().into_parts().0)
-            .is_ok()
+        hosts.check(&request.body(()).unwrap().into_parts().0).is_ok()
     }
 
     #[test]
@@ -131,21 +175,13 @@ mod tests {
         ] {
             assert!(passes(&hosts, &[("host", host)]), "{host}");
             assert!(
-                passes(
-                    &hosts,
-                    &[("host", host), ("origin", &format!("http://{host}"))]
-                ),
+                passes(&hosts, &[("host", host), ("origin", &format!("http://{host}"))]),
                 "{host}"
             );
         }
-        for host in [
-            "evil.example.com",
-            "localhost.evil.com",
-            "127.0.0.1.evil.com",
-            "",
-            "[::1",
-            "10.0.0.1",
-        ] {
+        for host in
+            ["evil.example.com", "localhost.evil.com", "127.0.0.1.evil.com", "", "[::1", "10.0.0.1"]
+        {
             assert!(!passes(&hosts, &[("host", host)]), "{host}");
         }
         assert!(!passes(&hosts, &[]));
@@ -162,37 +198,51 @@ mod tests {
             "http://localhost",
             "ftp://localhost:7332",
         ] {
-            assert!(
-                !passes(&hosts, &[("host", "localhost:7332"), ("origin", origin)]),
-                "{origin}"
-            );
+            assert!(!passes(&hosts, &[("host", "localhost:7332"), ("origin", origin)]), "{origin}");
         }
         assert!(!passes(
             &hosts,
-            &[
-                ("host", "localhost"),
-                ("origin", "http://localhost"),
-                ("origin", "http://evil.com")
-            ]
+            &[("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://evil.com")]
         ));
-        assert!(!passes(
-            &hosts,
-            &[("host", "localhost"), ("host", "localhost")]
-        ));
+        assert!(!passes(&hosts, &[("host", "localhost"), ("host", "localhost")]));
     }
 
     #[test]
-    fn listed_hosts_may_be_named_with_or_without_port() {
-        let hosts = AllowedHosts::Listed(vec!["mcp.example.org".into(), "other:81".into()]);
-        assert!(passes(
-            &hosts,
-            &[
-                ("host", "mcp.example.org:443"),
-                ("origin", "https://mcp.example.org")
-            ]
-        ));
-        assert!(passes(&hosts, &[("host", "other:81")]));
-        assert!(!passes(&hosts, &[("host", "other:82")]));
-        assert!(!passes(&hosts, &[("host", "localhost")]));
+    fn a_public_url_adds_its_host_and_its_origin_and_nothing_else() {
+        let hosts =
+            AllowedHosts::Public(PublicUrl::parse("https://mcp.example.org/tools/").unwrap());
+        for good in [
+            &[("host", "mcp.example.org")][..],
+            &[("host", "MCP.example.org:443"), ("origin", "https://mcp.example.org")],
+            &[("host", "127.0.0.1:7332"), ("origin", "https://mcp.example.org")],
+            &[("host", "localhost:7332")],
+        ] {
+            assert!(passes(&hosts, good), "{good:?}");
+        }
+        for bad in [
+            &[("host", "evil.org"), ("x-forwarded-host", "mcp.example.org")][..],
+            &[("host", "mcp.example.org"), ("origin", "http://mcp.example.org.evil.org")],
+            &[("host", "mcp.example.org"), ("origin", "https://localhost:1")],
+            &[("host", "mcp.example.org:8443")],
+            &[("host", "mcp.example.org"), ("origin", "null")],
+        ] {
+            assert!(!passes(&hosts, bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn public_urls_are_read_strictly() {
+        let url = PublicUrl::parse("https://Example.org:443/a/b/").unwrap();
+        assert_eq!((url.to_string().as_str(), url.prefix()), ("https://example.org/a/b", "/a/b"));
+        for bad in [
+            "example.org",
+            "ftp://example.org",
+            "https://",
+            "https://u@example.org",
+            "https://example.org/?q",
+            "/x",
+        ] {
+            assert!(PublicUrl::parse(bad).is_err(), "{bad}");
+        }
     }
 }

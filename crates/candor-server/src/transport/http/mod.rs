@@ -19,7 +19,9 @@
 mod guard;
 mod legacy;
 mod modern;
+mod patience;
 mod respond;
+mod serve;
 mod sse;
 
 use std::sync::Arc;
@@ -28,19 +30,22 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
 use bytes::Bytes;
+use candor_protocol::names::{header, method};
 use candor_protocol::rpc::{Incoming, Rejected, decode_message, split_batch};
-use candor_protocol::{Era, Principal, names::header};
+use candor_protocol::{Era, Principal};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::Semaphore;
 
 use crate::auth::Authenticator;
 use crate::caller::era_of;
 use crate::engine::Engine;
 use crate::session::Sessions;
 
-pub use guard::AllowedHosts;
+pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
+pub use serve::serve;
 
 /// How an endpoint is reached.
 #[derive(Default)]
@@ -56,15 +61,20 @@ struct Endpoint {
     engine: Engine,
     http: Http,
     sessions: Sessions,
+    /// Room for requests that run, and for streams that wait for changes.
+    requests: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
 }
 
 /// The MCP endpoint as an axum route.
 pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
-    let sessions = Sessions::new(engine.limits().sessions, engine.limits().session_idle);
+    let limits = engine.limits();
     let endpoint = Arc::new(Endpoint {
-        engine,
+        sessions: Sessions::new(limits),
+        requests: Arc::new(Semaphore::new(limits.http_requests)),
+        streams: Arc::new(Semaphore::new(limits.streams)),
         http,
-        sessions,
+        engine,
     });
     let (posts, gets, deletes) = (endpoint.clone(), endpoint.clone(), endpoint);
     post(move |request| async move { posts.post(request).await })
@@ -81,11 +91,7 @@ struct Admitted {
 
 impl Endpoint {
     async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
-        let Admitted {
-            principal,
-            parts,
-            body,
-        } = match self.admit(request).await {
+        let Admitted { principal, parts, body } = match self.admit(request).await {
             Ok(admitted) => admitted,
             Err(response) => return response,
         };
@@ -104,9 +110,22 @@ impl Endpoint {
         };
         match message {
             Ok(Incoming::Request(request)) => {
-                match era_of(&request, version_header(&parts.headers)) {
-                    Era::Modern => modern::post(&self.engine, principal, &parts, request).await,
-                    Era::Legacy => legacy::post_request(&self, principal, &parts, request).await,
+                let era = era_of(&request, version_header(&parts.headers));
+                let room = if era == Era::Modern && request.method == method::LISTEN {
+                    &self.streams
+                } else {
+                    &self.requests
+                };
+                let Ok(room) = room.clone().try_acquire_owned() else {
+                    return respond::busy(Some(&request.id));
+                };
+                match era {
+                    Era::Modern => {
+                        modern::post(&self.engine, principal, &parts, request, room).await
+                    }
+                    Era::Legacy => {
+                        legacy::post_request(&self, principal, &parts, request, room).await
+                    }
                 }
             }
             Ok(Incoming::Notification(notice)) => {
@@ -126,9 +145,7 @@ impl Endpoint {
         serve: fn(&Self, &Principal, &Parts) -> Response,
     ) -> Response {
         match self.admit(request).await {
-            Ok(Admitted {
-                principal, parts, ..
-            }) => serve(&self, &principal, &parts),
+            Ok(Admitted { principal, parts, .. }) => serve(&self, &principal, &parts),
             Err(response) => response,
         }
     }
@@ -142,53 +159,40 @@ impl Endpoint {
             .map_err(|problem| respond::problem(StatusCode::FORBIDDEN, problem))?;
         let principal = match &self.http.authenticator {
             None => Principal::anonymous(),
-            Some(authenticator) => authenticator
-                .authenticate(&parts)
-                .await
-                .map_err(respond::unauthorized)?,
+            Some(authenticator) => {
+                authenticator.authenticate(&parts).await.map_err(respond::unauthorized)?
+            }
         };
-        Ok(Admitted {
-            principal,
-            parts,
-            body,
-        })
+        Ok(Admitted { principal, parts, body })
     }
 
     async fn read(&self, body: Body) -> Result<Bytes, Response> {
-        let most = self.engine.limits().message_bytes;
-        match Limited::new(body, most).collect().await {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(respond::problem(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                &format!("a message may have {most} bytes"),
-            )),
-            Err(_) => Err(respond::problem(
-                StatusCode::BAD_REQUEST,
-                "the body broke off",
-            )),
+        let limits = self.engine.limits();
+        let read = Limited::new(body, limits.message_bytes).collect();
+        match tokio::time::timeout(limits.body_time, read).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                let problem = format!("a message may have {} bytes", limits.message_bytes);
+                Err(respond::problem(StatusCode::PAYLOAD_TOO_LARGE, &problem))
+            }
+            Ok(Err(_)) => Err(respond::problem(StatusCode::BAD_REQUEST, "the body broke off")),
+            Err(_) => {
+                Err(respond::problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
+            }
         }
     }
 }
 
 fn reject(rejected: &Rejected) -> Response {
-    respond::error(
-        StatusCode::BAD_REQUEST,
-        rejected.id.as_ref(),
-        &rejected.error,
-    )
+    respond::error(StatusCode::BAD_REQUEST, rejected.id.as_ref(), &rejected.error)
 }
 
 fn version_header(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get(header::PROTOCOL_VERSION)
-        .and_then(|value| value.to_str().ok())
+    headers.get(header::PROTOCOL_VERSION).and_then(|value| value.to_str().ok())
 }
 
 fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
-    let sent = headers
-        .get(CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-        .unwrap_or_default();
+    let sent = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let essence = sent.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
         return Err(respond::problem(
@@ -208,11 +212,7 @@ fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
 
 /// Whether a media type may be sent; without an `Accept` header, every one may.
 fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut listed = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .peekable();
+    let mut listed = headers.get_all(ACCEPT).iter().filter_map(|v| v.to_str().ok()).peekable();
     if listed.peek().is_none() {
         return true;
     }

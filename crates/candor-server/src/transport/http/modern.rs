@@ -12,7 +12,7 @@ use candor_protocol::rpc::{ErrorObject, Request, code};
 use futures_util::{Stream, StreamExt};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{respond, sse};
@@ -22,20 +22,18 @@ use crate::exchange::Arrival;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
 
-/// Messages that wait for a client who reads slower than the handler speaks.
-const QUEUE: usize = 64;
-
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
 pub(super) async fn post(
     engine: &Engine,
     principal: Principal,
     parts: &Parts,
     request: Request,
+    room: OwnedSemaphorePermit,
 ) -> Response {
     if let Err(error) = check_headers(&parts.headers, &request) {
         return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
-    let (queue, messages) = mpsc::channel(QUEUE);
+    let (queue, messages) = mpsc::channel(engine.limits().queue);
     let cancel = CancellationToken::new();
     let arrival = Arrival {
         principal,
@@ -51,12 +49,10 @@ pub(super) async fn post(
     let answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
         let answer = owned.handle(request, arrival).await;
         hang_up.disarm();
+        drop(room);
         answer
     });
-    let mut events = Events {
-        answer: Progress::Running(answer),
-        messages,
-    };
+    let mut events = Events { answer: Progress::Running(answer), messages };
     let quiet = engine.limits().keep_alive;
     match std::future::poll_fn(|cx| events.poll(cx)).await {
         Some(Said::Message(message)) => sse::response(events.starting_with(message), quiet),
@@ -157,8 +153,5 @@ fn check(headers: &HeaderMap, name: &str, body: &str) -> Result<(), ErrorObject>
             None => "has invalid characters or invalid Base64".to_owned(),
         },
     };
-    Err(ErrorObject::new(
-        code::HEADER_MISMATCH,
-        format!("Header mismatch: {name} {problem}"),
-    ))
+    Err(ErrorObject::new(code::HEADER_MISMATCH, format!("Header mismatch: {name} {problem}")))
 }

@@ -46,10 +46,7 @@ pub(super) fn response(
     let mut response = Response::new(Body::from_stream(kept_alive.map(Ok::<_, Infallible>)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(
-        CACHE_CONTROL,
-        HeaderValue::from_static("no-cache, no-transform"),
-    );
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     // Proxies must not collect events before they pass them on.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response

@@ -26,23 +26,13 @@ pub(super) struct Lines<R> {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(input: R, most: usize) -> Self {
-        Self {
-            input,
-            most,
-            buffer: Vec::new(),
-            start: 0,
-            searched: 0,
-            skipping: false,
-        }
+        Self { input, most, buffer: Vec::new(), start: 0, searched: 0, skipping: false }
     }
 
     /// The next line that is not empty; `None` at the end. A last line needs no line break.
     pub(super) async fn next(&mut self) -> std::io::Result<Option<Line<'_>>> {
         loop {
-            while let Some(at) = self.buffer[self.searched..]
-                .iter()
-                .position(|b| *b == b'\n')
-            {
+            while let Some(at) = self.buffer[self.searched..].iter().position(|b| *b == b'\n') {
                 let (from, to) = (self.start, self.searched + at);
                 self.start = to + 1;
                 self.searched = self.start;
@@ -103,21 +93,12 @@ mod tests {
 
     #[tokio::test]
     async fn long_lines_are_skipped_and_the_next_is_found() {
-        let text = [
-            b"short\n".to_vec(),
-            vec![b'x'; 100_000],
-            b"\n\n  \nafter\nend".to_vec(),
-        ]
-        .concat();
+        let text =
+            [b"short\n".to_vec(), vec![b'x'; 100_000], b"\n\n  \nafter\nend".to_vec()].concat();
         let found = all(&text, 50_000).await;
         assert_eq!(
             found,
-            [
-                Some(b"short".to_vec()),
-                None,
-                Some(b"after".to_vec()),
-                Some(b"end".to_vec())
-            ]
+            [Some(b"short".to_vec()), None, Some(b"after".to_vec()), Some(b"end".to_vec())]
         );
     }
 

@@ -9,9 +9,7 @@ mod lines;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use candor_protocol::rpc::{
-    ErrorObject, Incoming, Rejected, Request, code, decode_message, split_batch,
-};
+use candor_protocol::rpc::{ErrorObject, Incoming, Rejected, Request, decode_message, split_batch};
 use candor_protocol::{Era, Principal, Revision, names::method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc};
@@ -25,7 +23,7 @@ use crate::engine::Engine;
 use crate::exchange::Arrival;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
-use crate::session::Session;
+use crate::session::{Peer, Session};
 use lines::{Line, Lines};
 
 /// Messages that wait for a reader who is slower than we are.
@@ -59,10 +57,7 @@ pub async fn serve(
             Ok(Some(Line::TooLong)) => {
                 let problem = format!("a message may have {} bytes", limits.message_bytes);
                 connection
-                    .refuse(&Rejected {
-                        id: None,
-                        error: ErrorObject::invalid_request(problem),
-                    })
+                    .refuse(&Rejected { id: None, error: ErrorObject::invalid_request(problem) })
                     .await;
             }
             Ok(None) => break Ok(()),
@@ -108,10 +103,8 @@ impl Connection {
 
     /// Batches exist in one revision only. Their answers come one by one, which that revision allows on stdio.
     async fn take_batch(&mut self, messages: &[&str]) {
-        let allowed = self
-            .session
-            .as_ref()
-            .is_some_and(|s| s.client.revision == Revision::V2025_03_26);
+        let allowed =
+            self.session.as_ref().is_some_and(|s| s.client.revision == Revision::V2025_03_26);
         if !allowed {
             let error = ErrorObject::invalid_request(
                 "Invalid request: batches are not part of this protocol revision",
@@ -152,9 +145,7 @@ impl Connection {
             let error = ErrorObject::invalid_request(
                 "Invalid request: another request with this id is running",
             );
-            return self
-                .send(Answer::error(Some(&request.id), &error, false))
-                .await;
+            return self.send(Answer::error(Some(&request.id), &error, false)).await;
         };
         let arrival = Arrival {
             principal: self.principal.clone(),
@@ -170,11 +161,8 @@ impl Connection {
             return self.send(answer).await;
         }
         let Ok(room) = self.room.clone().try_acquire_owned() else {
-            let error = ErrorObject::new(code::BUSY, "Too many requests are running; send this one again later")
-                .with_data(&serde_json::json!({"code": "busy", "running": self.engine.limits().stdio_requests}));
-            return self
-                .send(Answer::error(Some(&request.id), &error, false))
-                .await;
+            let error = ErrorObject::busy();
+            return self.send(Answer::error(Some(&request.id), &error, false)).await;
         };
         let (engine, queue) = (self.engine.clone(), self.queue.clone());
         self.running.spawn(async move {
@@ -192,13 +180,9 @@ impl Connection {
             );
             return self.send(Answer::error(Some(&id), &error, false)).await;
         }
-        let opened = initialize::open(
-            &self.engine,
-            request,
-            self.principal.clone(),
-            "stdio".to_owned(),
-            self.outlet.clone(),
-        );
+        let peer = Peer { principal: self.principal.clone(), address: None };
+        let outlet = self.outlet.clone();
+        let opened = initialize::open(&self.engine, request, peer, "stdio".to_owned(), outlet);
         match opened {
             Ok((session, answer)) => {
                 // Answered first: nothing else of the session may come before.
@@ -210,8 +194,7 @@ impl Connection {
     }
 
     async fn refuse(&self, rejected: &Rejected) {
-        self.send(Answer::error(rejected.id.as_ref(), &rejected.error, false))
-            .await;
+        self.send(Answer::error(rejected.id.as_ref(), &rejected.error, false)).await;
     }
 
     async fn send(&self, answer: Answer) {
@@ -224,10 +207,7 @@ impl Connection {
     async fn finish(self) {
         self.closing.cancel();
         self.running.close();
-        if tokio::time::timeout(self.engine.limits().drain, self.running.wait())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(self.engine.limits().drain, self.running.wait()).await.is_err() {
             self.calls.cancel_all();
             self.running.wait().await;
         }
@@ -236,10 +216,7 @@ impl Connection {
 
 /// Methods whose effect later messages of the same client rely on.
 fn changes_session(name: &str) -> bool {
-    matches!(
-        name,
-        method::SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
-    )
+    matches!(name, method::SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE)
 }
 
 async fn send(queue: &mpsc::Sender<Bytes>, answer: Answer, tracked: Tracked) {

@@ -1,0 +1,88 @@
+//! How long a handler may run, not counting the time that it waits for its client.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A handler's time. It stands still while a question is open, which has a limit of its own.
+#[derive(Debug)]
+pub(crate) struct Deadline(Mutex<Clock>);
+
+#[derive(Debug)]
+struct Clock {
+    ends: Instant,
+    /// Questions that are open, and since when the first of them is.
+    open: usize,
+    since: Instant,
+}
+
+impl Deadline {
+    pub(crate) fn after(time: Duration) -> Self {
+        let now = Instant::now();
+        Self(Mutex::new(Clock { ends: now + time, open: 0, since: now }))
+    }
+
+    /// The clock stands still until the guard is dropped.
+    pub(crate) fn pause(&self) -> Paused<'_> {
+        let mut clock = self.lock();
+        if clock.open == 0 {
+            clock.since = Instant::now();
+        }
+        clock.open += 1;
+        Paused(self)
+    }
+
+    /// Ends when the time is up.
+    pub(crate) async fn passed(&self) {
+        loop {
+            let (ends, open) = {
+                let clock = self.lock();
+                (clock.ends, clock.open > 0)
+            };
+            let now = Instant::now();
+            if !open && ends <= now {
+                return;
+            }
+            // While the clock stands still its end moves away with the time; looking again now and then is enough.
+            let look_again = if open { now + Duration::from_secs(1) } else { ends };
+            tokio::time::sleep_until(look_again).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Clock> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A clock that stands still.
+pub(crate) struct Paused<'a>(&'a Deadline);
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        let mut clock = self.0.lock();
+        clock.open -= 1;
+        if clock.open == 0 {
+            let waited = clock.since.elapsed();
+            clock.ends += waited;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_an_answer_does_not_count() {
+        let deadline = Deadline::after(Duration::from_secs(10));
+        let begun = Instant::now();
+        let asking = async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            let _paused = deadline.pause();
+            tokio::time::sleep(Duration::from_secs(100)).await;
+        };
+        tokio::join!(asking, deadline.passed());
+        assert_eq!(begun.elapsed().as_secs(), 110);
+    }
+}

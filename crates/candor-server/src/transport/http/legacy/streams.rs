@@ -1,0 +1,145 @@
+//! Event streams of sessions: opened, left, and resumed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use bytes::Bytes;
+use candor_protocol::names::header;
+use candor_protocol::{Principal, Revision};
+use futures_util::stream;
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::super::{Endpoint, accepts, respond, sse};
+use crate::session::{Event, Listening, Session, StreamLog};
+
+/// The stream for messages that belong to no request.
+pub(super) const STANDALONE: &str = "session";
+
+/// When a client whose stream has ended should come back.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Opens the session's own stream, or resumes any of its streams.
+pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &Parts) -> Response {
+    if !parts.headers.contains_key(header::SESSION_ID) {
+        let problem = "GET opens a stream of a session; this request names none";
+        return respond::problem(StatusCode::METHOD_NOT_ALLOWED, problem);
+    }
+    if !accepts(&parts.headers, "text/event-stream") {
+        return respond::problem(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream");
+    }
+    let session = match super::session(endpoint, principal, &parts.headers) {
+        Ok(session) => session,
+        Err(refused) => return refused.response(),
+    };
+    let Ok((name, after)) = place(&parts.headers) else {
+        return respond::problem(StatusCode::BAD_REQUEST, "Last-Event-ID is none of ours");
+    };
+    let Some(log) = session.stream(name) else {
+        return respond::problem(StatusCode::NOT_FOUND, "this stream is not kept any more");
+    };
+    match endpoint.streams.clone().try_acquire_owned() {
+        Err(_) => respond::busy(None),
+        Ok(room) => {
+            let (reader, start) = log.reader(after);
+            let primed = after.is_some() || !primes(&session);
+            respond_with(endpoint, session, log, Place { reader, after: start, primed }, Some(room))
+        }
+    }
+}
+
+/// Where a client wants to go on: a stream's name, and the number of the last event that it has.
+fn place(headers: &HeaderMap) -> Result<(&str, Option<u64>), ()> {
+    let Some(id) = headers.get(header::LAST_EVENT_ID) else { return Ok((STANDALONE, None)) };
+    let (name, number) = id.to_str().map_err(drop)?.rsplit_once('.').ok_or(())?;
+    Ok((name, Some(number.parse().map_err(drop)?)))
+}
+
+/// Streams what a request says, from its beginning.
+pub(super) fn follow(
+    endpoint: &Endpoint,
+    session: Arc<Session>,
+    log: Arc<StreamLog>,
+    room: Option<OwnedSemaphorePermit>,
+) -> Response {
+    let (reader, after) = log.reader(Some(0));
+    let primed = !primes(&session);
+    respond_with(endpoint, session, log, Place { reader, after, primed }, room)
+}
+
+/// A stream that ends at once and gives the client an id to come back with.
+pub(super) fn only_priming(log: &StreamLog) -> Response {
+    let event = sse::priming(&event_id(log, 0), RETRY);
+    sse::response(stream::once(std::future::ready(event)), RETRY)
+}
+
+/// A stream that ends at once.
+pub(super) fn nothing() -> Response {
+    sse::response(stream::empty(), RETRY)
+}
+
+/// From 2025-11-25 on, a stream begins with an event that only carries an id.
+fn primes(session: &Session) -> bool {
+    session.client.revision >= Revision::V2025_11_25
+}
+
+/// Where a reader is.
+struct Place {
+    reader: u64,
+    after: u64,
+    primed: bool,
+}
+
+struct Reading {
+    /// Keeps the session from counting as unused.
+    _listening: Listening,
+    _room: Option<OwnedSemaphorePermit>,
+    log: Arc<StreamLog>,
+    place: Place,
+    closing: CancellationToken,
+}
+
+fn respond_with(
+    endpoint: &Endpoint,
+    session: Arc<Session>,
+    log: Arc<StreamLog>,
+    place: Place,
+    room: Option<OwnedSemaphorePermit>,
+) -> Response {
+    let closing = endpoint.engine.closing().clone();
+    let reading = Reading { _listening: session.listen(), _room: room, log, place, closing };
+    let events =
+        stream::unfold(
+            reading,
+            |mut reading| async move { Some((reading.next().await?, reading)) },
+        );
+    sse::response(events, endpoint.engine.limits().keep_alive)
+}
+
+impl Reading {
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.place.primed {
+            self.place.primed = true;
+            return Some(sse::priming(&event_id(&self.log, self.place.after), RETRY));
+        }
+        let event = tokio::select! {
+            biased;
+            event = self.log.next(self.place.reader, self.place.after) => event,
+            () = self.closing.cancelled() => return None,
+        };
+        match event {
+            Event::End | Event::Released => None,
+            Event::Message(number, message) => {
+                self.place.after = number;
+                Some(sse::event(Some(&event_id(&self.log, number)), &message))
+            }
+        }
+    }
+}
+
+fn event_id(log: &StreamLog, number: u64) -> String {
+    format!("{}.{number}", log.name())
+}

@@ -1,0 +1,82 @@
+//! The accept loop: connections that nobody can hold open for nothing.
+//!
+//! `axum::serve` has no bound on connections and none on how long a peer may take. This one has both,
+//! and drains when it is told to stop.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tower_service::Service;
+
+use super::patience::Patient;
+use crate::limits::Limits;
+
+/// How long to wait when the system has no more file descriptors to give.
+const BREATHER: Duration = Duration::from_millis(50);
+
+/// The other end of a connection, as an extension of its requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// Serves an app until `stop` ends, then lets connections finish for a while.
+///
+/// Unlike `axum::serve` it bounds connections and the time that a peer may take to send or to read.
+pub async fn serve(
+    listener: TcpListener,
+    app: Router,
+    limits: &Limits,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let connections = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(BREATHER).await;
+                    continue;
+                }
+            },
+            () = &mut stop => break,
+        };
+        let Ok(permit) = room.clone().try_acquire_owned() else {
+            tracing::warn!(%peer, "too many connections");
+            continue;
+        };
+        // Small messages must not wait for each other (Nagle).
+        let _ = stream.set_nodelay(true);
+        let app = app.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            app.clone().call(request.map(Body::new))
+        });
+        let stream = TokioIo::new(Patient::new(stream, limits.write_time));
+        let connection = connections.watch(http.serve_connection(stream, service));
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%peer, %error, "a connection ended early");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(limits.drain, connections.shutdown()).await;
+    Ok(())
+}
