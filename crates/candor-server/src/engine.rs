@@ -10,6 +10,7 @@ use candor_protocol::types::{
 };
 use candor_protocol::{Era, Message};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 
 use crate::answer::{Answer, Body, CacheHint, Encoder, Finality};
 use crate::call_tracker::CallTracker;
@@ -23,6 +24,7 @@ use crate::prompt::PromptSet;
 use crate::provider::Source;
 use crate::resource::Resources;
 use crate::seal::{Seal, Secret};
+use crate::span;
 use crate::tool::ToolSet;
 
 /// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
@@ -94,11 +96,20 @@ impl Engine {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let cancel = exchange.cancel.clone();
-                tokio::select! {
-                    biased;
-                    answer = dispatch::dispatch(self, method, params, exchange) => answer,
-                    () = cancel.cancelled() => Answer::Silent,
-                }
+                let span = span::of(&exchange, &method, &params);
+                let answered = async {
+                    let answer = tokio::select! {
+                        biased;
+                        answer = dispatch::dispatch(self, method, params, exchange) => answer,
+                        () = cancel.cancelled() => Answer::Silent,
+                    };
+                    if let Answer::Error { code, .. } = &answer {
+                        Span::current().record("error.type", code);
+                        tracing::info!(code, "answered with an error");
+                    }
+                    answer
+                };
+                answered.instrument(span).await
             }
         }
     }

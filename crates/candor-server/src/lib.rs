@@ -42,6 +42,7 @@ mod round;
 mod seal;
 mod server;
 mod session;
+mod span;
 pub mod tool;
 pub mod transport;
 

@@ -34,9 +34,23 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE")]
     pub secret_file: Option<PathBuf>,
 
+    /// How log lines are written to stderr; RUST_LOG says which
+    #[arg(long, value_name = "FORMAT", env = "CANDOR_LOG_FORMAT", value_enum, default_value_t)]
+    pub log_format: LogFormat,
+
     #[allow(missing_docs)]
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON object per line.
+    Json,
 }
 
 /// What a peer may take. Times are written as 500ms, 30s, 5m or 1h.

@@ -8,12 +8,14 @@ mod http;
 mod misplaced;
 mod stdio;
 
+use std::io::IsTerminal;
+
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use crate::{Result, Secret, Server};
 
-pub use args::{LimitArgs, ServeArgs};
+pub use args::{LimitArgs, LogFormat, ServeArgs};
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only
@@ -40,7 +42,7 @@ impl Run for Server {
     }
 
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()> {
-        log_to_stderr();
+        log_to_stderr(args.log_format);
         let server = match &args.secret_file {
             None => self,
             Some(path) => self.secret(
@@ -58,8 +60,11 @@ impl Run for Server {
 }
 
 /// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.
-fn log_to_stderr() {
+fn log_to_stderr(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let _ =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = match format {
+        LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => log.json().with_current_span(true).with_span_list(false).try_init(),
+    };
 }
