@@ -44,6 +44,11 @@ impl Answer {
     }
 }
 
+/// The answers to a batch, as one message.
+pub(crate) fn join_batch(answers: &[Bytes]) -> Bytes {
+    [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat().into()
+}
+
 /// How long and by whom a result may be kept. Modern clients get it with every list, every read and
 /// with `server/discover`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

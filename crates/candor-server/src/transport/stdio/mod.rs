@@ -16,8 +16,8 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::answer::Answer;
-use crate::call_tracker::{CallTracker, Tracked};
+use crate::answer::{Answer, join_batch};
+use crate::call_tracker::CallTracker;
 use crate::caller::era_of;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
@@ -92,60 +92,70 @@ impl Connection {
     async fn receive(&mut self, line: &[u8]) {
         let depth = self.engine.limits().depth;
         match split_batch(line, depth) {
-            Ok(None) => match decode_message(line, depth) {
-                Ok(message) => self.take(message).await,
-                Err(rejected) => self.refuse(&rejected).await,
-            },
+            Ok(None) => self.take(decode_message(line, depth), &self.queue.clone()).await,
             Ok(Some(messages)) => self.take_batch(&messages).await,
             Err(rejected) => self.refuse(&rejected).await,
         }
     }
 
-    /// Batches exist in one revision only. Their answers come one by one, which that revision allows on stdio.
+    /// Batches exist in one revision only. Their answers go out together when the last is there.
     async fn take_batch(&mut self, messages: &[&str]) {
         let allowed =
             self.session.as_ref().is_some_and(|s| s.client.revision == Revision::V2025_03_26);
         if !allowed {
-            let error = ErrorObject::invalid_request(
-                "Invalid request: batches are not part of this protocol revision",
-            );
+            let problem = "Invalid request: batches are not part of this protocol revision";
+            let error = ErrorObject::invalid_request(problem);
             return self.refuse(&Rejected { id: None, error }).await;
         }
+        let (answers, mut collected) = mpsc::channel(messages.len());
         for message in messages {
-            match decode_message(message.as_bytes(), self.engine.limits().depth) {
-                Ok(message) => self.take(message).await,
-                Err(rejected) => self.refuse(&rejected).await,
-            }
+            let message = decode_message(message.as_bytes(), self.engine.limits().depth);
+            self.take(message, &answers).await;
         }
+        drop(answers);
+        let queue = self.queue.clone();
+        self.running.spawn(async move {
+            let mut answers = Vec::new();
+            while let Some(answer) = collected.recv().await {
+                answers.push(answer);
+            }
+            if !answers.is_empty() {
+                let _ = queue.send(join_batch(&answers)).await;
+            }
+        });
     }
 
-    async fn take(&mut self, message: Incoming) {
+    /// Takes one message; if it is a request, its answer goes to `answers`.
+    async fn take(&mut self, message: Result<Incoming, Rejected>, answers: &mpsc::Sender<Bytes>) {
         match message {
-            Incoming::Response(response) => {
+            Ok(Incoming::Response(response)) => {
                 if let Some(session) = &self.session {
                     session.answered(response);
                 }
             }
-            Incoming::Notification(notice) => self.engine.notice(notice, &self.calls),
-            Incoming::Request(request) => self.request(request).await,
+            Ok(Incoming::Notification(notice)) => self.engine.notice(notice, &self.calls),
+            Ok(Incoming::Request(request)) => self.request(request, answers).await,
+            Err(Rejected { id, error }) => {
+                send(answers, Answer::error(id.as_ref(), &error, false)).await;
+            }
         }
     }
 
-    async fn request(&mut self, request: Request) {
+    async fn request(&mut self, request: Request, answers: &mpsc::Sender<Bytes>) {
         let session = match era_of(&request, None) {
             Era::Modern => None,
             Era::Legacy if request.method == method::INITIALIZE => {
-                return self.initialize(request).await;
+                let answer = self.initialize(request);
+                return send(answers, answer).await;
             }
             // Before `initialize`, only a modern client that forgot its `_meta` can be meant: the
             // engine says what is missing.
             Era::Legacy => self.session.clone(),
         };
         let Some(tracked) = self.calls.begin(&request.id) else {
-            let error = ErrorObject::invalid_request(
-                "Invalid request: another request with this id is running",
-            );
-            return self.send(Answer::error(Some(&request.id), &error, false)).await;
+            let problem = "Invalid request: another request with this id is running";
+            let error = ErrorObject::invalid_request(problem);
+            return send(answers, Answer::error(Some(&request.id), &error, false)).await;
         };
         let arrival = Arrival {
             principal: self.principal.clone(),
@@ -158,49 +168,45 @@ impl Connection {
         if changes_session(&request.method) {
             // In order, so that what follows sees the change.
             let answer = self.engine.handle(request, arrival).await;
-            return self.send(answer).await;
+            drop(tracked);
+            return send(answers, answer).await;
         }
         let Ok(room) = self.room.clone().try_acquire_owned() else {
-            let error = ErrorObject::busy();
-            return self.send(Answer::error(Some(&request.id), &error, false)).await;
+            let busy = Answer::error(Some(&request.id), &ErrorObject::busy(), false);
+            return send(answers, busy).await;
         };
-        let (engine, queue) = (self.engine.clone(), self.queue.clone());
+        let (engine, answers) = (self.engine.clone(), answers.clone());
         self.running.spawn(async move {
             let answer = engine.handle(request, arrival).await;
-            send(&queue, answer, tracked).await;
+            // Forgotten before the answer is out, so that the client may use the id again at once.
+            let taken_back = tracked.cancel.is_cancelled();
+            drop(tracked);
+            if !taken_back {
+                send(&answers, answer).await;
+            }
             drop(room);
         });
     }
 
-    async fn initialize(&mut self, request: Request) {
+    fn initialize(&mut self, request: Request) -> Answer {
         let id = request.id.clone();
         if self.session.is_some() {
-            let error = ErrorObject::invalid_request(
-                "Invalid request: this connection is initialized already",
-            );
-            return self.send(Answer::error(Some(&id), &error, false)).await;
+            let problem = "Invalid request: this connection is initialized already";
+            return Answer::error(Some(&id), &ErrorObject::invalid_request(problem), false);
         }
         let peer = Peer { principal: self.principal.clone(), address: None };
         let outlet = self.outlet.clone();
-        let opened = initialize::open(&self.engine, request, peer, "stdio".to_owned(), outlet);
-        match opened {
+        match initialize::open(&self.engine, request, peer, "stdio".to_owned(), outlet) {
             Ok((session, answer)) => {
-                // Answered first: nothing else of the session may come before.
-                self.send(answer).await;
                 self.session = Some(session);
+                answer
             }
-            Err(error) => self.send(Answer::error(Some(&id), &error, false)).await,
+            Err(error) => Answer::error(Some(&id), &error, false),
         }
     }
 
     async fn refuse(&self, rejected: &Rejected) {
-        self.send(Answer::error(rejected.id.as_ref(), &rejected.error, false)).await;
-    }
-
-    async fn send(&self, answer: Answer) {
-        if let Some(message) = answer.into_message() {
-            let _ = self.queue.send(message).await;
-        }
+        send(&self.queue, Answer::error(rejected.id.as_ref(), &rejected.error, false)).await;
     }
 
     /// Input has ended: streams end, requests may finish for a while, then they are taken back.
@@ -219,12 +225,9 @@ fn changes_session(name: &str) -> bool {
     matches!(name, method::SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE)
 }
 
-async fn send(queue: &mpsc::Sender<Bytes>, answer: Answer, tracked: Tracked) {
-    // Forgotten before the answer is out, so that the client may use the id again at once.
-    let taken_back = tracked.cancel.is_cancelled();
-    drop(tracked);
-    if let (false, Some(message)) = (taken_back, answer.into_message()) {
-        let _ = queue.send(message).await;
+async fn send(answers: &mpsc::Sender<Bytes>, answer: Answer) {
+    if let Some(message) = answer.into_message() {
+        let _ = answers.send(message).await;
     }
 }
 

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Endpoint, respond, serve, version_header};
-use crate::answer::Answer;
+use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
 use crate::methods::initialize;
@@ -214,8 +214,7 @@ pub(super) async fn post_batch(
     if answers.is_empty() {
         return respond::empty(StatusCode::ACCEPTED);
     }
-    let joined = [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat();
-    respond::json(StatusCode::OK, joined.into())
+    respond::json(StatusCode::OK, join_batch(&answers))
 }
 
 /// Ends a session.

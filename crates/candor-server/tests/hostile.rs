@@ -1,0 +1,332 @@
+//! Whatever arrives gets a protocol error or a closed connection: never a hang, a crash or growing memory.
+
+#![allow(missing_docs)]
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use candor_server::tool::{JsonTool, ToolError};
+use candor_server::transport::http::{Http, endpoint, serve};
+use candor_server::{Engine, Limits, Server};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tower::ServiceExt;
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn engine(limits: impl FnOnce(&mut Limits)) -> Engine {
+    let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+    let echo = JsonTool::new("echo", &schema, |args, _| async move { Ok(args.to_string()) });
+    let flood = JsonTool::new("flood", &json!({"type": "object"}), |_, ctx| async move {
+        for step in 0..1_000_000 {
+            ctx.progress(step, None, "a long message that fills the pipe a little faster").await;
+        }
+        Ok("done")
+    });
+    let stuck = JsonTool::new("stuck", &json!({"type": "object"}), |_, _| async {
+        std::future::pending::<()>().await;
+        Ok::<_, ToolError>("never")
+    });
+    Server::new("hostile", "1").tool(echo).tool(flood).tool(stuck).limits(limits).build().unwrap()
+}
+
+fn app(engine: &Engine) -> Router {
+    Router::new().route("/mcp", endpoint(engine.clone(), Http::default()))
+}
+
+fn call(tool: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {}, "_meta": {
+        "progressToken": 1,
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}})
+    .to_string()
+}
+
+fn post(tool: &str) -> String {
+    let body = call(tool);
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A server on a socket, stopped with the test.
+async fn listen(engine: &Engine) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (app, limits) = (app(engine), engine.limits().clone());
+    tokio::spawn(async move { serve(listener, app, &limits, std::future::pending()).await });
+    address
+}
+
+/// Sends bytes and reads until the other side closes.
+async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let _ = stream.write_all(bytes).await;
+    let mut answer = Vec::new();
+    let _ = timeout(SOON, stream.read_to_end(&mut answer))
+        .await
+        .expect("the connection was not closed");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_given_up() {
+    let address = listen(&engine(|limits| limits.body_time = Duration::from_millis(200))).await;
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{";
+    let answer = exchange(address, head.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_given_up() {
+    let address = listen(&engine(|limits| limits.head_time = Duration::from_millis(200))).await;
+    let answer = exchange(address, b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_huge_body_is_refused_before_it_is_read() {
+    let address = listen(&engine(|limits| limits.message_bytes = 1000)).await;
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 100000000\r\n\r\n";
+    let answer = exchange(address, &[head.as_bytes(), &[b' '; 5000]].concat()).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_peer_that_never_reads_is_given_up_and_gives_its_place_back() {
+    let engine = engine(|limits| {
+        limits.write_time = Duration::from_millis(300);
+        limits.http_requests = 1;
+    });
+    let address = listen(&engine).await;
+    let mut deaf = TcpStream::connect(address).await.unwrap();
+    deaf.write_all(post("flood").as_bytes()).await.unwrap();
+
+    // The only place is taken; once the deaf peer is given up, it is free again.
+    let freed = async {
+        loop {
+            let answer = exchange(
+                address,
+                post("echo").replace("Host:", "Connection: close\r\nHost:").as_bytes(),
+            )
+            .await;
+            if answer.starts_with("HTTP/1.1 200 ") {
+                return;
+            }
+            assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(SOON, freed).await.expect("the place was never given back");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_closed_at_once() {
+    let address = listen(&engine(|limits| limits.connections = 2)).await;
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(post("echo").as_bytes()).await.unwrap();
+        let mut first = [0; 12];
+        timeout(SOON, stream.read_exact(&mut first)).await.unwrap().unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
+        held.push(stream);
+    }
+    assert_eq!(exchange(address, post("echo").as_bytes()).await, "");
+}
+
+#[tokio::test]
+async fn a_handler_that_never_ends_is_stopped_at_the_deadline() {
+    let engine = engine(|limits| limits.deadline = Duration::from_millis(200));
+    let address = listen(&engine).await;
+    let answer =
+        exchange(address, post("stuck").replace("Host:", "Connection: close\r\nHost:").as_bytes())
+            .await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains(r#""isError":true"#) && answer.contains("took too long"), "{answer}");
+}
+
+#[tokio::test]
+async fn stopping_lets_a_running_request_finish() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (started, running) = tokio::sync::oneshot::channel();
+    let started = std::sync::Mutex::new(Some(started));
+    let slow = JsonTool::new("slow", &json!({"type": "object"}), move |_, _| {
+        if let Some(started) = started.lock().unwrap().take() {
+            let _ = started.send(());
+        }
+        async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            Ok::<_, ToolError>("finished")
+        }
+    });
+    let engine = Server::new("slow", "1").tool(slow).build().unwrap();
+    let (app, limits) = (app(&engine), engine.limits().clone());
+    let server = tokio::spawn(async move {
+        serve(listener, app, &limits, async {
+            let _ = running.await;
+        })
+        .await
+    });
+    let answer = exchange(address, post("slow").as_bytes()).await;
+    assert!(answer.contains("finished"), "{answer}");
+    timeout(SOON, server).await.expect("the server did not stop").unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn deep_and_broken_bodies_are_named() {
+    let app = app(&engine(|_| {}));
+    let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+    for (body, code) in [
+        (b"{".to_vec(), -32700),
+        (b"\xff\xfe".to_vec(), -32700),
+        (deep.into_bytes(), -32700),
+        (br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#.to_vec(), -32700),
+        (br#"{"jsonrpc":"1.0","id":1,"method":"x"}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":null,"method":"x"}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":3}}"#.to_vec(), -32602),
+        (b"[]".to_vec(), -32600),
+        (b"42".to_vec(), -32600),
+        (Vec::new(), -32700),
+    ] {
+        let request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .body(Body::from(body.clone()))
+            .unwrap();
+        let response = timeout(SOON, app.clone().oneshot(request)).await.unwrap().unwrap();
+        assert_eq!(
+            response.status(),
+            StatusCode::BAD_REQUEST,
+            "{}",
+            String::from_utf8_lossy(&body)
+        );
+        let answer: Value =
+            serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes())
+                .unwrap();
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+    }
+}
+
+/// Bodies that are nearly right, which is where parsers break.
+fn nearly_a_message() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just(r#""jsonrpc":"2.0""#.to_owned()),
+        Just(r#""id":1"#.to_owned()),
+        Just(r#""id":{}"#.to_owned()),
+        Just(r#""method":"tools/call""#.to_owned()),
+        Just(r#""method":"tools/list""#.to_owned()),
+        Just(r#""method":"subscriptions/listen""#.to_owned()),
+        Just(r#""params":{"name":"echo","arguments":{"text":"x"}}"#.to_owned()),
+        Just(r#""params":{"name":"echo","arguments":{"text":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#.to_owned()),
+        Just(r#""params":{"cursor":"x","requestState":"y","inputResponses":{"a":1},"name":"echo"}"#.to_owned()),
+        Just(r#""params":null"#.to_owned()),
+        Just(r#""result":{}"#.to_owned()),
+        Just(r#""error":{"code":1e999,"message":"m"}"#.to_owned()),
+        "\"[a-z]{1,4}\":[0-9]{1,30}(\\.[0-9]{1,30})?",
+        ".{0,8}",
+    ];
+    let message =
+        prop::collection::vec(piece, 0..6).prop_map(|pieces| format!("{{{}}}", pieces.join(",")));
+    prop_oneof![
+        message.clone().prop_map(String::into_bytes),
+        prop::collection::vec(message.clone(), 0..3)
+            .prop_map(|m| format!("[{}]", m.join(",")).into_bytes()),
+        (message, any::<prop::sample::Index>(), any::<u8>()).prop_map(|(message, at, byte)| {
+            let mut bytes = message.into_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            bytes
+        }),
+        prop::collection::vec(any::<u8>(), 0..64),
+    ]
+}
+
+fn headers() -> impl Strategy<Value = Vec<(String, String)>> {
+    let name = prop_oneof![
+        Just("host"),
+        Just("origin"),
+        Just("accept"),
+        Just("content-type"),
+        Just("mcp-session-id"),
+        Just("mcp-method"),
+        Just("mcp-name"),
+        Just("mcp-protocol-version"),
+        Just("last-event-id"),
+        Just("authorization"),
+        Just("mcp-param-x"),
+    ];
+    let value = prop_oneof![
+        Just("localhost"),
+        Just("application/json"),
+        Just("*/*"),
+        Just("text/event-stream"),
+        Just("2026-07-28"),
+        Just("2025-11-25"),
+        Just("tools/call"),
+        Just("echo"),
+        Just("=?base64?!!?="),
+        Just("null"),
+        Just("session.0"),
+        Just(""),
+    ];
+    prop::collection::vec((name.prop_map(str::to_owned), value.prop_map(str::to_owned)), 0..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn whatever_is_posted_gets_an_answer(
+        method in prop_oneof![4 => Just("POST"), 1 => Just("GET"), 1 => Just("DELETE"), 1 => Just("PUT"), 1 => Just("OPTIONS")],
+        usual in any::<bool>(),
+        headers in headers(),
+        body in nearly_a_message(),
+    ) {
+        thread_local! {
+            static SERVER: (tokio::runtime::Runtime, Router) = {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                let app = runtime.block_on(async { app(&engine(|limits| limits.keep_alive = Duration::from_millis(20))) });
+                (runtime, app)
+            };
+        }
+        SERVER.with(|(runtime, app)| runtime.block_on(async {
+            let mut request = Request::builder().method(method).uri("/mcp");
+            if usual {
+                request = request.header("host", "localhost").header("content-type", "application/json");
+            }
+            for (name, value) in &headers {
+                request = request.header(name, value);
+            }
+            let response = timeout(SOON, app.clone().oneshot(request.body(Body::from(body)).unwrap()))
+                .await
+                .expect("no answer")
+                .unwrap();
+            let status = response.status();
+            prop_assert!(status.is_success() || status.is_client_error(), "{}", status);
+            if response.headers().get("content-type").is_some_and(|t| t == "application/json") {
+                let bytes = response.into_body().collect().await.unwrap().to_bytes();
+                let answer: Value = serde_json::from_slice(&bytes).expect("an answer that is JSON");
+                let one = answer.as_array().map_or(&answer, |answers| &answers[0]);
+                prop_assert_eq!(&one["jsonrpc"], "2.0");
+                prop_assert!(one.get("result").is_some() != one.get("error").is_some());
+            }
+            Ok(())
+        }))?;
+    }
+}
