@@ -34,7 +34,7 @@ struct Scope {
     principal: Principal,
     client: Arc<Client>,
     session: Option<Arc<Session>>,
-    meta: Object,
+    meta: Arc<Object>,
     log_level: Option<LogLevel>,
     progress_token: Option<RequestId>,
     /// One more than the last progress that was sent, as it must grow.

@@ -205,7 +205,7 @@ fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, Er
         cancel: arrival.cancel,
         closing: arrival.closing,
         mirrored: arrival.mirrored,
-        meta,
+        meta: Arc::new(meta),
         log_level,
     })
 }

@@ -41,7 +41,7 @@ pub(crate) struct Exchange {
     pub(crate) cancel: CancellationToken,
     pub(crate) closing: CancellationToken,
     pub(crate) mirrored: Option<MirroredHeaders>,
-    pub(crate) meta: Object,
+    pub(crate) meta: Arc<Object>,
     /// The least severe log message that the client wants for this request.
     pub(crate) log_level: Option<LogLevel>,
 }

@@ -6,6 +6,7 @@
 mod args;
 mod http;
 mod misplaced;
+mod stdin;
 mod stdio;
 
 use std::io::IsTerminal;

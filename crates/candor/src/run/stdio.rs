@@ -3,16 +3,18 @@
 use candor_server::Engine;
 use candor_server::protocol::Principal;
 
+use super::stdin;
 use crate::Result;
 
 pub(super) async fn serve(engine: &Engine) -> Result<()> {
     let output = take_stdout()?;
-    let serving =
-        candor_server::transport::stdio::serve(engine, os_user(), tokio::io::stdin(), output);
-    tokio::select! {
-        ended = serving => Ok(ended?),
-        () = super::http::stop_signal() => Ok(()),
-    }
+    let stopping = engine.clone();
+    // Told to stop, the server takes nothing more and lets running requests finish for a while.
+    tokio::spawn(async move {
+        super::http::stop_signal().await;
+        stopping.stop();
+    });
+    Ok(candor_server::transport::stdio::serve(engine, os_user(), stdin::open(), output).await?)
 }
 
 /// Takes stdout for the protocol alone: whatever else the program prints goes to stderr from here on.

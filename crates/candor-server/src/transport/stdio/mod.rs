@@ -29,7 +29,7 @@ use lines::{Line, Lines};
 /// Messages that wait for a reader who is slower than we are.
 const WRITE_QUEUE: usize = 256;
 
-/// Serves one client until its input ends, then lets running requests finish for a little while.
+/// Serves one client until its input ends or the engine is stopped, then lets running requests finish for a little while.
 pub async fn serve(
     engine: &Engine,
     principal: Principal,
@@ -51,8 +51,13 @@ pub async fn serve(
         closing: engine.closing().child_token(),
     };
     let mut lines = Lines::new(input, limits.message_bytes);
+    let closing = connection.closing.clone();
     let ended = loop {
-        match lines.next().await {
+        let line = tokio::select! {
+            line = lines.next() => line,
+            () = closing.cancelled() => break Ok(()),
+        };
+        match line {
             Ok(Some(Line::Complete(line))) => connection.receive(line).await,
             Ok(Some(Line::TooLong)) => {
                 let problem = format!("a message may have {} bytes", limits.message_bytes);
