@@ -20,12 +20,7 @@ impl Tree {
         match text.trim().as_bytes()[0] {
             b'{' => {
                 let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).unwrap();
-                Self::Object(
-                    members
-                        .into_iter()
-                        .map(|(k, v)| (k, Self::parse(v.get())))
-                        .collect(),
-                )
+                Self::Object(members.into_iter().map(|(k, v)| (k, Self::parse(v.get()))).collect())
             }
             b'[' => {
                 let items: Vec<Box<RawValue>> = serde_json::from_str(text).unwrap();
@@ -47,10 +42,9 @@ impl Tree {
                     .collect();
                 format!("{{{}}}", members.join(","))
             }
-            Self::Array(items) => format!(
-                "[{}]",
-                items.iter().map(Self::write).collect::<Vec<_>>().join(",")
-            ),
+            Self::Array(items) => {
+                format!("[{}]", items.iter().map(Self::write).collect::<Vec<_>>().join(","))
+            }
             Self::Text(text) => text.clone(),
         }
     }
@@ -92,9 +86,7 @@ impl Tree {
     fn sprinkle(&mut self, key: &str, value: &Self) {
         match self {
             Self::Object(members) => {
-                members
-                    .values_mut()
-                    .for_each(|child| child.sprinkle(key, value));
+                members.values_mut().for_each(|child| child.sprinkle(key, value));
                 if members.remove("x-typed-map").is_none() {
                     members.insert(key.to_owned(), value.clone());
                 }
@@ -165,10 +157,7 @@ fn samples() -> Vec<(&'static str, RoundTrip, &'static str)> {
             ListTemplatesResult,
             r#"{"resourceTemplates":[{"uriTemplate":"u:{x}","name":"n"}],"nextCursor":"c","_meta":{}}"#
         ),
-        sample!(
-            ReadResourceResult,
-            r#"{"contents":[{"uri":"u:x","text":"t"}],"_meta":{}}"#
-        ),
+        sample!(ReadResourceResult, r#"{"contents":[{"uri":"u:x","text":"t"}],"_meta":{}}"#),
         sample!(
             ResourceUriParams,
             r#"{"uri":"u:x","inputResponses":{},"requestState":"s","_meta":{}}"#
@@ -185,10 +174,7 @@ fn samples() -> Vec<(&'static str, RoundTrip, &'static str)> {
             GetPromptResult,
             r#"{"messages":[{"role":"user","content":{"type":"text","text":"t"}}],"description":"d","_meta":{}}"#
         ),
-        sample!(
-            ListPromptsResult,
-            r#"{"prompts":[{"name":"n"}],"nextCursor":"c","_meta":{}}"#
-        ),
+        sample!(ListPromptsResult, r#"{"prompts":[{"name":"n"}],"nextCursor":"c","_meta":{}}"#),
         sample!(
             CompleteParams,
             r#"{"ref":{"type":"ref/prompt","name":"n"},"argument":{"name":"a","value":"v"},"context":{"arguments":{"b":"c","x-typed-map":0}},"_meta":{}}"#
@@ -213,10 +199,7 @@ fn samples() -> Vec<(&'static str, RoundTrip, &'static str)> {
             ElicitUrl,
             r#"{"mode":"url","message":"m","url":"https://example.org","elicitationId":"e","_meta":{}}"#
         ),
-        sample!(
-            ElicitResult,
-            r#"{"action":"accept","content":{"n":1.0},"_meta":{}}"#
-        ),
+        sample!(ElicitResult, r#"{"action":"accept","content":{"n":1.0},"_meta":{}}"#),
         sample!(
             ListRootsResult,
             r#"{"roots":[{"uri":"file:///x","name":"n","_meta":{}}],"_meta":{}}"#
@@ -246,14 +229,8 @@ fn samples() -> Vec<(&'static str, RoundTrip, &'static str)> {
             ProgressParams,
             r#"{"progressToken":12345678901234567890123,"progress":0.10,"total":1.00,"message":"m","_meta":{}}"#
         ),
-        sample!(
-            CancelledParams,
-            r#"{"requestId":"r","reason":"why","_meta":{}}"#
-        ),
-        sample!(
-            LogParams,
-            r#"{"level":"info","data":[1.0],"logger":"l","_meta":{}}"#
-        ),
+        sample!(CancelledParams, r#"{"requestId":"r","reason":"why","_meta":{}}"#),
+        sample!(LogParams, r#"{"level":"info","data":[1.0],"logger":"l","_meta":{}}"#),
         sample!(SetLevelParams, r#"{"level":"error","_meta":{}}"#),
         sample!(PageParams, r#"{"cursor":"c","_meta":{}}"#),
     ]

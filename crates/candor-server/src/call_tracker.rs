@@ -8,12 +8,20 @@ use tokio_util::sync::CancellationToken;
 
 /// The running requests of one connection or session.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CallTracker(Arc<Mutex<HashMap<RequestId, CancellationToken>>>);
+pub(crate) struct CallTracker(Arc<Mutex<Running>>);
+
+#[derive(Debug, Default)]
+struct Running {
+    by_id: HashMap<RequestId, (u64, CancellationToken)>,
+    begun: u64,
+}
 
 /// A running request; forgotten when dropped.
 pub(crate) struct Tracked {
     tracker: CallTracker,
     id: RequestId,
+    /// Tells it from a later request with the same id.
+    number: u64,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -21,33 +29,39 @@ impl CallTracker {
     /// Notes that a request runs; none if one with this id already does.
     pub(crate) fn begin(&self, id: &RequestId) -> Option<Tracked> {
         let mut running = self.lock();
-        if running.contains_key(id) {
+        if running.by_id.contains_key(id) {
             return None;
         }
-        let cancel = CancellationToken::new();
-        running.insert(id.clone(), cancel.clone());
-        Some(Tracked { tracker: self.clone(), id: id.clone(), cancel })
+        running.begun += 1;
+        let (number, cancel) = (running.begun, CancellationToken::new());
+        running.by_id.insert(id.clone(), (number, cancel.clone()));
+        Some(Tracked { tracker: self.clone(), id: id.clone(), number, cancel })
     }
 
-    /// Takes a request back. One that is unknown or done is no error: the two may have crossed.
+    /// Takes a request back; its id is free at once. One that is unknown or done is no error: the two may have
+    /// crossed.
     pub(crate) fn cancel(&self, id: &RequestId) {
-        if let Some(cancel) = self.lock().get(id) {
+        let taken_back = self.lock().by_id.remove(id);
+        if let Some((_, cancel)) = taken_back {
             cancel.cancel();
         }
     }
 
     /// Takes everything back.
     pub(crate) fn cancel_all(&self) {
-        self.lock().values().for_each(CancellationToken::cancel);
+        self.lock().by_id.values().for_each(|(_, cancel)| cancel.cancel());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, CancellationToken>> {
+    fn lock(&self) -> MutexGuard<'_, Running> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Tracked {
     fn drop(&mut self) {
-        self.tracker.lock().remove(&self.id);
+        let mut running = self.tracker.lock();
+        if running.by_id.get(&self.id).is_some_and(|(number, _)| *number == self.number) {
+            running.by_id.remove(&self.id);
+        }
     }
 }

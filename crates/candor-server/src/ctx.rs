@@ -193,6 +193,9 @@ impl Ctx {
         let Some(outlet) = self.0.outlet.lock().await.clone() else {
             return Err(AskError::Gone);
         };
+        if self.0.cancel.is_cancelled() {
+            return Err(AskError::Gone);
+        }
         let _paused = self.0.deadline.pause();
         session.ask(&outlet, question, &self.0.cancel).await
     }
@@ -205,7 +208,12 @@ impl Ctx {
 
     async fn notify(&self, method: &str, params: &impl Serialize) {
         if let Some(outlet) = &*self.0.outlet.lock().await {
-            outlet.send(write_notification(method, params)).await;
+            // A request that was taken back ends without `end`, and a task of its handler may live on.
+            tokio::select! {
+                biased;
+                () = self.0.cancel.cancelled() => {}
+                () = outlet.send(write_notification(method, params)) => {}
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The running server: one function in which every transport meets.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use candor_protocol::json::{Object, RawValue, raw};
@@ -9,6 +10,7 @@ use candor_protocol::types::{
     CancelledParams, Implementation, ListCapability, ResourcesCapability, ServerCapabilities,
 };
 use candor_protocol::{Era, Message};
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
@@ -98,9 +100,16 @@ impl Engine {
                 let cancel = exchange.cancel.clone();
                 let span = span::of(&exchange, &method, &params);
                 let answered = async {
+                    // Handlers have a net of their own; this one is for providers and everything else.
+                    let dispatched =
+                        AssertUnwindSafe(dispatch::dispatch(self, method, params, exchange));
                     let answer = tokio::select! {
                         biased;
-                        answer = dispatch::dispatch(self, method, params, exchange) => answer,
+                        answer = dispatched.catch_unwind() => answer.unwrap_or_else(|_| {
+                            tracing::error!("a request panicked");
+                            let error = ErrorObject::internal("The request failed unexpectedly; the server's log says why");
+                            Answer::error(Some(&id), &error, true)
+                        }),
                         () = cancel.cancelled() => Answer::Silent,
                     };
                     if let Answer::Error { code, .. } = &answer {

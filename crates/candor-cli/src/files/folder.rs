@@ -47,6 +47,10 @@ impl Folder {
 
     /// What a file holds.
     pub(super) fn read(&self, path: &str) -> std::io::Result<Vec<u8>> {
+        // Looked at before it is opened: opening a named pipe waits for somebody to write to it.
+        if !self.dir.metadata(path)?.is_file() {
+            return Err(std::io::Error::other("not a file"));
+        }
         let file = self.dir.open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 #[non_exhaustive]
 pub struct ServeArgs {
     /// Speak MCP over stdin and stdout, for a host that starts this program
-    #[arg(long, env = "CANDOR_STDIO", conflicts_with = "http")]
+    #[arg(long, env = "CANDOR_STDIO", conflicts_with = "http", value_parser = clap::builder::FalseyValueParser::new())]
     pub stdio: bool,
 
     /// Serve HTTP on this address (MCP at /mcp); port 0 picks a free one [default: 127.0.0.1:7332 or the next free port]

@@ -48,6 +48,8 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
 
     let url =
         args.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
+    // Before anybody is told that we are here.
+    let stop = stop_signal()?;
     for line in about {
         eprintln!("{line}");
     }
@@ -58,7 +60,7 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
     let app = app(&engine, http, args.public_url.as_ref().map_or("", PublicUrl::prefix));
     let limits = engine.limits().clone();
     let stopped = async {
-        stop_signal().await;
+        stop.await;
         engine.stop();
     };
     Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
@@ -120,18 +122,22 @@ fn parse(address: &str) -> Result<SocketAddr> {
     })
 }
 
-/// Ends when the process is asked to stop.
-pub(super) async fn stop_signal() {
+/// Ends when the process is asked to stop: from this call on, not only from when the future is first polled.
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        Ok(async move {
             tokio::select! {
                 _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
+                _ = interrupt.recv() => {}
             }
-            return;
-        }
+        })
     }
-    let _ = tokio::signal::ctrl_c().await;
+    #[cfg(not(unix))]
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }

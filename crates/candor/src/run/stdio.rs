@@ -1,33 +1,63 @@
 //! Serving a host over stdin and stdout.
 
+use std::io::{self, Write};
+
 use candor_server::Engine;
 use candor_server::protocol::Principal;
+use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::stdin;
 use crate::Result;
 
+/// Bytes on their way to the thread that writes them.
+const PIPE: usize = 64 * 1024;
+
 pub(super) async fn serve(engine: &Engine) -> Result<()> {
-    let output = take_stdout()?;
+    let (output, written) = write_aside(take_stdout()?);
     let stopping = engine.clone();
+    let stop = super::http::stop_signal()?;
     // Told to stop, the server takes nothing more and lets running requests finish for a while.
     tokio::spawn(async move {
-        super::http::stop_signal().await;
+        stop.await;
         stopping.stop();
     });
-    Ok(candor_server::transport::stdio::serve(engine, os_user(), stdin::open(), output).await?)
+    candor_server::transport::stdio::serve(engine, os_user(), stdin::open(), output).await?;
+    // A host that does not read cannot keep us.
+    let _ = tokio::time::timeout(engine.limits().drain, written).await;
+    Ok(())
+}
+
+/// Writes on a thread of its own: tokio would write on one that the runtime waits for when it ends, and so would the
+/// process, for as long as the host does not read. The receiver hears when the last byte is out.
+fn write_aside(mut output: impl Write + Send + 'static) -> (DuplexStream, oneshot::Receiver<()>) {
+    let (input, mut pipe) = duplex(PIPE);
+    let (done, written) = oneshot::channel();
+    let runtime = Handle::current();
+    std::thread::spawn(move || {
+        let mut bytes = vec![0; PIPE];
+        while let Ok(read @ 1..) = runtime.block_on(pipe.read(&mut bytes)) {
+            if output.write_all(&bytes[..read]).and_then(|()| output.flush()).is_err() {
+                break;
+            }
+        }
+        let _ = done.send(());
+    });
+    (input, written)
 }
 
 /// Takes stdout for the protocol alone: whatever else the program prints goes to stderr from here on.
 #[cfg(unix)]
-fn take_stdout() -> Result<tokio::fs::File> {
-    let protocol = rustix::io::dup(rustix::stdio::stdout()).map_err(std::io::Error::from)?;
-    rustix::stdio::dup2_stdout(rustix::stdio::stderr()).map_err(std::io::Error::from)?;
-    Ok(tokio::fs::File::from_std(std::fs::File::from(protocol)))
+fn take_stdout() -> Result<std::fs::File> {
+    let protocol = rustix::io::dup(rustix::stdio::stdout()).map_err(io::Error::from)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr()).map_err(io::Error::from)?;
+    Ok(std::fs::File::from(protocol))
 }
 
 #[cfg(not(unix))]
-fn take_stdout() -> Result<tokio::io::Stdout> {
-    Ok(tokio::io::stdout())
+fn take_stdout() -> Result<io::Stdout> {
+    Ok(io::stdout())
 }
 
 /// Over stdio the caller is whoever started the program.

@@ -51,9 +51,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 let (from, to) = (self.start, before);
                 self.start = to;
                 self.searched = to;
+                if std::mem::take(&mut self.skipping) {
+                    return Ok(Some(Line::TooLong));
+                }
                 let rest = &self.buffer[from..to];
-                let wanted = !std::mem::take(&mut self.skipping) && !rest.trim_ascii().is_empty();
-                return Ok(wanted.then_some(Line::Complete(&self.buffer[from..to])));
+                return Ok((!rest.trim_ascii().is_empty()).then_some(Line::Complete(rest)));
             }
         }
     }

@@ -7,12 +7,14 @@
 mod lines;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use candor_protocol::rpc::{ErrorObject, Incoming, Rejected, Request, decode_message, split_batch};
 use candor_protocol::{Era, Principal, Revision, names::method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -29,6 +31,9 @@ use lines::{Line, Lines};
 /// Messages that wait for a reader who is slower than we are.
 const WRITE_QUEUE: usize = 256;
 
+/// How long a request that was taken back may take to notice.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Serves one client until its input ends or the engine is stopped, then lets running requests finish for a little while.
 pub async fn serve(
     engine: &Engine,
@@ -37,7 +42,8 @@ pub async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> std::io::Result<()> {
     let (queue, messages) = mpsc::channel(WRITE_QUEUE);
-    let writer = tokio::spawn(write_messages(output, messages));
+    let last = CancellationToken::new();
+    let mut writer = tokio::spawn(write_messages(output, messages, last.clone()));
     let limits = engine.limits();
     let mut connection = Connection {
         engine: engine.clone(),
@@ -72,10 +78,17 @@ pub async fn serve(
             break Ok(());
         }
     };
-    connection.finish().await;
-    match writer.await {
-        Ok(Err(error)) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
-        _ => ended,
+    let drain = limits.drain;
+    connection.finish(&writer.abort_handle()).await;
+    last.cancel();
+    match tokio::time::timeout(drain, &mut writer).await {
+        Ok(Ok(Err(error))) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
+        Ok(_) => ended,
+        // A client that does not read cannot be told anything.
+        Err(_) => {
+            writer.abort();
+            ended
+        }
     }
 }
 
@@ -215,12 +228,16 @@ impl Connection {
     }
 
     /// Input has ended: streams end, requests may finish for a while, then they are taken back.
-    async fn finish(self) {
+    async fn finish(self, writer: &AbortHandle) {
         self.closing.cancel();
         self.running.close();
         if tokio::time::timeout(self.engine.limits().drain, self.running.wait()).await.is_err() {
             self.calls.cancel_all();
-            self.running.wait().await;
+            // Whoever is still there waits for a client that does not read.
+            if tokio::time::timeout(LAST_WORDS, self.running.wait()).await.is_err() {
+                writer.abort();
+                self.running.wait().await;
+            }
         }
     }
 }
@@ -239,10 +256,19 @@ async fn send(answers: &mpsc::Sender<Bytes>, answer: Answer) {
 async fn write_messages(
     mut output: impl AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<Bytes>,
+    last: CancellationToken,
 ) -> std::io::Result<()> {
     let mut waiting = Vec::new();
     let mut bytes = Vec::new();
-    while messages.recv_many(&mut waiting, WRITE_QUEUE).await > 0 {
+    loop {
+        tokio::select! {
+            biased;
+            received = messages.recv_many(&mut waiting, WRITE_QUEUE) => if received == 0 {
+                return Ok(());
+            },
+            // Contexts may outlive their requests, and hold the queue: they must not hold the connection.
+            () = last.cancelled(), if !messages.is_closed() => messages.close(),
+        }
         // Everything that waits goes out in one write.
         bytes.clear();
         for message in waiting.drain(..) {
@@ -253,5 +279,4 @@ async fn write_messages(
         output.flush().await?;
         bytes.shrink_to(64 * 1024);
     }
-    Ok(())
 }

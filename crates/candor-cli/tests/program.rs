@@ -1,0 +1,41 @@
+//! The `candor` program, as a process.
+
+#![allow(missing_docs)]
+
+#[path = "program/files.rs"]
+mod files;
+#[path = "../../candor/tests/run/http.rs"]
+mod http;
+#[path = "program/listening.rs"]
+mod listening;
+#[path = "../../candor/tests/run/messages.rs"]
+mod messages;
+#[path = "program/misplaced.rs"]
+mod misplaced;
+#[path = "../../candor/tests/run/process.rs"]
+mod process;
+#[path = "program/tokens.rs"]
+mod tokens;
+
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+fn candor() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_candor"))
+}
+
+/// `candor files` of a folder.
+fn candor_files(folder: &Path) -> Command {
+    let mut command = candor();
+    command.arg("files").arg(folder);
+    command
+}
+
+/// An empty folder of this name, for one test.
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("candor files, tëst").join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path.canonicalize().unwrap()
+}

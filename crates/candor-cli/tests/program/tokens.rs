@@ -1,0 +1,116 @@
+//! Bearer tokens: made with `candor token`, asked for with `--tokens`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::http::{Reply, post};
+use crate::messages::modern;
+use crate::process::{Program, output};
+use crate::{candor, candor_files, folder};
+
+/// A new token, and the line that lets it in.
+async fn new_token(name: &str) -> (String, String) {
+    let made = output(candor().args(["token", name])).await;
+    assert_eq!(made.status.code(), Some(0));
+    let [line] = made.stdout.as_slice() else { panic!("one line, not {:?}", made.stdout) };
+    let [token] = made.stderr.iter().filter_map(|l| l.strip_prefix("  ")).collect::<Vec<_>>()[..]
+    else {
+        panic!("one token in {:?}", made.stderr)
+    };
+    (token.to_owned(), line.clone())
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = folder(name).join("tokens");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+async fn serve(tokens: &Path, address: &str) -> (Program, String) {
+    let mut command = candor_files(tokens.parent().unwrap());
+    let mut program = Program::start(command.args(["--http", address, "--tokens"]).arg(tokens));
+    let address = program.listening().await;
+    (program, address)
+}
+
+async fn discover(address: &str, authorization: Option<&str>) -> Reply {
+    let header = authorization.map(|value| ("Authorization", value));
+    post(address, &modern(1, "server/discover", &json!({})), header.as_slice()).await
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_and_only_its_hash_is_kept() {
+    let (token, line) = new_token("alice").await;
+    let hash = line.strip_prefix("alice sha256:").unwrap();
+    assert!(hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()), "{line}");
+    assert_eq!(token.len(), 43, "256 bits in base64url");
+    assert_ne!(new_token("alice").await.0, token);
+
+    for name in ["", "two words", "#alice"] {
+        let refused = output(candor().args(["token", name])).await;
+        assert_eq!(refused.status.code(), Some(1), "{name:?}");
+        assert_eq!(refused.stdout, [""; 0], "{name:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_holders_of_a_token_are_let_in() {
+    let (alice, line) = new_token("alice").await;
+    let (mallory, _) = new_token("mallory").await;
+    let tokens = file("tokens", &format!("# people\n\n{line}\n"));
+    for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let (_program, address) = serve(&tokens, address).await;
+        let nobody = discover(&address, None).await;
+        assert_eq!(nobody.status, 401, "{nobody:?}");
+        assert!(
+            nobody.head.contains("www-authenticate: bearer realm=\"candor\"\r\n"),
+            "{nobody:?}"
+        );
+        for wrong in [format!("Bearer {mallory}"), format!("Basic {alice}"), "Bearer ".to_owned()] {
+            let refused = discover(&address, Some(&wrong)).await;
+            assert_eq!(refused.status, 401, "{wrong}: {refused:?}");
+            assert!(refused.head.contains("error=\"invalid_token\""), "{refused:?}");
+        }
+        let welcome = discover(&address, Some(&format!("Bearer {alice}"))).await;
+        assert_eq!(welcome.status, 200, "{welcome:?}");
+        assert_eq!(welcome.json()["result"]["resultType"], "complete");
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
+    let (_, line) = new_token("alice").await;
+    for (text, problem) in [
+        (format!("{line}\nbob sha256:123\n"), ": line 2 is not `NAME sha256:`"),
+        (format!("# people\n\n{line}\ncarol\n"), ": line 4 is not `NAME sha256:`"),
+        ("# nobody yet\n".to_owned(), ": has no tokens"),
+    ] {
+        let tokens = file("broken tokens", &text);
+        let mut command = candor_files(tokens.parent().unwrap());
+        let ended = output(command.args(["--http", "127.0.0.1:0", "--tokens"]).arg(&tokens)).await;
+        assert_eq!(ended.status.code(), Some(1));
+        let complaint = ended.stderr.join("\n");
+        assert!(complaint.contains(&format!("{}{problem}", tokens.display())), "{complaint}");
+        assert!(!complaint.contains("listening on"), "{complaint}");
+    }
+    let mut command = candor_files(&folder("no tokens"));
+    let ended = output(command.args(["--http", "0", "--tokens", "/nonexistent/tokens"])).await;
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(
+        ended.stderr.join("\n").contains("--tokens /nonexistent/tokens: "),
+        "{:?}",
+        ended.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_secret_that_cannot_be_read_is_an_error_that_names_file_and_line() {
+    let secret = folder("broken secret").join("keys");
+    std::fs::write(&secret, format!("{}\nabc\n", "ab".repeat(32))).unwrap();
+    let mut command = candor_files(secret.parent().unwrap());
+    let ended = output(command.args(["--http", "0", "--secret-file"]).arg(&secret)).await;
+    assert_eq!(ended.status.code(), Some(1));
+    let complaint = ended.stderr.join("\n");
+    assert!(complaint.contains(&format!("{}: line 2 is not 64", secret.display())), "{complaint}");
+}

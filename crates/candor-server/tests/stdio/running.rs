@@ -1,0 +1,195 @@
+//! Requests that run: side by side, up to a bound, taken back, failing.
+
+use std::sync::Arc;
+
+use candor_server::Server;
+use candor_server::tool::{ToolSet, provider_fn};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+
+use crate::client::{Client, call, cancelled, code, modern, notification, request, said, text};
+use crate::tools::{Gate, ask_name, server, tool};
+
+#[tokio::test(start_paused = true)]
+async fn progress_precedes_the_answer_in_both_eras() {
+    let steps = tool("steps", |ctx| async move {
+        for step in 1..=3 {
+            ctx.progress(step, 3, "climbing").await;
+        }
+        Ok("At the top.")
+    });
+    let mut client = Client::initialized(server().tool(steps)).await;
+    let params = json!({"name": "steps", "_meta": {"progressToken": "t"}});
+    for asked in [request(1, "tools/call", &params), modern(2, "tools/call", &params)] {
+        client.send(&asked).await;
+        for step in 1..=3 {
+            let told =
+                json!({"progressToken": "t", "progress": step, "total": 3, "message": "climbing"});
+            assert_eq!(client.next().await, notification("notifications/progress", &told));
+        }
+        let answer = client.next().await;
+        assert_eq!((&answer["id"], text(&answer)), (&asked["id"], "At the top."));
+    }
+    assert_eq!(
+        client.ask(&call(3, "steps")).await,
+        said(3, "At the top."),
+        "nobody asked for progress"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_calls_that_wait_for_each_other_meet() {
+    let barrier = Arc::new(Barrier::new(2));
+    let meet = tool("meet", move |_| {
+        let barrier = barrier.clone();
+        async move {
+            barrier.wait().await;
+            Ok("Met.")
+        }
+    });
+    let mut client = Client::initialized(server().tool(meet)).await;
+    client.send(&call(1, "meet")).await;
+    client.expect_silence().await;
+    client.send(&call(2, "meet")).await;
+    let mut ids = [client.next().await["id"].take(), client.next().await["id"].take()];
+    ids.sort_by_key(Value::as_u64);
+    assert_eq!(ids, [json!(1), json!(2)]);
+}
+
+fn assert_busy(answer: &Value) {
+    assert_eq!(code(answer), 4290, "{answer}");
+    assert_eq!(answer["error"]["data"]["code"], "busy", "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn above_the_bound_requests_are_answered_busy() {
+    let gate = Gate::new();
+    let mut client =
+        Client::initialized(server().tool(gate.tool()).limits(|l| l.stdio_requests = 2)).await;
+    client.send_together(&[call(1, "wait"), call(2, "wait")]).await;
+    assert_busy(&client.ask(&call(3, "greet")).await);
+    // The refused id is free, the room is not.
+    assert_busy(&client.ask(&call(3, "greet")).await);
+    gate.open();
+    assert_eq!(text(&client.next().await), "Let go.");
+    assert_eq!(client.ask(&call(3, "greet")).await, said(3, "Hello!"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_connection_still_takes_cancellations() {
+    let gate = Gate::new();
+    let mut client =
+        Client::initialized(server().tool(gate.tool()).limits(|l| l.stdio_requests = 1)).await;
+    client.send(&call(1, "wait")).await;
+    gate.began().await;
+    assert_busy(&client.ask(&call(2, "greet")).await);
+    client.send(&cancelled(1)).await;
+    gate.ended().await;
+    client.expect_silence().await;
+    assert_eq!(client.ask(&call(2, "greet")).await, said(2, "Hello!"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_connection_still_takes_answers_to_its_questions() {
+    let mut client =
+        Client::initialized(server().tool(ask_name()).limits(|l| l.stdio_requests = 1)).await;
+    client.send(&call(1, "ask_name")).await;
+    let question = client.next().await;
+    assert_eq!(question["method"], "elicitation/create");
+    assert_busy(&client.ask(&call(2, "greet")).await);
+    let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
+    assert_eq!(client.next().await, said(1, "Hello, Ada!"));
+    assert_eq!(client.ask(&call(2, "greet")).await, said(2, "Hello!"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_taken_back_ends_without_an_answer_and_its_id_is_free() {
+    let gate = Gate::new();
+    let mut client = Client::initialized(server().tool(gate.tool())).await;
+    client.send(&call(7, "wait")).await;
+    gate.began().await;
+    client.send(&cancelled(7)).await;
+    gate.ended().await;
+    gate.open();
+    client.expect_silence().await;
+    assert_eq!(client.ask(&call(7, "greet")).await, said(7, "Hello!"));
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_id_of_a_call_that_is_taken_back_is_free_at_once() {
+    let gate = Gate::new();
+    let mut client = Client::initialized(server().tool(gate.tool())).await;
+    client.send(&call(7, "wait")).await;
+    gate.began().await;
+    // A client cannot know when a silent end has come, so it cannot wait for it.
+    client.send_together(&[cancelled(7), call(7, "greet")]).await;
+    assert_eq!(client.next().await, said(7, "Hello!"));
+    client.expect_silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn taking_back_what_nobody_asked_is_no_offence() {
+    let mut client = Client::initialized(server()).await;
+    for notice in [
+        cancelled(99),
+        cancelled("99"),
+        notification("notifications/cancelled", &json!({})),
+        notification("notifications/cancelled", &json!({"requestId": {}})),
+        notification("notifications/nobody/knows", &json!({})),
+    ] {
+        client.send(&notice).await;
+    }
+    client.expect_silence().await;
+    assert_eq!(client.ask(&call(99, "greet")).await, said(99, "Hello!"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_belongs_to_one_request_until_it_is_answered() {
+    let gate = Gate::new();
+    let mut client = Client::initialized(server().tool(gate.tool())).await;
+    client.send(&call(1, "wait")).await;
+    let answer = client.ask(&call(1, "greet")).await;
+    assert_eq!(
+        answer["error"],
+        json!({"code": -32600, "message": "Invalid request: another request with this id is running"})
+    );
+    assert_eq!(
+        client.ask(&call("1", "greet")).await,
+        said("1", "Hello!"),
+        "a string is not the number that it spells"
+    );
+    gate.open();
+    assert_eq!(client.next().await, said(1, "Let go."));
+    assert_eq!(client.ask(&call(1, "greet")).await, said(1, "Hello!"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_panics_fails_alone() {
+    let shaky = tool("shaky", |_| async {
+        panic!("a secret of the house");
+        #[allow(unreachable_code)]
+        Ok("")
+    });
+    let mut client =
+        Client::initialized(server().tool(shaky).limits(|l| l.stdio_requests = 1)).await;
+    for id in 1..=2 {
+        let answer = client.ask(&call(id, "shaky")).await;
+        assert_eq!(answer["result"]["isError"], true);
+        assert!(text(&answer).contains("failed unexpectedly"), "{answer}");
+        assert!(!answer.to_string().contains("secret"), "{answer}");
+    }
+    assert_eq!(client.ask(&call(3, "greet")).await, said(3, "Hello!"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_panics_leaves_no_request_without_an_answer() {
+    let provider = provider_fn::<ToolSet, _>(|_| panic!("a secret of the house"));
+    let mut client = Client::initialized(Server::new("test", "1.0.0").tools_from(provider)).await;
+    for asked in [request(1, "tools/list", &json!({})), call(1, "greet")] {
+        let answer = client.ask(&asked).await;
+        assert_eq!(code(&answer), -32603);
+        assert!(!answer.to_string().contains("secret"), "{answer}");
+    }
+}

@@ -1,0 +1,27 @@
+//! The example servers as hosts and browsers meet them: as processes, through pipes and sockets.
+
+#![allow(missing_docs)]
+
+#[path = "run/http.rs"]
+mod http;
+#[path = "run/messages.rs"]
+mod messages;
+#[path = "run/process.rs"]
+mod process;
+#[path = "run/secrets.rs"]
+mod secrets;
+#[path = "run/signals.rs"]
+mod signals;
+#[path = "run/stdio.rs"]
+mod stdio;
+
+use tokio::process::Command;
+
+/// An example server; `cargo test` builds it next to the tests.
+fn example(name: &str) -> Command {
+    let tests = std::env::current_exe().unwrap();
+    let built = tests.parent().and_then(|deps| deps.parent()).unwrap();
+    let program = built.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
+    assert!(program.exists(), "build it with `cargo build -p candor --examples`: {program:?}");
+    Command::new(program)
+}

@@ -1,0 +1,114 @@
+//! HTTP by hand: one request per connection, everything as it comes over the wire.
+
+#![allow(dead_code)] // two test programs share this file, and each uses a part of it
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+
+use crate::process::bounded;
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    /// Status line and headers, in lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    /// The body, which must be one JSON-RPC message.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e} in {self:?}"))
+    }
+}
+
+/// Posts a modern request, with the headers that mirror it, and further ones.
+pub(crate) async fn post(address: &str, request: &Value, headers: &[(&str, &str)]) -> Reply {
+    let headers = [mirrors(request).as_slice(), headers].concat();
+    read(send(address, "POST", &headers, &request.to_string()).await).await
+}
+
+/// Posts `initialize`; gives the legacy session's id.
+pub(crate) async fn open_session(address: &str, initialize: &Value) -> String {
+    let reply = read(send(address, "POST", &[], &initialize.to_string()).await).await;
+    let id = reply.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    id.unwrap_or_else(|| panic!("no session: {reply:?}")).to_owned()
+}
+
+async fn read(mut connection: TcpStream) -> Reply {
+    let mut text = String::new();
+    bounded("the response ends", connection.read_to_string(&mut text)).await.unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
+    Reply { status: status(head), head: head.to_ascii_lowercase(), body: body.to_owned() }
+}
+
+/// An event stream that is being read.
+pub(crate) struct Events(BufReader<TcpStream>);
+
+impl Events {
+    /// Posts a modern request whose answer is a stream.
+    pub(crate) async fn post(address: &str, request: &Value) -> Self {
+        Self::read(send(address, "POST", &mirrors(request), &request.to_string()).await).await
+    }
+
+    /// Opens the stream of a legacy session.
+    pub(crate) async fn get(address: &str, session: &str) -> Self {
+        Self::read(send(address, "GET", &[("Mcp-Session-Id", session)], "").await).await
+    }
+
+    async fn read(connection: TcpStream) -> Self {
+        let mut events = Self(BufReader::new(connection));
+        let head = events.line().await.expect("a response");
+        assert_eq!(status(&head), 200, "{head}");
+        events
+    }
+
+    /// The next message; none when the stream has ended.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        // Between the messages stand headers, sizes of chunks, comments and empty events: none begins like this.
+        loop {
+            if let Some(message) = self.line().await?.strip_prefix("data: ") {
+                return Some(serde_json::from_str(message).unwrap());
+            }
+        }
+    }
+
+    async fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = bounded("the stream goes on", self.0.read_line(&mut line)).await.unwrap();
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}
+
+/// The headers of a modern request, which repeat what stands in its body.
+fn mirrors(request: &Value) -> Vec<(&str, &str)> {
+    let params = &request["params"];
+    let name = params["name"].as_str().or_else(|| params["uri"].as_str());
+    let method = request["method"].as_str().expect("a request");
+    let mut mirrors = vec![("Mcp-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
+    mirrors.extend(name.map(|name| ("Mcp-Name", name)));
+    mirrors
+}
+
+async fn send(address: &str, verb: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    let port = address.rsplit_once(':').expect("IP:PORT").1;
+    let further: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let message = format!(
+        "{verb} /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\
+         Accept: application/json, text/event-stream\r\n{further}\r\n{body}",
+        body.len(),
+    );
+    let connecting = TcpStream::connect(format!("127.0.0.1:{port}"));
+    let mut connection = bounded("the server accepts", connecting).await.unwrap();
+    bounded("the server reads", connection.write_all(message.as_bytes())).await.unwrap();
+    connection
+}
+
+fn status(head: &str) -> u16 {
+    let code = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
+    code.unwrap_or_else(|| panic!("no status: {head:?}"))
+}

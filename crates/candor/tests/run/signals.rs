@@ -1,0 +1,86 @@
+//! How servers end when they are told to.
+
+#![cfg(unix)]
+
+use serde_json::json;
+
+use crate::example;
+use crate::http::{Events, open_session, post};
+use crate::messages::{call, initialize, modern, text};
+use crate::process::Program;
+
+#[tokio::test]
+async fn a_signal_ends_an_http_server_and_its_open_subscription_in_good_order() {
+    let mut everything = Program::start(example("everything").args(["--http", "127.0.0.1:0"]));
+    let address = everything.listening().await;
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    let mut events = Events::post(&address, &modern(7, "subscriptions/listen", &wanted)).await;
+    let acknowledged = events.next().await.unwrap();
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    post(&address, &call(8, "test_trigger_tool_change", &json!({})), &[]).await;
+    let changed = events.next().await.unwrap();
+    assert_eq!(changed["method"], "notifications/tools/list_changed");
+
+    everything.terminate();
+    let result = events.next().await.unwrap();
+    assert_eq!((&result["id"], &result["result"]["resultType"]), (&json!(7), &json!("complete")));
+    assert_eq!(events.next().await, None, "the stream ends with its result");
+    assert_eq!(everything.ended().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_open_stream_of_a_legacy_session_without_waiting_for_it() {
+    let mut everything = Program::start(example("everything").args(["--http", "127.0.0.1:0"]));
+    let address = everything.listening().await;
+    let session = open_session(&address, &initialize(1)).await;
+    let mut events = Events::get(&address, &session).await;
+    post(&address, &call(2, "test_trigger_tool_change", &json!({})), &[]).await;
+    let changed = events.next().await.unwrap();
+    assert_eq!(changed["method"], "notifications/tools/list_changed");
+
+    // Every legacy client keeps such a stream open, and it would stay open for ever.
+    everything.terminate();
+    let told = std::time::Instant::now();
+    assert_eq!(events.next().await, None);
+    assert_eq!(everything.ended().await.status.code(), Some(0));
+    assert!(told.elapsed().as_secs() < 3, "it waited {:?}", told.elapsed());
+}
+
+#[tokio::test]
+async fn a_signal_lets_a_running_call_finish() {
+    let mut everything = Program::start(example("everything").args(["--http", "127.0.0.1:0"]));
+    let address = everything.listening().await;
+    let wait = json!({"name": "wait", "arguments": {"steps": 5}, "_meta": {"progressToken": 1}});
+    let mut events = Events::post(&address, &modern(1, "tools/call", &wait)).await;
+    assert_eq!(events.next().await.unwrap()["params"]["progress"], 1);
+    everything.terminate();
+    let answer = loop {
+        let message = events.next().await.expect("an answer");
+        if message["id"] == 1 {
+            break message;
+        }
+    };
+    assert_eq!(text(&answer), "Waited 5 steps.");
+    assert_eq!(everything.ended().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_stdio_server_whose_host_still_holds_the_pipes() {
+    let mut hello = Program::start(example("hello").arg("--stdio"));
+    hello.ask(&initialize(1)).await;
+    hello.terminate();
+    assert_eq!(hello.ended().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_stdio_server_whose_host_does_not_read() {
+    let mut everything =
+        Program::start(example("everything").args(["--stdio", "--drain", "100ms"]));
+    everything.ask(&initialize(1)).await;
+    everything.turn_deaf();
+    for id in 2..50 {
+        everything.write(&modern(id, "tools/list", &json!({})).to_string()).await;
+    }
+    everything.terminate();
+    assert_eq!(everything.ended().await.status.code(), Some(0));
+}

@@ -1,0 +1,119 @@
+//! Servers that a host starts with `--stdio`.
+
+use serde_json::{Value, json};
+
+use crate::example;
+use crate::messages::{call, initialize, modern, request, text};
+use crate::process::{Program, output};
+
+#[tokio::test]
+async fn a_host_starts_the_hello_server_greets_and_leaves() {
+    let mut hello = Program::start(example("hello").arg("--stdio"));
+    let opened = hello.ask(&initialize(1)).await;
+    assert_eq!(opened["result"]["serverInfo"], json!({"name": "hello", "version": "1.0.0"}));
+    let greet = json!({"name": "greet", "arguments": {"name": "Ada"}});
+    let legacy = hello.ask(&request(2, "tools/call", &greet)).await;
+    assert_eq!(text(&legacy), "Hello, Ada!");
+    let modern = hello.ask(&call(3, "greet", &json!({"name": "Grace"}))).await;
+    assert_eq!(text(&modern), "Hello, Grace!");
+
+    hello.close_stdin();
+    let ended = hello.ended().await;
+    assert_eq!(ended.status.code(), Some(0));
+    assert_eq!(ended.stdout, [""; 0]);
+    assert_eq!(ended.stderr, [""; 0], "nothing to complain about");
+}
+
+#[tokio::test]
+async fn stdout_carries_the_protocol_alone_however_much_is_logged() {
+    let mut everything =
+        Program::start(example("everything").arg("--stdio").env("RUST_LOG", "trace"));
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}});
+    let progress = json!({"name": "test_tool_with_progress", "_meta": {"progressToken": "t"}});
+    let messages = [
+        initialize(1),
+        request(2, "tools/list", &json!({})),
+        request(3, "tools/call", &json!({"name": "test_tool_with_logging"})),
+        modern(4, "tools/call", &progress),
+        call(5, "test_error_handling", &json!({})),
+        call(6, "no such tool", &json!({})),
+        modern(7, "resources/read", &json!({"uri": "test://static-binary"})),
+        cancelled,
+    ];
+    for message in &messages {
+        everything.write(&message.to_string()).await;
+    }
+    everything.write("garbage").await;
+    everything.close_stdin();
+    let ended = everything.ended().await;
+    assert_eq!(ended.status.code(), Some(0));
+
+    let mut answered = Vec::new();
+    for line in &ended.stdout {
+        let message: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        assert!(message.is_object(), "{line}");
+        answered.extend(message["id"].as_u64());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2, 3, 4, 5, 6, 7]);
+    assert!(
+        ended.stderr.iter().any(|line| line.contains("request taken back")),
+        "{:?}",
+        ended.stderr
+    );
+}
+
+/// Whatever the program prints goes to stderr: file descriptor 1 is the same pipe as 2, and the protocol's is another.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_tool_prints_cannot_reach_the_protocol() {
+    let mut hello = Program::start(example("hello").arg("--stdio"));
+    hello.ask(&initialize(1)).await;
+    let behind = |descriptor: &str| {
+        std::fs::read_link(format!("/proc/{}/fd/{descriptor}", hello.id())).unwrap()
+    };
+    assert_eq!(behind("1"), behind("2"));
+    let descriptors = std::fs::read_dir(format!("/proc/{}/fd", hello.id())).unwrap();
+    let pipes = descriptors
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|descriptor| !["0", "1", "2"].contains(&descriptor.as_str()))
+        .map(|descriptor| behind(&descriptor))
+        .filter(|target| target.to_string_lossy().starts_with("pipe:") && *target != behind("2"));
+    assert!(pipes.count() > 0, "the protocol has a pipe of its own");
+}
+
+#[tokio::test]
+async fn a_host_that_is_gone_leaves_no_server_behind() {
+    let mut everything = Program::start(example("everything").arg("--stdio"));
+    everything.ask(&initialize(1)).await;
+    let wait = call(2, "wait", &json!({"steps": 2}));
+    everything.write(&wait.to_string()).await;
+    everything.close_stdout().await;
+    everything.close_stdin();
+    assert_eq!(everything.ended().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_read_cannot_keep_a_server_from_ending() {
+    let mut everything =
+        Program::start(example("everything").args(["--stdio", "--drain", "100ms"]));
+    everything.ask(&initialize(1)).await;
+    everything.turn_deaf();
+    // Each answer has several kilobytes, and a pipe holds 64.
+    for id in 2..50 {
+        everything.write(&request(id, "tools/list", &json!({})).to_string()).await;
+    }
+    everything.close_stdin();
+    assert_eq!(everything.ended().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn stdio_and_http_together_are_a_usage_error() {
+    let ended = output(example("hello").args(["--stdio", "--http", "127.0.0.1:0"])).await;
+    assert_eq!(ended.status.code(), Some(2));
+    let complaint = ended.stderr.join("\n");
+    assert!(complaint.contains("--stdio") && complaint.contains("--http"), "{complaint}");
+    assert_eq!(ended.stdout, [""; 0]);
+}
