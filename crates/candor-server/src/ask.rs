@@ -129,6 +129,8 @@ pub enum AskError {
     TimedOut,
     /// The client is gone, or took its request back.
     Gone,
+    /// The request came in a batch, where nothing but its answer can be sent.
+    NoChannel,
     /// The client answered with an error.
     Refused(ErrorObject),
     /// The client's answer is not an answer to this question.
@@ -143,6 +145,7 @@ impl fmt::Display for AskError {
             }
             Self::TimedOut => f.write_str("the client did not answer in time"),
             Self::Gone => f.write_str("the client is gone"),
+            Self::NoChannel => f.write_str("a request in a batch cannot ask; send it alone"),
             Self::Refused(error) => write!(f, "the client refused: {}", error.message),
             Self::Malformed(problem) => write!(f, "the client's answer cannot be used: {problem}"),
         }

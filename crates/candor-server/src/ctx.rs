@@ -196,6 +196,9 @@ impl Ctx {
         if self.0.cancel.is_cancelled() {
             return Err(AskError::Gone);
         }
+        if matches!(outlet, Outlet::None) {
+            return Err(AskError::NoChannel);
+        }
         let _paused = self.0.deadline.pause();
         session.ask(&outlet, question, &self.0.cancel).await
     }

@@ -112,6 +112,8 @@ impl Engine {
                         }),
                         () = cancel.cancelled() => Answer::Silent,
                     };
+                    // A handler may end by itself when it is taken back; nobody wants to know.
+                    let answer = if cancel.is_cancelled() { Answer::Silent } else { answer };
                     if let Answer::Error { code, .. } = &answer {
                         Span::current().record("error.type", code);
                         tracing::info!(code, "answered with an error");
@@ -161,8 +163,13 @@ impl Engine {
     }
 
     /// The same for results that clients may keep.
-    pub(crate) fn complete_cacheable(&self, exchange: &Exchange, body: impl Body) -> Answer {
-        self.encoder(exchange).result(body, Finality::Complete, Some(self.0.parts.cache))
+    pub(crate) fn complete_cacheable(
+        &self,
+        exchange: &Exchange,
+        body: impl Body,
+        hint: CacheHint,
+    ) -> Answer {
+        self.encoder(exchange).result(body, Finality::Complete, Some(hint))
     }
 
     /// Writes a result that is a question. Modern clients only.

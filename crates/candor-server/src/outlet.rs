@@ -14,6 +14,8 @@ pub(crate) enum Outlet {
     Queue(mpsc::Sender<Bytes>),
     /// A legacy event stream that a client can leave and resume.
     Log(Arc<StreamLog>),
+    /// None: of a request in an HTTP batch, only the answer is sent.
+    None,
 }
 
 impl Outlet {
@@ -24,6 +26,7 @@ impl Outlet {
                 let _ = queue.send(message.into()).await;
             }
             Self::Log(log) => log.push(message.into()),
+            Self::None => {}
         }
     }
 }

@@ -61,5 +61,5 @@ fn list<T: Serialize>(
         next_cursor: page::next(engine.cursors(), method, end, items.len()),
         meta: None,
     };
-    Ok(engine.complete_cacheable(exchange, page))
+    Ok(engine.complete_cacheable(exchange, page, engine.parts().cache))
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::asking::{self, Ran};
 use super::params;
+use crate::answer::CacheHint;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
@@ -26,6 +27,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         asked.request_state.as_deref(),
         &asked.extra,
     )?;
+    let asked_before = asked.request_state.is_some() || asked.input_responses.is_some();
     let binding = Binding {
         method: RESOURCES_READ,
         name: &asked.uri,
@@ -35,7 +37,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         .await?
     {
         Ran::Done(Ok(Some(contents))) => {
-            Ok(engine.complete_cacheable(exchange, ReadResourceResult::new(contents)))
+            let result = ReadResourceResult::new(contents);
+            // What depends on answers must not be kept: they are no part of a cache's key.
+            let hint = if asked_before { CacheHint::default() } else { engine.parts().cache };
+            Ok(engine.complete_cacheable(exchange, result, hint))
         }
         Ran::Done(Ok(None)) => Err(not_found(&asked.uri, exchange.era())),
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),

@@ -23,7 +23,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let page = ListPage {
         key: "tools",
         // A list that has shrunk since the cursor was made has no such page any more.
-        items: tools.page(start).unwrap_or(&empty),
+        items: tools.page(start, exchange.era()).unwrap_or(&empty),
         next_cursor: page::next(
             engine.cursors(),
             method::TOOLS_LIST,
@@ -32,5 +32,5 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         ),
         meta: None,
     };
-    Ok(engine.complete_cacheable(exchange, page))
+    Ok(engine.complete_cacheable(exchange, page, engine.parts().cache))
 }

@@ -68,6 +68,21 @@ struct Streams {
     named: u64,
 }
 
+impl Streams {
+    /// Notes that a stream is over; of too many such, the oldest is forgotten.
+    fn finish(&mut self, name: &str) {
+        if !self.by_name.contains_key(name) || self.finished.iter().any(|n| n == name) {
+            return;
+        }
+        self.finished.push_back(name.to_owned());
+        if self.finished.len() > self.keep_finished
+            && let Some(oldest) = self.finished.pop_front()
+        {
+            self.by_name.remove(&oldest);
+        }
+    }
+}
+
 impl Session {
     /// Opens a session and begins to forward changes to it. Needs a tokio runtime.
     pub(crate) fn open(
@@ -155,30 +170,26 @@ impl Session {
         }
     }
 
-    /// A new stream for one request.
+    /// A new stream for one request. Nobody can come back to it until it is kept.
     pub(crate) fn new_stream(&self, limits: &Limits) -> Arc<StreamLog> {
         let mut streams = lock(&self.streams);
         streams.named += 1;
-        let log = Arc::new(StreamLog::new(streams.named.to_string(), limits));
-        streams.by_name.insert(log.name().to_owned(), log.clone());
-        log
+        Arc::new(StreamLog::new(streams.named.to_string(), limits))
     }
 
-    /// The stream of a request that has been answered: kept for a while, in case the answer got lost.
-    pub(crate) fn finish_stream(&self, log: &StreamLog) {
-        log.close();
+    /// The client is about to get events of this stream, so it may come back to it.
+    pub(crate) fn keep_stream(&self, log: &Arc<StreamLog>) {
         let mut streams = lock(&self.streams);
-        streams.finished.push_back(log.name().to_owned());
-        if streams.finished.len() > streams.keep_finished
-            && let Some(oldest) = streams.finished.pop_front()
-        {
-            streams.by_name.remove(&oldest);
+        streams.by_name.insert(log.name().to_owned(), log.clone());
+        if log.is_closed() {
+            streams.finish(log.name());
         }
     }
 
-    /// Forgets the stream of a request that was answered without one.
-    pub(crate) fn drop_stream(&self, log: &StreamLog) {
-        lock(&self.streams).by_name.remove(log.name());
+    /// The request has been answered: its stream is kept for a while, in case the answer got lost.
+    pub(crate) fn finish_stream(&self, log: &StreamLog) {
+        log.close();
+        lock(&self.streams).finish(log.name());
     }
 
     pub(crate) fn stream(&self, name: &str) -> Option<Arc<StreamLog>> {

@@ -91,6 +91,10 @@ impl StreamLog {
         inner.closed && number + 1 == inner.first + inner.events.len() as u64
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
     /// No further events; readers end after the last.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
@@ -122,7 +126,7 @@ impl StreamLog {
                 if inner.reader != reader {
                     return Event::Released;
                 }
-                let wanted = (after + 1).max(inner.first);
+                let wanted = after.saturating_add(1).max(inner.first);
                 let at = usize::try_from(wanted - inner.first).unwrap_or(usize::MAX);
                 if let Some(message) = inner.events.get(at).cloned() {
                     inner.delivered = inner.delivered.max(wanted);

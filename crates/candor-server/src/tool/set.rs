@@ -1,9 +1,11 @@
 //! A set of tools: checked once, found by name, listed from text that was written once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use candor_protocol::Era;
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::types::Tool as Definition;
 use candor_schema::Schema;
@@ -18,8 +20,9 @@ use crate::page::PAGE_SIZE;
 pub struct ToolSet {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
-    /// The pages of the list, written when first asked for.
-    pages: OnceLock<Vec<Box<RawValue>>>,
+    /// The pages of the list, written when first asked for, for each era.
+    modern: OnceLock<Vec<Box<RawValue>>>,
+    legacy: OnceLock<Vec<Box<RawValue>>>,
 }
 
 /// A tool with everything that can be known of it before a call.
@@ -83,16 +86,47 @@ impl ToolSet {
     }
 
     /// The page that begins at `start`, as a JSON array. Pages begin at multiples of the page size.
-    pub(crate) fn page(&self, start: usize) -> Option<&RawValue> {
-        let pages = self.pages.get_or_init(|| {
-            let definitions: Vec<_> = self.definitions().collect();
-            let mut pages: Vec<_> = definitions.chunks(PAGE_SIZE).map(raw).collect();
-            if pages.is_empty() {
-                pages.push(raw(&[(); 0]));
-            }
-            pages
-        });
+    pub(crate) fn page(&self, start: usize, era: Era) -> Option<&RawValue> {
+        let pages = match era {
+            Era::Modern => self.modern.get_or_init(|| pages(self.definitions().map(Cow::Borrowed))),
+            Era::Legacy => self.legacy.get_or_init(|| pages(self.definitions().map(for_legacy))),
+        };
         start.is_multiple_of(PAGE_SIZE).then(|| pages.get(start / PAGE_SIZE).map(|page| &**page))?
+    }
+}
+
+fn pages<'a>(definitions: impl Iterator<Item = Cow<'a, Definition>>) -> Vec<Box<RawValue>> {
+    let definitions: Vec<_> = definitions.map(Written).collect();
+    let mut pages: Vec<_> = definitions.chunks(PAGE_SIZE).map(raw).collect();
+    if pages.is_empty() {
+        pages.push(raw(&[(); 0]));
+    }
+    pages
+}
+
+/// A definition on its way out.
+struct Written<'a>(Cow<'a, Definition>);
+
+impl serde::Serialize for Written<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Up to 2025-11-25 an output schema is an object's, and a client that finds one expects structured content;
+/// so what structured content cannot be there is not announced there.
+fn for_legacy(definition: &Definition) -> Cow<'_, Definition> {
+    let of_object = |schema: &RawValue| {
+        let schema: Result<Value, _> = serde_json::from_str(schema.get());
+        schema.is_ok_and(|s| s.get("type").and_then(Value::as_str) == Some("object"))
+    };
+    match &definition.output_schema {
+        Some(schema) if !of_object(schema) => {
+            let mut without = definition.clone();
+            without.output_schema = None;
+            Cow::Owned(without)
+        }
+        _ => Cow::Borrowed(definition),
     }
 }
 

@@ -93,15 +93,23 @@ impl Events {
         {
             self.answer = Progress::Done(answer);
         }
-        if let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
-            return Poll::Ready(Some(Said::Message(message)));
-        }
         match std::mem::replace(&mut self.answer, Progress::Told) {
-            Progress::Done(answer) => Poll::Ready(Some(Said::Answer(answer))),
+            // Nobody speaks any more, so what is there is all there is. `poll_recv` could say that nothing is
+            // there when only this task's turn is over.
+            Progress::Done(answer) => Poll::Ready(Some(match self.messages.try_recv() {
+                Ok(message) => {
+                    self.answer = Progress::Done(answer);
+                    Said::Message(message)
+                }
+                Err(_) => Said::Answer(answer),
+            })),
             Progress::Told => Poll::Ready(None),
             running @ Progress::Running(_) => {
                 self.answer = running;
-                Poll::Pending
+                match self.messages.poll_recv(cx) {
+                    Poll::Ready(Some(message)) => Poll::Ready(Some(Said::Message(message))),
+                    Poll::Ready(None) | Poll::Pending => Poll::Pending,
+                }
             }
         }
     }

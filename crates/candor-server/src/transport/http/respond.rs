@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_error};
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use crate::answer::Answer;
@@ -26,6 +26,13 @@ pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorObj
 /// A request that was refused before anybody looked for a message in it.
 pub(super) fn problem(status: StatusCode, problem: &str) -> Response {
     error(status, None, &ErrorObject::invalid_request(format!("Invalid request: {problem}")))
+}
+
+/// A request by a method that only sessions have.
+pub(super) fn only_post(why: &str) -> Response {
+    let mut response = problem(StatusCode::METHOD_NOT_ALLOWED, why);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
 }
 
 /// A request whose principal is not known.

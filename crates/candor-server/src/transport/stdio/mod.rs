@@ -197,11 +197,8 @@ impl Connection {
         self.running.spawn(async move {
             let answer = engine.handle(request, arrival).await;
             // Forgotten before the answer is out, so that the client may use the id again at once.
-            let taken_back = tracked.cancel.is_cancelled();
             drop(tracked);
-            if !taken_back {
-                send(&answers, answer).await;
-            }
+            send(&answers, answer).await;
             drop(room);
         });
     }

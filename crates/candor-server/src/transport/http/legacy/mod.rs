@@ -44,17 +44,18 @@ pub(super) async fn post_request(
     let log = session.new_stream(endpoint.engine.limits());
     // Before the request runs: it may hang up at once.
     let (reader, _) = log.reader(Some(0));
-    start(endpoint, &session, &log, request, room);
+    let answered = start(endpoint, &session, request, Outlet::Log(log.clone()), room);
+    let (finishing, finished) = (session.clone(), log.clone());
+    tokio::spawn(async move { finish(&finishing, &finished, answered.await) });
     match log.next(reader, 0).await {
         // The stream is over with its first message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
-            session.drop_stream(&log);
             respond::json(StatusCode::OK, message)
         }
         // Taken back before it said anything.
         Event::End => streams::nothing(),
         // The handler hung up: the client gets an id to come back with.
-        Event::Released => streams::only_priming(&log),
+        Event::Released => streams::only_priming(&session, &log),
         Event::Message(..) => streams::follow(endpoint, session, log, None),
     }
 }
@@ -63,29 +64,30 @@ pub(super) async fn post_request(
 fn start(
     endpoint: &Endpoint,
     session: &Arc<Session>,
-    log: &Arc<StreamLog>,
     request: Request,
+    outlet: Outlet,
     room: OwnedSemaphorePermit,
-) {
-    let Some(tracked) = session.calls.begin(&request.id) else {
-        let problem = "Invalid request: another request with this id is running";
-        let error = ErrorObject::invalid_request(problem);
-        return finish(session, log, Answer::error(Some(&request.id), &error, false));
-    };
-    let arrival = Arrival {
-        principal: session.peer.principal.clone(),
-        session: Some(session.clone()),
-        outlet: Outlet::Log(log.clone()),
-        cancel: tracked.cancel.clone(),
-        closing: endpoint.engine.closing().clone(),
-        mirrored: None,
-    };
-    let (engine, session, log) = (endpoint.engine.clone(), session.clone(), log.clone());
-    tokio::spawn(async move {
+) -> impl Future<Output = Answer> + Send + use<> {
+    let (engine, session) = (endpoint.engine.clone(), session.clone());
+    let tracked = session.calls.begin(&request.id);
+    async move {
+        let Some(tracked) = tracked else {
+            let problem = "Invalid request: another request with this id is running";
+            let error = ErrorObject::invalid_request(problem);
+            return Answer::error(Some(&request.id), &error, false);
+        };
+        let arrival = Arrival {
+            principal: session.peer.principal.clone(),
+            session: Some(session),
+            outlet,
+            cancel: tracked.cancel.clone(),
+            closing: engine.closing().clone(),
+            mirrored: None,
+        };
         let answer = engine.handle(request, arrival).await;
         drop((tracked, room));
-        finish(&session, &log, answer);
-    });
+        answer
+    }
 }
 
 /// Ends a request's stream with its answer.
@@ -178,22 +180,19 @@ pub(super) async fn post_batch(
             "batches are not part of this protocol revision",
         );
     }
-    let mut logs = Vec::new();
+    let mut running = Vec::new();
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
-            Ok(Incoming::Request(request)) => {
-                let log = session.new_stream(endpoint.engine.limits());
-                match endpoint.requests.clone().try_acquire_owned() {
-                    Ok(room) => start(endpoint, &session, &log, request, room),
-                    Err(_) => finish(
-                        &session,
-                        &log,
-                        Answer::error(Some(&request.id), &ErrorObject::busy(), false),
-                    ),
+            Ok(Incoming::Request(request)) => match endpoint.requests.clone().try_acquire_owned() {
+                Ok(room) => {
+                    let answer = start(endpoint, &session, request, Outlet::None, room);
+                    running.push(tokio::spawn(answer));
                 }
-                logs.push(log);
-            }
+                Err(_) => answers.extend(
+                    Answer::error(Some(&request.id), &ErrorObject::busy(), false).into_message(),
+                ),
+            },
             Ok(Incoming::Notification(notice)) => endpoint.engine.notice(notice, &session.calls),
             Ok(Incoming::Response(response)) => session.answered(response),
             Err(Rejected { id, error }) => {
@@ -201,15 +200,9 @@ pub(super) async fn post_batch(
             }
         }
     }
-    for log in logs {
-        let (reader, mut after) = log.reader(Some(0));
-        // A batch has no stream: of each request, only the answer is sent.
-        let mut last = None;
-        while let Event::Message(number, message) = log.next(reader, after).await {
-            (after, last) = (number, Some(message));
-        }
-        answers.extend(last);
-        session.drop_stream(&log);
+    for answer in running {
+        // A task fails only when the runtime ends, and then nobody is answered.
+        answers.extend(answer.await.ok().and_then(Answer::into_message));
     }
     if answers.is_empty() {
         return respond::empty(StatusCode::ACCEPTED);
@@ -220,10 +213,7 @@ pub(super) async fn post_batch(
 /// Ends a session.
 pub(super) fn delete(endpoint: &Endpoint, principal: &Principal, parts: &Parts) -> Response {
     if !parts.headers.contains_key(header::SESSION_ID) {
-        return respond::problem(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "DELETE ends a session; this request names none",
-        );
+        return respond::only_post("DELETE ends a session; this request names none");
     }
     match session(endpoint, principal, &parts.headers) {
         Ok(session) => {

@@ -25,8 +25,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// Opens the session's own stream, or resumes any of its streams.
 pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &Parts) -> Response {
     if !parts.headers.contains_key(header::SESSION_ID) {
-        let problem = "GET opens a stream of a session; this request names none";
-        return respond::problem(StatusCode::METHOD_NOT_ALLOWED, problem);
+        return respond::only_post("GET opens a stream of a session; this request names none");
     }
     if !accepts(&parts.headers, "text/event-stream") {
         return respond::problem(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream");
@@ -65,13 +64,15 @@ pub(super) fn follow(
     log: Arc<StreamLog>,
     room: Option<OwnedSemaphorePermit>,
 ) -> Response {
+    session.keep_stream(&log);
     let (reader, after) = log.reader(Some(0));
     let primed = !primes(&session);
     respond_with(endpoint, session, log, Place { reader, after, primed }, room)
 }
 
 /// A stream that ends at once and gives the client an id to come back with.
-pub(super) fn only_priming(log: &StreamLog) -> Response {
+pub(super) fn only_priming(session: &Session, log: &Arc<StreamLog>) -> Response {
+    session.keep_stream(log);
     let event = sse::priming(&event_id(log, 0), RETRY);
     sse::response(stream::once(std::future::ready(event)), RETRY)
 }
@@ -109,7 +110,11 @@ fn respond_with(
     place: Place,
     room: Option<OwnedSemaphorePermit>,
 ) -> Response {
-    let closing = endpoint.engine.closing().clone();
+    // A call's stream ends with its answer; nothing but the server ends the session's own.
+    let closing = match log.name() {
+        STANDALONE => endpoint.engine.closing().clone(),
+        _ => CancellationToken::new(),
+    };
     let reading = Reading { _listening: session.listen(), _room: room, log, place, closing };
     let events =
         stream::unfold(

@@ -1,0 +1,278 @@
+//! Event streams of calls: begun, left, resumed, taken back.
+
+use std::sync::Arc;
+
+use candor_server::protocol::types::LogLevel;
+use candor_server::tool::JsonTool;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::common::{Session, Site, endless, greet, server, soon, text, tool, two};
+
+/// A tool that reports 1, waits until it is let on, reports 2 and ends. It tells when it has.
+fn stepping() -> (JsonTool, Arc<Semaphore>, mpsc::UnboundedReceiver<()>) {
+    let gate = Arc::new(Semaphore::new(0));
+    let (ended, on_end) = mpsc::unbounded_channel();
+    let opened = gate.clone();
+    let tool = tool("step", move |_, ctx| {
+        let (gate, ended) = (opened.clone(), ended.clone());
+        async move {
+            ctx.progress(1, 2, None).await;
+            gate.acquire().await.unwrap().forget();
+            ctx.progress(2, 2, None).await;
+            ended.send(()).unwrap();
+            Ok("stepped")
+        }
+    });
+    (tool, gate, on_end)
+}
+
+fn progress(number: u64) -> Value {
+    let params = json!({"progressToken": "t", "progress": number, "total": 2});
+    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+}
+
+fn stepped() -> Value {
+    let result = json!({"content": [{"type": "text", "text": "stepped"}]});
+    json!({"jsonrpc": "2.0", "id": 1, "result": result})
+}
+
+#[tokio::test]
+async fn a_call_that_says_more_streams_events_with_ids() {
+    let (tool, gate, _on_end) = stepping();
+    let site = Site::of(server().tool(tool));
+    for (revision, primes) in [("2025-06-18", false), ("2025-11-25", true)] {
+        let session = Session::open(&site, revision).await;
+        gate.add_permits(1);
+        let mut events = session.call("step").await.events();
+        let mut ids = Vec::new();
+        if primes {
+            let priming = events.next().await.unwrap();
+            assert_eq!(priming.message, None, "{revision}");
+            assert_eq!(priming.retry.as_deref(), Some("500"));
+            ids.extend(priming.id);
+        }
+        for message in [progress(1), progress(2), stepped()] {
+            let event = events.next().await.unwrap();
+            assert_eq!(event.message, Some(message), "{revision}");
+            ids.extend(event.id);
+        }
+        events.is_over().await;
+        assert_eq!(ids.len(), if primes { 4 } else { 3 }, "every event has an id");
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), if primes { 4 } else { 3 }, "and each its own");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_was_cut_off_gets_what_it_missed_with_the_answer() {
+    let (tool, gate, mut on_end) = stepping();
+    let site = Site::of(server().tool(tool));
+    let session = Session::open(&site, "2025-11-25").await;
+    let mut events = session.call("step").await.events();
+    let priming = events.next().await.unwrap().id.unwrap();
+    let first = events.next().await.unwrap();
+    assert_eq!(first.message, Some(progress(1)));
+    drop(events);
+
+    gate.add_permits(1);
+    soon(on_end.recv()).await.expect("the call goes on without its client");
+    let first = first.id.unwrap();
+    let missed = session.get(Some(&first)).await.events().rest().await;
+    assert_eq!(missed, [progress(2), stepped()]);
+    let whole = session.get(Some(&priming)).await.events().rest().await;
+    assert_eq!(whole, [progress(1), progress(2), stepped()], "and again, from any event");
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_while_the_call_runs_waits_for_the_rest() {
+    let (tool, gate, _on_end) = stepping();
+    let site = Site::of(server().tool(tool));
+    let session = Session::open(&site, "2025-11-25").await;
+    let mut events = session.call("step").await.events();
+    events.next().await.unwrap();
+    let first = events.next().await.unwrap().id.unwrap();
+    let mut resumed = session.get(Some(&first)).await.events();
+    events.is_over().await;
+    gate.add_permits(1);
+    assert_eq!(resumed.message().await, progress(2));
+    assert_eq!(resumed.message().await, stepped());
+    resumed.is_over().await;
+}
+
+#[tokio::test]
+async fn only_streams_of_the_own_session_can_be_resumed() {
+    let (tool, gate, _on_end) = stepping();
+    let site = Site::of(server().tool(tool));
+    let (mine, other) =
+        (Session::open(&site, "2025-11-25").await, Session::open(&site, "2025-11-25").await);
+    let mut events = mine.call("step").await.events();
+    let id = events.next().await.unwrap().id.unwrap();
+    other.get(Some(&id)).await.refusal(404, -32600).await;
+    for invented in ["nonsense", "1.x", ".", "1.-1"] {
+        other.get(Some(invented)).await.refusal(400, -32600).await;
+    }
+    gate.add_permits(1);
+    let messages = events.rest().await;
+    assert_eq!(messages, [progress(1), progress(2), stepped()], "and mine was not disturbed");
+}
+
+#[tokio::test]
+async fn requests_that_were_answered_without_a_stream_do_not_push_one_out() {
+    let (tool, gate, _on_end) = stepping();
+    let site = Site::of(server().tool(tool).limits(|limits| limits.finished_streams = 1));
+    let session = Session::open(&site, "2025-11-25").await;
+    gate.add_permits(1);
+    let mut events = session.call("step").await.events();
+    let priming = events.next().await.unwrap().id.unwrap();
+    assert_eq!(events.rest().await, [progress(1), progress(2), stepped()]);
+    session.request("ping", &json!({})).await.result().await;
+    let whole = session.get(Some(&priming)).await.events().rest().await;
+    assert_eq!(whole, [progress(1), progress(2), stepped()]);
+}
+
+#[tokio::test]
+async fn an_event_number_that_no_stream_can_reach_does_no_harm() {
+    let site = Site::of(server().tool(greet()));
+    let session = Session::open(&site, "2025-11-25").await;
+    let events = session.get(Some(&format!("session.{}", u64::MAX))).await.events();
+    site.engine.stop();
+    events.is_over().await;
+}
+
+#[tokio::test]
+async fn two_calls_at_once_have_streams_of_their_own() {
+    let (tool, gate, _on_end) = stepping();
+    let site = Site::of(server().tool(tool));
+    let session = Session::open(&site, "2025-11-25").await;
+    let call = async |id: &str| {
+        let params = json!({"name": "step", "_meta": {"progressToken": id}});
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        session.send(&message).await.events()
+    };
+    let (one, two) = (call("one").await, call("two").await);
+    gate.add_permits(2);
+    for (id, events) in [("one", one), ("two", two)] {
+        let messages = events.rest().await;
+        assert_eq!(messages.len(), 3);
+        assert_eq!(messages[0]["params"]["progressToken"], id);
+        assert_eq!(messages[1]["params"]["progressToken"], id);
+        assert_eq!(messages[2]["id"], id);
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_running_cannot_be_used_again() {
+    let (tool, gate, _on_end) = stepping();
+    let site = Site::of(server().tool(tool));
+    let session = Session::open(&site, "2025-11-25").await;
+    let events = session.call("step").await.events();
+    let error = session.call("step").await.error(200, -32600).await;
+    assert_eq!(error["message"], "Invalid request: another request with this id is running");
+    gate.add_permits(1);
+    assert_eq!(events.rest().await.pop(), Some(stepped()));
+    session.request("ping", &json!({})).await.result().await;
+}
+
+#[tokio::test]
+async fn a_call_that_was_taken_back_ends_without_an_answer() {
+    let (forever, mut told) = endless("forever");
+    let site = Site::of(server().tool(forever).tool(greet()));
+    let session = Session::open(&site, "2025-11-25").await;
+    let events = session.call("forever").await.events();
+    assert_eq!(soon(told.recv()).await, Some("started"));
+    session.cancel().await;
+    assert_eq!(two(&mut told).await, ["cancelled", "dropped"]);
+    let messages = events.rest().await;
+    assert_eq!(messages.len(), 1, "progress, but no answer: {messages:?}");
+
+    let params = json!({"name": "greet", "arguments": {"name": "Ada"}});
+    let next = session.request("tools/call", &params).await.result().await;
+    assert_eq!(text(&next), "Hello, Ada!", "the id is free again");
+}
+
+#[tokio::test]
+async fn a_call_that_was_taken_back_before_it_said_anything_ends_with_no_event() {
+    let (forever, mut told) = endless("forever");
+    let site = Site::of(server().tool(forever));
+    let session = Session::open(&site, "2025-11-25").await;
+    let quiet = json!({"name": "forever"});
+    let (reply, ()) = tokio::join!(session.request("tools/call", &quiet), async {
+        assert_eq!(soon(told.recv()).await, Some("started"));
+        session.cancel().await;
+    });
+    reply.events().is_over().await;
+    assert_eq!(two(&mut told).await, ["cancelled", "dropped"]);
+}
+
+/// Cancellation: the receiver of a cancellation does "not send a response for the cancelled request".
+#[tokio::test]
+async fn a_tool_that_ends_itself_when_taken_back_is_not_answered_either() {
+    let polite = tool("polite", |_, ctx| async move {
+        ctx.progress(1, 2, None).await;
+        ctx.cancelled().await;
+        Ok("stopped half way")
+    });
+    let site = Site::of(server().tool(polite));
+    let session = Session::open(&site, "2025-11-25").await;
+    let mut events = session.call("polite").await.events();
+    events.next().await.unwrap();
+    assert_eq!(events.message().await, progress(1));
+    session.cancel().await;
+    events.is_over().await;
+}
+
+#[tokio::test]
+async fn a_session_hears_log_messages_from_the_level_that_it_set() {
+    let chatty = tool("chat", |_, ctx| async move {
+        for level in [LogLevel::Debug, LogLevel::Warning, LogLevel::Error] {
+            ctx.log(level, &json!({"said": level})).await;
+        }
+        Ok("done")
+    });
+    let site = Site::of(server().tool(chatty));
+    let session = Session::open(&site, "2025-06-18").await;
+    let heard = async || {
+        let mut messages = session.call("chat").await.events().rest().await;
+        assert_eq!(text(&messages.pop().unwrap()["result"]), "done");
+        let levels = messages.into_iter().map(|m| {
+            assert_eq!(m["method"], "notifications/message");
+            assert_eq!(m["params"]["data"]["said"], m["params"]["level"]);
+            m["params"]["level"].as_str().unwrap().to_owned()
+        });
+        levels.collect::<Vec<_>>()
+    };
+    assert_eq!(heard().await, ["debug", "warning", "error"]);
+    let set =
+        async |level: &str| session.request("logging/setLevel", &json!({"level": level})).await;
+    assert_eq!(set("warning").await.result().await, json!({}));
+    assert_eq!(heard().await, ["warning", "error"]);
+    set("loud").await.error(200, -32602).await;
+    assert_eq!(heard().await, ["warning", "error"], "as before");
+    set("emergency").await.result().await;
+    assert_eq!(text(&session.call("chat").await.result().await), "done", "no events, so JSON");
+}
+
+#[tokio::test]
+async fn a_tool_may_let_go_of_its_client_who_comes_back_for_the_answer() {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = gate.clone();
+    let slow = tool("slow", move |_, ctx| {
+        let gate = opened.clone();
+        async move {
+            ctx.hang_up().await;
+            gate.acquire().await.unwrap().forget();
+            Ok("stepped")
+        }
+    });
+    let site = Site::of(server().tool(slow));
+    let session = Session::open(&site, "2025-11-25").await;
+    let mut events = session.call("slow").await.events();
+    let priming = events.next().await.unwrap();
+    assert_eq!(priming.message, None);
+    events.is_over().await;
+    let resumed = session.get(priming.id.as_deref()).await.events();
+    gate.add_permits(1);
+    assert_eq!(resumed.rest().await, [stepped()]);
+}

@@ -1,0 +1,186 @@
+//! Streams that stay open, and what happens when a client hangs up.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use candor_server::Server;
+use candor_server::prompt::{self, Prompt};
+use candor_server::tool::{ToolSet, provider_fn};
+use candor_server::transport::http::serve;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::common::{
+    Call, Events, SERVER_INFO_KEY, Site, endless, greet, memos, modern, server, soon, two,
+};
+
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Tools and one memo may change; the prompt and the list of memos cannot.
+fn changing() -> Server {
+    let tools = Arc::new(ToolSet::default());
+    server()
+        .tools_from(provider_fn(move |_| Ok(tools.clone())))
+        .prompt(Prompt::new("hello", |_, _| async { Ok(prompt::user("Hello")) }))
+        .resources(memos())
+}
+
+fn listen(wanted: &Value) -> Call {
+    modern("subscriptions/listen", &json!({"notifications": wanted}))
+}
+
+fn told(method: &str, params: &Value) -> Value {
+    let mut params = params.clone();
+    params["_meta"] = json!({SUBSCRIPTION_KEY: 1});
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+/// Expects the acknowledgement with what is honoured.
+async fn acknowledged(events: &mut Events, honoured: &Value) {
+    assert_eq!(
+        events.message().await,
+        told("notifications/subscriptions/acknowledged", &json!({"notifications": honoured}))
+    );
+}
+
+#[tokio::test]
+async fn a_subscription_is_acknowledged_then_tells_of_what_was_wanted_and_ends_with_a_result() {
+    let site = Site::of(changing());
+    let wanted = json!({
+        "toolsListChanged": true,
+        "promptsListChanged": true,
+        "resourcesListChanged": true,
+        "resourceSubscriptions": ["memo:///today", "memo:///tomorrow"],
+    });
+    let mut events = site.send(listen(&wanted)).await.events();
+    let honoured = json!({"toolsListChanged": true, "resourceSubscriptions": ["memo:///today"]});
+    acknowledged(&mut events, &honoured).await;
+
+    let changes = site.engine.changes();
+    changes.prompts();
+    changes.resources();
+    changes.resource("memo:///tomorrow");
+    changes.tools();
+    changes.resource("memo:///today");
+    assert_eq!(events.message().await, told("notifications/tools/list_changed", &json!({})));
+    assert_eq!(
+        events.message().await,
+        told("notifications/resources/updated", &json!({"uri": "memo:///today"}))
+    );
+
+    site.engine.stop();
+    let answer = events.message().await;
+    let info = json!({"name": "bench", "version": "1.2.3"});
+    let result =
+        json!({"resultType": "complete", "_meta": {SUBSCRIPTION_KEY: 1, SERVER_INFO_KEY: info}});
+    assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 1, "result": result}));
+    events.is_over().await;
+}
+
+#[tokio::test]
+async fn each_subscription_hears_only_of_what_it_wanted() {
+    let site = Site::of(changing());
+    let tools = json!({"toolsListChanged": true, "promptsListChanged": false});
+    let memo = json!({"resourceSubscriptions": ["memo:///today"]});
+    let mut of_tools = site.send(listen(&tools)).await.events();
+    acknowledged(&mut of_tools, &json!({"toolsListChanged": true})).await;
+    let mut of_memo = site.send(listen(&memo)).await.events();
+    acknowledged(&mut of_memo, &memo).await;
+
+    site.engine.changes().resource("memo:///today");
+    site.engine.changes().tools();
+    site.engine.changes().resource("memo:///today");
+    assert_eq!(of_tools.message().await["method"], "notifications/tools/list_changed");
+    for _ in 0..2 {
+        assert_eq!(of_memo.message().await["method"], "notifications/resources/updated");
+    }
+    site.engine.stop();
+    for rest in [of_tools.rest().await, of_memo.rest().await] {
+        assert_eq!(rest.len(), 1, "nothing but the result: {rest:?}");
+        assert_eq!(rest[0]["result"]["resultType"], "complete");
+    }
+}
+
+#[tokio::test]
+async fn a_listener_that_fell_behind_is_told_that_everything_may_have_changed() {
+    let site = Site::of(changing());
+    let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["memo:///today"]});
+    let mut events = site.send(listen(&wanted)).await.events();
+    acknowledged(&mut events, &wanted).await;
+    for _ in 0..300 {
+        site.engine.changes().prompts();
+    }
+    for method in ["notifications/tools/list_changed", "notifications/resources/updated"] {
+        assert_eq!(events.message().await["method"], method);
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_can_change_there_is_nothing_to_listen_to() {
+    let site = Site::of(server().tool(greet()));
+    let reply = site.send(listen(&json!({"toolsListChanged": true}))).await;
+    reply.error(404, -32601).await;
+}
+
+#[tokio::test]
+async fn a_client_that_drops_the_stream_has_taken_its_request_back() {
+    let (tool, mut told) = endless("forever");
+    let site = Site::of(server().tool(tool));
+    let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
+    let mut events = site.send(modern("tools/call", &params)).await.events();
+    assert_eq!(events.message().await["params"]["progress"], 1);
+    assert_eq!(soon(told.recv()).await, Some("started"));
+    drop(events);
+    assert_eq!(two(&mut told).await, ["cancelled", "dropped"]);
+}
+
+/// A request as it goes over the wire.
+async fn wire(call: Call) -> String {
+    let (head, body) = call.into_request().into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let body = str::from_utf8(&body).unwrap();
+    let headers = head.headers.iter();
+    let headers: String =
+        headers.map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap())).collect();
+    format!(
+        "{} {} HTTP/1.1\r\n{headers}content-length: {}\r\n\r\n{body}",
+        head.method,
+        head.uri,
+        body.len()
+    )
+}
+
+/// Sends a request to a server, closes the connection as soon as the tool runs, and waits for what becomes of it.
+async fn cut_off(address: SocketAddr, told: &mut UnboundedReceiver<&'static str>) {
+    let mut connection = soon(TcpStream::connect(address)).await.unwrap();
+    // Without a progress token nothing is sent, so not even the head of a response is on its way.
+    let request = wire(modern("tools/call", &json!({"name": "forever"}))).await;
+    soon(connection.write_all(request.as_bytes())).await.unwrap();
+    assert_eq!(soon(told.recv()).await, Some("started"));
+    drop(connection);
+    assert_eq!(two(told).await, ["cancelled", "dropped"]);
+}
+
+#[tokio::test]
+async fn a_client_that_closes_its_connection_before_the_answer_has_taken_its_request_back() {
+    let (tool, mut told) = endless("forever");
+    let site = Site::of(server().tool(tool));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, site.router).await });
+    cut_off(address, &mut told).await;
+}
+
+#[tokio::test]
+async fn the_same_holds_under_our_own_accept_loop() {
+    let (tool, mut told) = endless("forever");
+    let site = Site::of(server().tool(tool));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        serve(listener, site.router, site.engine.limits(), std::future::pending()).await
+    });
+    cut_off(address, &mut told).await;
+}
