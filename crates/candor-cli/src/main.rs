@@ -16,6 +16,7 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // there is one of it
 enum Command {
     /// Serve a folder, read-only
     Files(files::Args),

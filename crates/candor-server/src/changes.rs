@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use candor_protocol::names::notification;
+use candor_protocol::types::{ListCapability, ServerCapabilities};
 use tokio::sync::broadcast;
 
 /// Changes that a slow listener may lag behind by before it is told "everything may have changed".
@@ -25,6 +26,39 @@ impl Change {
             Self::Prompts => notification::PROMPTS_CHANGED,
             Self::Resources => notification::RESOURCES_CHANGED,
             Self::Resource(_) => notification::RESOURCE_UPDATED,
+        }
+    }
+}
+
+/// Which changes a server has announced; of others, nobody is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Announced {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) watched: bool,
+}
+
+impl Announced {
+    pub(crate) fn in_capabilities(capabilities: &ServerCapabilities) -> Self {
+        let lists = |list: &Option<ListCapability>| {
+            list.as_ref().is_some_and(|list| list.list_changed == Some(true))
+        };
+        let resources = capabilities.resources.as_ref();
+        Self {
+            tools: lists(&capabilities.tools),
+            prompts: lists(&capabilities.prompts),
+            resources: resources.is_some_and(|r| r.list_changed == Some(true)),
+            watched: resources.is_some_and(|r| r.subscribe == Some(true)),
+        }
+    }
+
+    pub(crate) fn includes(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Resource(_) => self.watched,
         }
     }
 }

@@ -97,7 +97,7 @@ async fn a_session_that_was_ended_is_gone_with_everything_in_it() {
     let running = session.call("forever").await.events();
     assert_eq!(soon(told.recv()).await, Some("started"));
 
-    session.delete().await.is_empty(204).await;
+    session.delete().await.must_be_empty(204).await;
     assert_eq!(two(&mut told).await, ["cancelled", "dropped"]);
     assert_eq!(stream.rest().await, Vec::<Value>::new());
     let messages = running.rest().await;
@@ -146,7 +146,7 @@ async fn above_the_limit_no_session_is_opened() {
     let second = site.send(initialize("2025-11-25", &json!({}))).await;
     assert_eq!(second.header("mcp-session-id"), None);
     second.error(503, -32603).await;
-    first.delete().await.is_empty(204).await;
+    first.delete().await.must_be_empty(204).await;
     Session::open(&site, "2025-11-25").await;
 }
 
@@ -249,7 +249,7 @@ async fn a_batch_is_answered_with_an_array_in_the_one_revision_that_has_them() {
     assert_eq!(answer(json!(8))["error"]["code"], -32600);
 
     let notices = json!([{"jsonrpc": "2.0", "method": "notifications/whatever"}]);
-    session.send(&notices).await.is_empty(202).await;
+    session.send(&notices).await.must_be_empty(202).await;
     session.send(&json!([])).await.refusal(400, -32600).await;
 }
 

@@ -68,7 +68,7 @@ async fn progress_comes_as_events_before_the_answer_and_only_when_it_grows() {
     assert_eq!(answer["id"], 1);
     assert_eq!(answer["result"]["resultType"], "complete");
     assert_eq!(text(&answer["result"]), "counted");
-    events.is_over().await;
+    events.must_be_over().await;
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn log_messages_are_sent_from_the_level_that_the_request_names_and_never_w
     assert_eq!(message["method"], "notifications/message");
     assert_eq!(message["params"], json!({"level": "error", "data": "an outcry"}));
     assert_eq!(text(&events.message().await["result"]), "done");
-    events.is_over().await;
+    events.must_be_over().await;
 
     let unheard = site.send(call("chat", &json!({}))).await;
     assert_eq!(text(&unheard.result().await), "done");
@@ -139,7 +139,7 @@ async fn a_quiet_stream_is_kept_alive_by_comments() {
 async fn a_notification_is_accepted_without_a_body() {
     let site = Site::of(server().tool(greet()));
     let notice = json!({"jsonrpc": "2.0", "method": "notifications/whatever"});
-    site.send(Call::post(&notice)).await.is_empty(202).await;
+    site.send(Call::post(&notice)).await.must_be_empty(202).await;
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ pub(crate) fn open(
     let asked: InitializeParams = params(request.params)?;
     let revision = negotiate(&asked.protocol_version);
     let client = Client::new(revision, asked.capabilities, Some(asked.client_info));
-    let session = Session::open(id, peer, client, outlet, engine.limits(), engine.changes());
+    let session = Session::open(id, peer, client, outlet, engine);
     let parts = engine.parts();
     let mut result =
         InitializeResult::new(revision.as_str(), engine.capabilities(), parts.info.clone());

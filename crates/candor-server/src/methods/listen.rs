@@ -7,30 +7,21 @@ use candor_protocol::types::{AcknowledgedParams, ListenParams, SubscriptionFilte
 
 use super::params;
 use crate::answer::Empty;
-use crate::changes::{Change, Heard};
+use crate::changes::{Announced, Change, Heard};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-use crate::resource::Resources;
 
 /// The protocol bounds nothing here, so we do: a filter is compared with every change.
 const MOST_RESOURCES: usize = 10_000;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let capabilities = engine.capabilities();
-    let changes_lists = |capability: &Option<_>| {
-        capability
-            .as_ref()
-            .is_some_and(|c: &candor_protocol::types::ListCapability| c.list_changed == Some(true))
-    };
-    let (tools, prompts) =
-        (changes_lists(&capabilities.tools), changes_lists(&capabilities.prompts));
-    let resources = engine.parts().resources.as_deref();
-    let (listed, watched) =
-        (resources.is_some_and(Resources::may_change), resources.is_some_and(Resources::watches));
+    let announced = Announced::in_capabilities(&engine.capabilities());
+    let Announced { tools, prompts, resources: listed, watched } = announced;
     if !(tools || prompts || listed || watched) {
         return Err(ErrorObject::method_not_found(method::LISTEN));
     }
+    let resources = engine.parts().resources.as_deref();
 
     let asked: ListenParams = params(asked)?;
     let asked = asked.notifications;

@@ -20,7 +20,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::ask::AskError;
 use crate::call_tracker::CallTracker;
 use crate::caller::Client;
-use crate::changes::{Change, Changes, Heard};
+use crate::changes::{Announced, Change, Heard, Listener};
+use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::outlet::Outlet;
 
@@ -90,9 +91,9 @@ impl Session {
         peer: Peer,
         client: Client,
         outlet: Outlet,
-        limits: &Limits,
-        changes: &Changes,
+        engine: &Engine,
     ) -> Arc<Self> {
+        let limits = engine.limits();
         let alive = CancellationToken::new();
         let session = Arc::new(Self {
             id,
@@ -115,7 +116,9 @@ impl Session {
             listeners: AtomicUsize::new(0),
             _alive: alive.clone().drop_guard(),
         });
-        tokio::spawn(forward_changes(Arc::downgrade(&session), changes.listen(), alive));
+        let announced = Announced::in_capabilities(&engine.capabilities());
+        let changes = engine.changes().listen();
+        tokio::spawn(forward_changes(Arc::downgrade(&session), changes, announced, alive));
         session
     }
 
@@ -251,7 +254,8 @@ impl Drop for Closing<'_> {
 
 async fn forward_changes(
     session: std::sync::Weak<Session>,
-    mut changes: crate::changes::Listener,
+    mut changes: Listener,
+    announced: Announced,
     alive: CancellationToken,
 ) {
     loop {
@@ -278,7 +282,7 @@ async fn forward_changes(
                     .collect()
             }
         };
-        for change in changes {
+        for change in changes.into_iter().filter(|change| announced.includes(change)) {
             let params = match &change {
                 Change::Resource(uri) => Object::new().with("uri", &**uri),
                 _ => Object::new(),

@@ -69,7 +69,7 @@ impl Reply {
     }
 
     /// Nothing but a status.
-    pub(crate) async fn is_empty(self, status: u16) {
+    pub(crate) async fn must_be_empty(self, status: u16) {
         assert_eq!(self.status, status);
         assert_eq!(self.text().await, "");
     }
@@ -143,7 +143,7 @@ impl Events {
     }
 
     /// The stream ends here.
-    pub(crate) async fn is_over(mut self) {
+    pub(crate) async fn must_be_over(mut self) {
         let next = self.next().await;
         assert!(next.is_none(), "the stream goes on: {next:?}");
     }

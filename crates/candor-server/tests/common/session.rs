@@ -56,7 +56,7 @@ impl<'a> Session<'a> {
         session
             .send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
             .await
-            .is_empty(202)
+            .must_be_empty(202)
             .await;
         session
     }
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}),
         )
         .await
-        .is_empty(202)
+        .must_be_empty(202)
         .await;
     }
 
@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
     pub(crate) async fn answer(&self, question: &Value, result: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": result}))
             .await
-            .is_empty(202)
+            .must_be_empty(202)
             .await;
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use candor_server::prompt::PromptSet;
 use candor_server::tool::{ToolSet, provider_fn};
 use http::Method;
 use http::header::ACCEPT;
@@ -11,8 +12,11 @@ use tokio::sync::Semaphore;
 use crate::common::{Call, Events, Session, Site, memos, server, tool};
 
 fn site() -> Site {
-    let tools = Arc::new(ToolSet::default());
-    Site::of(server().tools_from(provider_fn(move |_| Ok(tools.clone()))).resources(memos()))
+    let (tools, prompts) = (Arc::new(ToolSet::default()), Arc::new(PromptSet::default()));
+    let server = server()
+        .tools_from(provider_fn(move |_| Ok(tools.clone())))
+        .prompts_from(provider_fn(move |_| Ok(prompts.clone())));
+    Site::of(server.resources(memos()))
 }
 
 /// The session's own stream, after the priming event.
@@ -44,6 +48,16 @@ async fn changes_arrive_on_the_stream_that_a_client_keeps_open() {
 }
 
 #[tokio::test]
+async fn changes_that_were_not_announced_are_not_told() {
+    let site = site();
+    let session = Session::open(&site, "2025-11-25").await;
+    let mut events = listen(&session).await;
+    site.engine.changes().resources();
+    site.engine.changes().tools();
+    assert_eq!(events.message().await, tools_changed(), "the list of resources is fixed");
+}
+
+#[tokio::test]
 async fn a_stream_of_an_earlier_revision_begins_with_the_first_change() {
     let site = site();
     let session = Session::open(&site, "2025-06-18").await;
@@ -57,10 +71,10 @@ async fn changes_before_the_stream_is_opened_are_not_lost() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     site.engine.changes().tools();
-    site.engine.changes().resources();
+    site.engine.changes().prompts();
     let mut events = listen(&session).await;
     assert_eq!(events.message().await, tools_changed());
-    assert_eq!(events.message().await["method"], "notifications/resources/list_changed");
+    assert_eq!(events.message().await["method"], "notifications/prompts/list_changed");
 }
 
 #[tokio::test]
@@ -71,12 +85,12 @@ async fn changes_while_the_stream_was_broken_are_not_lost_and_none_comes_twice()
     site.engine.changes().tools();
     let last = events.next().await.unwrap().id.unwrap();
     drop(events);
-    site.engine.changes().resources();
+    site.engine.changes().prompts();
     let mut again = listen(&session).await;
-    assert_eq!(again.message().await["method"], "notifications/resources/list_changed");
+    assert_eq!(again.message().await["method"], "notifications/prompts/list_changed");
     let mut resumed = session.get(Some(&last)).await.events();
-    assert_eq!(resumed.message().await["method"], "notifications/resources/list_changed");
-    again.is_over().await;
+    assert_eq!(resumed.message().await["method"], "notifications/prompts/list_changed");
+    again.must_be_over().await;
 }
 
 #[tokio::test]
@@ -141,7 +155,7 @@ async fn a_second_stream_takes_over_from_the_first() {
     let session = Session::open(&site, "2025-11-25").await;
     let first = listen(&session).await;
     let mut second = listen(&session).await;
-    first.is_over().await;
+    first.must_be_over().await;
     site.engine.changes().tools();
     assert_eq!(second.message().await, tools_changed());
 }
@@ -166,7 +180,7 @@ async fn a_server_that_stops_ends_the_sessions_own_stream_but_not_those_of_calls
     call.next().await.unwrap();
     assert_eq!(call.message().await["method"], "notifications/progress");
     site.engine.stop();
-    own.is_over().await;
+    own.must_be_over().await;
     gate.add_permits(1);
     let rest = call.rest().await;
     assert_eq!(rest.len(), 1, "the answer");

@@ -33,7 +33,7 @@ async fn asked(session: &Session<'_>, name: &str) -> Events {
 async fn result(mut events: Events) -> Value {
     let mut answer = events.message().await;
     assert_eq!(answer["id"], 1, "{answer}");
-    events.is_over().await;
+    events.must_be_over().await;
     answer["result"].take()
 }
 
@@ -105,7 +105,7 @@ async fn an_answer_that_is_an_error_fails_the_tool() {
     let question = events.message().await;
     let error = json!({"code": -1, "message": "the window was closed"});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "error": error});
-    session.send(&answer).await.is_empty(202).await;
+    session.send(&answer).await.must_be_empty(202).await;
     let result = result(events).await;
     assert_eq!(failure(&result), "the client refused: the window was closed");
 }

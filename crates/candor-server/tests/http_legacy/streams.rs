@@ -57,7 +57,7 @@ async fn a_call_that_says_more_streams_events_with_ids() {
             assert_eq!(event.message, Some(message), "{revision}");
             ids.extend(event.id);
         }
-        events.is_over().await;
+        events.must_be_over().await;
         assert_eq!(ids.len(), if primes { 4 } else { 3 }, "every event has an id");
         ids.sort();
         ids.dedup();
@@ -94,11 +94,11 @@ async fn a_client_that_comes_back_while_the_call_runs_waits_for_the_rest() {
     events.next().await.unwrap();
     let first = events.next().await.unwrap().id.unwrap();
     let mut resumed = session.get(Some(&first)).await.events();
-    events.is_over().await;
+    events.must_be_over().await;
     gate.add_permits(1);
     assert_eq!(resumed.message().await, progress(2));
     assert_eq!(resumed.message().await, stepped());
-    resumed.is_over().await;
+    resumed.must_be_over().await;
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn an_event_number_that_no_stream_can_reach_does_no_harm() {
     let session = Session::open(&site, "2025-11-25").await;
     let events = session.get(Some(&format!("session.{}", u64::MAX))).await.events();
     site.engine.stop();
-    events.is_over().await;
+    events.must_be_over().await;
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn a_call_that_was_taken_back_before_it_said_anything_ends_with_no_event()
         assert_eq!(soon(told.recv()).await, Some("started"));
         session.cancel().await;
     });
-    reply.events().is_over().await;
+    reply.events().must_be_over().await;
     assert_eq!(two(&mut told).await, ["cancelled", "dropped"]);
 }
 
@@ -220,7 +220,7 @@ async fn a_tool_that_ends_itself_when_taken_back_is_not_answered_either() {
     events.next().await.unwrap();
     assert_eq!(events.message().await, progress(1));
     session.cancel().await;
-    events.is_over().await;
+    events.must_be_over().await;
 }
 
 #[tokio::test]
@@ -271,7 +271,7 @@ async fn a_tool_may_let_go_of_its_client_who_comes_back_for_the_answer() {
     let mut events = session.call("slow").await.events();
     let priming = events.next().await.unwrap();
     assert_eq!(priming.message, None);
-    events.is_over().await;
+    events.must_be_over().await;
     let resumed = session.get(priming.id.as_deref()).await.events();
     gate.add_permits(1);
     assert_eq!(resumed.rest().await, [stepped()]);

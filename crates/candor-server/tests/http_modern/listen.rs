@@ -76,7 +76,7 @@ async fn a_subscription_is_acknowledged_then_tells_of_what_was_wanted_and_ends_w
     let result =
         json!({"resultType": "complete", "_meta": {SUBSCRIPTION_KEY: 1, SERVER_INFO_KEY: info}});
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 1, "result": result}));
-    events.is_over().await;
+    events.must_be_over().await;
 }
 
 #[tokio::test]

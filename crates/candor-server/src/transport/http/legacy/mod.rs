@@ -56,7 +56,7 @@ pub(super) async fn post_request(
         Event::End => streams::nothing(),
         // The handler hung up: the client gets an id to come back with.
         Event::Released => streams::only_priming(&session, &log),
-        Event::Message(..) => streams::follow(endpoint, session, log, None),
+        Event::Message(..) => streams::follow(endpoint, session, log),
     }
 }
 

@@ -58,16 +58,11 @@ fn place(headers: &HeaderMap) -> Result<(&str, Option<u64>), ()> {
 }
 
 /// Streams what a request says, from its beginning.
-pub(super) fn follow(
-    endpoint: &Endpoint,
-    session: Arc<Session>,
-    log: Arc<StreamLog>,
-    room: Option<OwnedSemaphorePermit>,
-) -> Response {
+pub(super) fn follow(endpoint: &Endpoint, session: Arc<Session>, log: Arc<StreamLog>) -> Response {
     session.keep_stream(&log);
     let (reader, after) = log.reader(Some(0));
     let primed = !primes(&session);
-    respond_with(endpoint, session, log, Place { reader, after, primed }, room)
+    respond_with(endpoint, session, log, Place { reader, after, primed }, None)
 }
 
 /// A stream that ends at once and gives the client an id to come back with.
