@@ -19,11 +19,30 @@ pub(super) struct Folder {
     dir: Dir,
 }
 
+/// What something in a folder is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    /// A link, a pipe, a device: named, but neither read nor entered without being asked to.
+    Other,
+}
+
+impl Kind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Folder => "folder",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// Something in a folder.
 pub(super) struct Listed {
     /// Relative to the root, with `/` between the parts.
     pub(super) path: String,
-    pub(super) is_dir: bool,
+    pub(super) kind: Kind,
     pub(super) size: u64,
 }
 
@@ -76,38 +95,40 @@ impl Folder {
             else {
                 continue;
             };
-            listed.push(Listed {
-                path: format!("{prefix}{name}"),
-                is_dir: metadata.is_dir(),
-                size: metadata.len(),
-            });
+            let kind = match metadata.file_type() {
+                t if t.is_dir() => Kind::Folder,
+                t if t.is_file() => Kind::File,
+                _ => Kind::Other,
+            };
+            listed.push(Listed { path: format!("{prefix}{name}"), kind, size: metadata.len() });
         }
         listed.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(listed)
     }
 
     /// Files beneath the root, hidden ones left out, the nearest first.
-    pub(super) fn files(&self) -> std::io::Result<Vec<Listed>> {
+    pub(super) fn files(&self) -> Vec<Listed> {
         let mut files = Vec::new();
         let mut folders = vec![String::new()];
         for _ in 0..MOST_DEPTH {
             let mut deeper = Vec::new();
             for folder in &folders {
-                for listed in self.list(folder)? {
-                    let hidden =
-                        listed.path.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
-                    match (hidden, listed.is_dir) {
-                        (true, _) => {}
-                        (false, true) => deeper.push(listed.path),
-                        (false, false) => files.push(listed),
+                // A folder that cannot be looked into does not hide the others.
+                for listed in self.list(folder).unwrap_or_default() {
+                    let name = listed.path.rsplit('/').next().unwrap_or_default();
+                    match listed.kind {
+                        _ if name.starts_with('.') => {}
+                        Kind::Folder => deeper.push(listed.path),
+                        Kind::File => files.push(listed),
+                        Kind::Other => {}
                     }
                     if files.len() == MOST_LISTED {
-                        return Ok(files);
+                        return files;
                     }
                 }
             }
             folders = deeper;
         }
-        Ok(files)
+        files
     }
 }

@@ -51,17 +51,15 @@ impl Resources for FolderResources {
         &'a self,
         _: &'a Principal,
     ) -> candor::BoxFuture<'a, Result<Vec<Resource>, ProviderError>> {
-        let listed = self.folder.files().map_err(ProviderError::new).map(|files| {
-            let resource = |file: super::folder::Listed| {
-                let uri = format!("{}{}", self.base, utf8_percent_encode(&file.path, ENCODED));
-                let mut resource = Resource::new(uri, file.path.as_str());
-                resource.mime_type = Some(media_type(&file.path));
-                resource.size = Some(file.size.into());
-                resource
-            };
-            files.into_iter().map(resource).collect()
-        });
-        Box::pin(std::future::ready(listed))
+        let resource = |file: super::folder::Listed| {
+            let uri = format!("{}{}", self.base, utf8_percent_encode(&file.path, ENCODED));
+            let mut resource = Resource::new(uri, file.path.as_str());
+            resource.mime_type = Some(media_type(&file.path));
+            resource.size = Some(file.size.into());
+            resource
+        };
+        let listed = self.folder.files().into_iter().map(resource).collect();
+        Box::pin(std::future::ready(Ok(listed)))
     }
 
     fn read<'a>(

@@ -21,7 +21,7 @@ pub(super) fn list_files(folder: Arc<Folder>) -> JsonTool {
             let listed = folder.list(path).map_err(|e| in_words(path, &e))?;
             let entries: Vec<_> = listed
                 .iter()
-                .map(|l| json!({"path": l.path, "kind": if l.is_dir { "folder" } else { "file" }, "size": l.size}))
+                .map(|l| json!({"path": l.path, "kind": l.kind.as_str(), "size": l.size}))
                 .collect();
             Ok(Output::structured(json!({"entries": entries})))
         }
