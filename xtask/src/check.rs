@@ -1,14 +1,16 @@
 //! `cargo xtask check`: every step a change must pass, in order, stopping at the first failure.
 //!
-//! It asks for nothing but Rust, a C compiler and npm; what else a step needs it installs
-//! under the target directory.
+//! It asks for nothing but Rust, a C compiler, npm and Python; what else a step needs it
+//! installs under the target directory.
 
 use std::process::Command;
 use std::time::Instant;
 
+use crate::clients;
 use crate::conformance::{self, Selection};
 use crate::deny;
 use crate::process::{self, Outcome};
+use crate::soak;
 use crate::workspace::Workspace;
 
 /// A name for the summary, and the work.
@@ -19,8 +21,13 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 3] =
-    [("docs", docs), ("dependencies", deny::run), ("conformance", official_suite)];
+const THOROUGH: [Step; 5] = [
+    ("docs", docs),
+    ("dependencies", deny::run),
+    ("soak", a_minute),
+    ("conformance", official_suite),
+    ("official clients", official_clients),
+];
 
 /// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by
 /// CI: keep its form, and print nothing after it.
@@ -68,8 +75,16 @@ fn docs(at: &Workspace) -> Outcome {
     cargo(at, "docs (cargo doc)", &doc, &strict)
 }
 
+fn a_minute(at: &Workspace) -> Outcome {
+    soak::run(at, 1)
+}
+
 fn official_suite(at: &Workspace) -> Outcome {
     conformance::run(at, &Selection::default())
+}
+
+fn official_clients(at: &Workspace) -> Outcome {
+    clients::run(at, &clients::Selection::default())
 }
 
 fn cargo(at: &Workspace, what: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Outcome {

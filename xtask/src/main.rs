@@ -2,9 +2,14 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `bench` | candor side by side with others, as ratios |
 //! | `check` | every step a change must pass, in order |
 //! | `deny` | cargo-deny: install it once, run it |
 //! | `conformance` | the official MCP suite against the example server |
+//! | `clients` | the clients of the official SDKs against the example server |
+//! | `soak` | the soak test, for as long as one likes |
+//! | `example_server` | the example server as a child process |
+//! | `npm` | pinned packages of npm, and a Node that can run them |
 //! | `workspace` | where the repository and its target directory are |
 //! | `process` | running other programs, one line and one time each |
 //!
@@ -12,14 +17,20 @@
 
 #![allow(clippy::print_stdout, reason = "these are commands for people; stdout is theirs")]
 
+mod bench;
 mod check;
+mod clients;
 mod conformance;
 mod deny;
+mod example_server;
+mod npm;
 mod process;
+mod soak;
 mod workspace;
 
 use std::process::ExitCode;
 
+use bench::Choice;
 use conformance::Selection;
 use process::Outcome;
 use workspace::Workspace;
@@ -28,19 +39,36 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   check [--fast]      Everything a change must pass: format, lints, tests, docs,
-                      dependencies, conformance. Installs what it needs under target/.
-                      --fast stops after the tests.
+                      dependencies, a minute's soak, conformance, official clients. Installs
+                      what it needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
                       The official MCP conformance suite against the example server.
                       --requirements runs one protocol revision (2025-11-25 or 2026-07-28),
-                      --scenario one scenario, with each of its checks in full.";
+                      --scenario one scenario, with each of its checks in full.
+
+  clients [--only NAME]
+                      The clients of the official SDKs against the example server, in both
+                      eras, over stdio and HTTP. --only runs one of them: typescript,
+                      typescript-1, python or rust.
+
+  soak [MINUTES]      Clients of every kind against one server, ten minutes if not said
+                      otherwise: nothing may be left behind.
+
+  bench [--quick] [--only ROW] [--build-cpu]
+                      Candor side by side with bare servers and with rmcp, as ratios; the
+                      table goes to target/bench/bench.md too. Takes minutes, wants a quiet
+                      machine with two cores. --quick is one short run of each, --only the
+                      rows with ROW in their name, --build-cpu adds a row of cold builds.";
 
 /// What the command line asks for.
 enum Request {
     Help,
     Check { fast: bool },
     Conformance(Selection),
+    Clients(clients::Selection),
+    Bench(Choice),
+    Soak { minutes: u64 },
 }
 
 fn main() -> ExitCode {
@@ -74,6 +102,9 @@ fn obey(request: &Request) -> Outcome<bool> {
         Request::Conformance(selection) => {
             conformance::run(&Workspace::enter()?, selection).map(|()| true)
         }
+        Request::Soak { minutes } => soak::run(&Workspace::enter()?, *minutes).map(|()| true),
+        Request::Bench(choice) => bench::run(&Workspace::enter()?, choice),
+        Request::Clients(selection) => clients::run(&Workspace::enter()?, selection).map(|()| true),
     }
 }
 
@@ -83,6 +114,15 @@ fn understand(words: &[&str]) -> Outcome<Request> {
         ["check"] => Ok(Request::Check { fast: false }),
         ["check", "--fast"] => Ok(Request::Check { fast: true }),
         ["conformance", options @ ..] => Selection::from_options(options).map(Request::Conformance),
+        ["soak"] => Ok(Request::Soak { minutes: soak::MINUTES }),
+        ["soak", minutes] => match minutes.parse() {
+            Ok(minutes @ 1..) => Ok(Request::Soak { minutes }),
+            _ => Err(format!("`{minutes}` is not a number of minutes")),
+        },
+        ["bench", options @ ..] => Choice::from_options(options).map(Request::Bench),
+        ["clients", options @ ..] => {
+            clients::Selection::from_options(options).map(Request::Clients)
+        }
         _ => Err(format!("cannot read `cargo xtask {}`", words.join(" "))),
     }
 }

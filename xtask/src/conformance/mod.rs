@@ -6,7 +6,6 @@
 //! | file | subject |
 //! |---|---|
 //! | `install` | the pinned suite and a Node that can run it |
-//! | `server` | the example server as a child process |
 //! | `requirements` | which scenarios a revision demands |
 //! | `results` | what the suite wrote, read back |
 //! | `report` | the verdict on it |
@@ -15,20 +14,19 @@ mod install;
 mod report;
 mod requirements;
 mod results;
-mod server;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::ExitStatus;
 
+use crate::example_server::{self, Server};
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 use install::Suite;
 use report::Report;
 use requirements::{REVISIONS, Requirements, Revision};
 use results::Results;
-use server::Server;
 
 const NOT_CONFORMING: &str = "\
 The server does not conform. To repeat this alone, or one scenario with its checks in full:
@@ -78,7 +76,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     let place = at.target.join("conformance");
     let suite = install::ensure(&place)?;
     let runs = plan(&suite, selection)?;
-    let program = process::timed("example server (release build)", || server::build(at))?;
+    let program = process::timed("example server (debug build)", || example_server::build(at))?;
     let mut server = Server::start(&program, &place.join("server.log"))?;
 
     let mut good = true;

@@ -17,18 +17,18 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What the server's stderr says before its port.
 const LISTENING: &str = "listening on http://127.0.0.1:";
 
-/// Builds the example and says where it is: unoptimised, as the tests have built it already.
-pub(super) fn build(at: &Workspace) -> Outcome<PathBuf> {
+/// Builds the example and says where it is: unoptimised and with the features of the whole workspace, as the tests have
+/// built it already.
+pub(crate) fn build(at: &Workspace) -> Outcome<PathBuf> {
     let mut build = Command::new("cargo");
-    build.args(["build", "--all-features", "--package", "candor"]);
-    build.args(["--example", "everything"]);
+    build.args(["build", "--workspace", "--all-features", "--example", "everything"]);
     process::quietly(&mut build, &at.log("example-build"))?;
     let name = format!("everything{}", std::env::consts::EXE_SUFFIX);
     Ok(at.target.join("debug").join("examples").join(name))
 }
 
 /// A server that listens.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: StoppedOnDrop,
     port: u16,
     log: PathBuf,
@@ -47,7 +47,7 @@ impl Drop for StoppedOnDrop {
 
 impl Server {
     /// Starts the server on a free port and waits until it listens.
-    pub(super) fn start(program: &Path, log: &Path) -> Outcome<Self> {
+    pub(crate) fn start(program: &Path, log: &Path) -> Outcome<Self> {
         let file =
             process::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
         let mut command = Command::new(program);
@@ -76,12 +76,12 @@ impl Server {
 
     /// By name, as most clients are configured: the DNS rebinding scenario takes the `Host` and
     /// `Origin` that the server must accept from this URL.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://localhost:{}/mcp", self.port)
     }
 
     /// A crash halfway makes every later scenario fail; say so, rather than only list them.
-    pub(super) fn must_still_run(&mut self) -> Outcome {
+    pub(crate) fn must_still_run(&mut self) -> Outcome {
         match self.child.0.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(format!(

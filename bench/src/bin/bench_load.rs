@@ -1,0 +1,55 @@
+//! `bench-load WHAT AMOUNT MODE…`: starts a server, puts it under load, prints one line of JSON, stops it.
+
+#![allow(clippy::print_stdout, reason = "the figures are what this program is for")]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use candor_bench::load::{Outcome, Scenario, http, pin_load, start, stdio};
+use serde_json::{Value, json};
+
+const USAGE: &str = "\
+Usage: bench-load WHAT AMOUNT MODE…
+
+  modern | modern-progress | legacy | session | session-progress | list
+                      HTTP requests until the server has used AMOUNT milliseconds of CPU
+  stdio-sequential | stdio-pipelined
+                      AMOUNT calls over pipes
+  start               the time to the first answer; AMOUNT is not used
+  idle                memory after the first answer; AMOUNT is not used
+
+MODE… is what `bench-server`, which stands beside this program, is started with.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match run(&words) {
+        Ok(figures) => {
+            println!("{figures}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[String]) -> Outcome<Value> {
+    let [what, amount, mode @ ..] = words else { return Err(USAGE.into()) };
+    let amount: u64 = amount.parse().map_err(|_| USAGE)?;
+    // Before there is a second thread: all that come later go where this one is.
+    let pinned = pin_load();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut figures = match what.as_str() {
+        "stdio-sequential" => stdio::sequential(amount, mode)?,
+        "stdio-pipelined" => stdio::pipelined(amount, mode)?,
+        "start" => runtime.block_on(start::first_answer(mode))?,
+        "idle" => runtime.block_on(start::idle(mode))?,
+        name => {
+            let scenario = Scenario::of(name).ok_or(USAGE)?;
+            runtime.block_on(http::run(scenario, Duration::from_millis(amount), mode))?
+        }
+    };
+    figures["pinned"] = json!(pinned);
+    Ok(figures)
+}

@@ -1,0 +1,105 @@
+//! What a client of HTTP sends, and what must come back.
+
+use serde_json::Value;
+
+use crate::message::{self, ECHO, ECHO_WITH_PROGRESS, LEGACY, MARK, MODERN};
+
+/// A request that is sent again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scenario {
+    /// `tools/call` by a modern client, answered with JSON.
+    Modern,
+    /// The same with a progress notification before the answer, so as events.
+    ModernProgress,
+    /// `tools/call` by a legacy client without a session.
+    Legacy,
+    /// `tools/call` in a legacy session; JSON or events, as the server likes.
+    Session,
+    /// The same with a progress notification before the answer, so as events.
+    SessionProgress,
+    /// `tools/list` by a modern client.
+    List,
+}
+
+impl Scenario {
+    /// The scenario of this name, as it is given on a command line.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "modern" => Self::Modern,
+            "modern-progress" => Self::ModernProgress,
+            "legacy" => Self::Legacy,
+            "session" => Self::Session,
+            "session-progress" => Self::SessionProgress,
+            "list" => Self::List,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn opens_session(self) -> bool {
+        matches!(self, Self::Session | Self::SessionProgress)
+    }
+
+    /// The bytes of the request, within the session if there is one.
+    pub(super) fn request(self, session: Option<&str>) -> Vec<u8> {
+        let call = ("mcp-method", "tools/call");
+        let (body, headers): (Value, &[(&str, &str)]) = match self {
+            Self::Modern => (message::modern_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
+            Self::ModernProgress => (
+                message::modern_call(1, ECHO_WITH_PROGRESS),
+                &[call, ("mcp-name", ECHO_WITH_PROGRESS)],
+            ),
+            Self::Legacy | Self::Session => (message::legacy_call(1, ECHO), &[]),
+            Self::SessionProgress => (message::legacy_call(1, ECHO_WITH_PROGRESS), &[]),
+            Self::List => (message::modern_list(1), &[("mcp-method", "tools/list")]),
+        };
+        let revision = match self {
+            Self::Modern | Self::ModernProgress | Self::List => MODERN,
+            Self::Legacy | Self::Session | Self::SessionProgress => LEGACY,
+        };
+        post(&body, revision, headers.iter().copied().chain(session.map(in_session)))
+    }
+
+    /// What must stand in every answer.
+    pub(super) fn expected(self) -> &'static [&'static str] {
+        match self {
+            Self::Modern | Self::Legacy | Self::Session => &[MARK],
+            Self::ModernProgress | Self::SessionProgress => &["notifications/progress", MARK],
+            // The last one that the smallest list has.
+            Self::List => &[r#""tools":["#, r#""name":"echo_9""#],
+        }
+    }
+}
+
+/// The request that opens a session.
+pub(super) fn initialize() -> Vec<u8> {
+    post(&message::initialize(), LEGACY, [])
+}
+
+/// The message that ends the handshake.
+pub(super) fn initialized(session: &str) -> Vec<u8> {
+    post(&message::initialized(), LEGACY, [in_session(session)])
+}
+
+fn in_session(id: &str) -> (&str, &str) {
+    ("mcp-session-id", id)
+}
+
+fn post<'a>(
+    body: &Value,
+    revision: &str,
+    headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Vec<u8> {
+    let body = body.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\n\
+         host: 127.0.0.1\r\n\
+         content-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\n\
+         content-length: {}\r\n\
+         mcp-protocol-version: {revision}\r\n",
+        body.len()
+    );
+    let more: String = headers.into_iter().map(|(n, v)| format!("{n}: {v}\r\n")).collect();
+    format!("{head}{more}\r\n{body}").into_bytes()
+}

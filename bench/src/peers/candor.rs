@@ -1,0 +1,56 @@
+//! Candor as its users run it: default limits, header checks, deadline, both eras on one endpoint.
+
+use std::io;
+use std::sync::Arc;
+
+use ::candor::prelude::*;
+use ::candor::run::ServeArgs;
+use ::candor::tool::Tool;
+use ::candor::transport::http::{Http, endpoint};
+use ::candor::{BuildError, Limits};
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::message::{ECHO, ECHO_WITH_PROGRESS, input_schema};
+
+/// Serves HTTP with so many tools until it is stopped.
+pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
+    let app = app(tools).map_err(io::Error::other)?;
+    let never = std::future::pending();
+    ::candor::transport::http::serve(listener, app, &Limits::default(), never).await
+}
+
+/// Serves stdio until input ends, through the same function as every program.
+pub async fn serve_stdio(tools: usize) -> ::candor::Result<()> {
+    let mut args = ServeArgs::default();
+    args.stdio = true;
+    server(tools).serve(args, &[]).await
+}
+
+/// The endpoint alone.
+pub(super) fn app(tools: usize) -> Result<Router, BuildError> {
+    let engine = server(tools).build()?;
+    Ok(Router::new().route("/mcp", endpoint(engine, Http::default())))
+}
+
+fn server(tools: usize) -> Server {
+    let called: [Arc<dyn Tool>; 2] = [Arc::new(echo(ECHO)), Arc::new(echo_with_progress())];
+    // The rest is there to be searched, listed and kept; no two have the same schema to share.
+    let others = (called.len()..tools).map(|n| Arc::new(echo(&format!("echo_{n}"))) as _);
+    Server::new("bench", "1.0.0").tools(called.into_iter().chain(others))
+}
+
+fn echo(name: &str) -> JsonTool {
+    let schema = input_schema(&format!("Where, for {name}"));
+    JsonTool::new(name, &schema, |arguments, _| async move { Ok(arguments.to_string()) })
+        .description("Answers with its arguments")
+}
+
+fn echo_with_progress() -> JsonTool {
+    let schema = input_schema("Where");
+    JsonTool::new(ECHO_WITH_PROGRESS, &schema, |arguments, ctx| async move {
+        ctx.progress(1, 2, None).await;
+        Ok(arguments.to_string())
+    })
+    .description("Answers with its arguments, and says on the way that it is half done")
+}

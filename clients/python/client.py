@@ -1,0 +1,293 @@
+"""The story that every official client goes through, for the Python package `mcp`.
+
+    python client.py legacy|modern stdio|http PROGRAM|URL story.json
+
+What is data stands in `story.json`; what needs code stands here. One line for each thing
+checked, the end at the first mismatch, and no wait without an end.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+import warnings
+from contextlib import AsyncExitStack, contextmanager
+
+import anyio
+import mcp_types as types
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
+
+# The legacy era is deprecated, and what this program is about.
+warnings.simplefilter("ignore")
+
+# How long one check may take, in seconds.
+PATIENCE = 10
+
+# Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive.
+A_WHILE = 0.3
+
+WATCHED = "test://watched-resource"
+
+
+def main():
+    era, transport, place, file = sys.argv[1:]
+    with open(file, encoding="utf-8") as text:
+        story = json.load(text)
+    asyncio.run(tell(story, era, transport, place))
+
+
+async def tell(story, era, transport, place):
+    host = Host(story)
+    ear = Ear()
+    server = place if transport == "http" else StdioServerParameters(command=place, args=["--stdio"])
+    connection = AsyncExitStack()
+
+    with check("connects and learns who answers"):
+        client = await connection.enter_async_context(
+            Client(
+                server,
+                # `auto` must find the modern era by itself; that it did is seen in the revision.
+                mode="auto" if era == "modern" else "legacy",
+                client_info=types.Implementation(name="candor-interop", version="1.0.0"),
+                elicitation_callback=host.person,
+                sampling_callback=host.model,
+                list_roots_callback=host.folders,
+                message_handler=ear.hear,
+            )
+        )
+        expected = story["server"]
+        equal(wire(client.server_info), {"name": expected["name"], "version": expected["version"]})
+        equal(client.instructions, expected["instructions"])
+        equal(client.protocol_version, expected["revision"][era])
+    for step in story["checks"]:
+        with check(step["what"]):
+            await follow(step, client, host, era)
+    await cancel(client, ear)
+    await listen(client, ear, era)
+    with check("hangs up, and the server lets it go"):
+        start = time.monotonic()
+        await connection.aclose()
+        # The SDK gives a server two seconds to end by itself before it sends a signal.
+        holds(time.monotonic() - start < 1.5, "the server did not end when its input did")
+
+
+async def follow(step, client, host, era):
+    """One check of `story.json`."""
+    host.asked = []
+    progress = []
+
+    async def note(*said):
+        progress.append(present(zip(("progress", "total", "message"), said)))
+
+    watched = "progress" in step or "firstProgress" in step or "stream" in step
+    answer = ask(step, client, note if watched else None)
+    if "fails" in step:
+        try:
+            await answer
+        except MCPError as error:
+            equal(error.code, step["fails"]["code"][era])
+            equal(error.message, step["fails"]["message"])
+            return
+        raise Mismatch("it did not fail")
+    equal(await answer, step["gives"])
+    if "progress" in step:
+        equal(progress, step["progress"])
+    if "firstProgress" in step:
+        equal(progress[0], step["firstProgress"])
+    if "asks" in step:
+        equal(host.asked, step["asks"])
+
+
+async def ask(step, client, note):
+    """Sends what the step asks for; gives what it is judged by."""
+    match step:
+        case {"list": kind}:
+            lists = {
+                "tools": client.list_tools,
+                "resources": client.list_resources,
+                "resourceTemplates": client.list_resource_templates,
+                "prompts": client.list_prompts,
+            }
+            items = wire(await lists[kind]())[kind]
+            if "each" in step:
+                return [item[step["each"]] for item in items]
+            if "named" in step:
+                return next(item for item in items if item["name"] == step["named"])
+            return items
+        case {"call": name}:
+            result = await client.call_tool(name, step.get("arguments"), progress_callback=note)
+            return some(wire(result), "content", "structuredContent", "isError")
+        case {"read": uri}:
+            return some(wire(await client.read_resource(uri)), "contents")
+        case {"prompt": name}:
+            return some(wire(await client.get_prompt(name, step.get("arguments"))), "messages")
+        case {"complete": {"type": "ref/prompt", "name": name}, "argument": argument}:
+            result = await client.complete(types.PromptReference(name=name), argument)
+            return some(wire(result), "completion")
+        case {"complete": {"type": "ref/resource", "uri": uri}, "argument": argument}:
+            result = await client.complete(types.ResourceTemplateReference(uri=uri), argument)
+            return some(wire(result), "completion")
+        case _:
+            raise Mismatch("the check asks for nothing")
+
+
+async def cancel(client, ear):
+    with check("takes a call back"):
+        with anyio.CancelScope() as scope:
+
+            async def change_my_mind(*_):
+                scope.cancel()
+
+            await client.call_tool("wait", {"steps": 600}, progress_callback=change_my_mind)
+        holds(scope.cancelled_caught, "the call ran to its end")
+    with check("goes on after a call was taken back"):
+        await text(client, "wait", "Waited 1 steps.", {"steps": 1})
+    with check("hears no more of a call that was taken back"):
+        # What was on its way has arrived by now.
+        ear.progress.clear()
+        await asyncio.sleep(A_WHILE)
+        equal(ear.progress, [])
+
+
+async def listen(client, ear, era):
+    async def tool_names():
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    subscription = AsyncExitStack()
+    with check("listens for changes"):
+        if era == "modern":
+            events = await subscription.enter_async_context(
+                client.listen(tools_list_changed=True, resource_subscriptions=[WATCHED])
+            )
+        else:
+            events = ear
+            await client.subscribe_resource(WATCHED)
+            subscription.push_async_callback(client.unsubscribe_resource, WATCHED)
+    with check("hears that there is a new tool, and calls it"):
+        holds("test_extra" not in await tool_names(), "the tool is there already")
+        await text(client, "test_trigger_tool_change", "The list of tools has changed.")
+        equal(await anext(events), ToolsListChanged())
+        holds("test_extra" in await tool_names(), "the tool is not there")
+        await text(client, "test_extra", "Here I am.")
+    with check("hears that the tool is gone"):
+        await text(client, "test_trigger_tool_change", "The list of tools has changed.")
+        equal(await anext(events), ToolsListChanged())
+        holds("test_extra" not in await tool_names(), "the tool is still there")
+    with check("hears that a resource has changed"):
+        await text(client, "test_touch_resource", "The watched resource has changed.")
+        equal(await anext(events), ResourceUpdated(WATCHED))
+    with check("hears nothing after it has stopped listening"):
+        await subscription.aclose()
+        # The SDK does not wait until the server knows.
+        await asyncio.sleep(A_WHILE)
+        # In the modern era it has told the ear what it told the subscription.
+        ear.forget()
+        await text(client, "test_touch_resource", "The watched resource has changed.")
+        await asyncio.sleep(A_WHILE)
+        holds(ear.silent(), "it still heard of the resource")
+
+
+async def text(client, tool, expected, arguments=None):
+    result = await client.call_tool(tool, arguments)
+    equal(wire(result)["content"], [{"type": "text", "text": expected}])
+
+
+class Host:
+    """What stands behind a client: a person, a model, folders. They answer as the story says."""
+
+    def __init__(self, story):
+        self.story = story
+        self.asked = []
+
+    async def person(self, _context, params):
+        self.asked.append({"message": params.message, "requestedSchema": params.requested_schema})
+        return types.ElicitResult(**self.story["person"][params.message])
+
+    async def model(self, _context, params):
+        [message] = params.messages
+        answer = types.TextContent(text=self.story["model"][message.content.text])
+        return types.CreateMessageResult(role="assistant", model="story", content=answer)
+
+    async def folders(self, _context):
+        return types.ListRootsResult(roots=[types.Root(**folder) for folder in self.story["folders"]])
+
+
+class Ear:
+    """What the server tells without being asked, in the order of its arrival."""
+
+    def __init__(self):
+        self.changes = asyncio.Queue()
+        self.progress = []
+
+    async def hear(self, message):
+        match message:
+            case types.ProgressNotification():
+                self.progress.append(wire(message))
+            case types.ToolListChangedNotification():
+                self.changes.put_nowait(ToolsListChanged())
+            case types.ResourceUpdatedNotification():
+                self.changes.put_nowait(ResourceUpdated(message.params.uri))
+
+    async def __anext__(self):
+        return await self.changes.get()
+
+    def forget(self):
+        self.changes = asyncio.Queue()
+
+    def silent(self):
+        return self.changes.empty()
+
+
+class Mismatch(Exception):
+    """What a check found instead of what it expected."""
+
+
+@contextmanager
+def check(what):
+    def fail(reason):
+        print(f"FAILED {what}\n{reason}", flush=True)
+        os._exit(1)
+
+    # A thread, because it also ends a client that no longer comes to its event loop.
+    timer = threading.Timer(PATIENCE, fail, [f"not done after {PATIENCE} s"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Mismatch as mismatch:
+        fail(mismatch)
+    except BaseException:
+        fail(traceback.format_exc())
+    finally:
+        timer.cancel()
+    print(f"ok {what}", flush=True)
+
+
+def equal(actual, expected):
+    holds(actual == expected, f"expected {expected!r}\n     got {actual!r}")
+
+
+def holds(condition, otherwise):
+    if not condition:
+        raise Mismatch(otherwise)
+
+
+def wire(model):
+    """As it was on the wire: without what the SDK fills in."""
+    return model.model_dump(by_alias=True, mode="json", exclude_unset=True)
+
+
+def some(document, *keys):
+    return {key: document[key] for key in keys if key in document}
+
+
+def present(pairs):
+    return {key: value for key, value in pairs if value is not None}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+// `@modelcontextprotocol/sdk`, the SDK of the legacy era.
+//
+//     node client-1.mjs legacy stdio|http PROGRAM|URL story.json
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+
+import { tell } from './story.mjs';
+
+await tell(({ transport, place, host, ear }) => {
+  const client = new Client(
+    { name: 'candor-interop', version: '1.0.0' },
+    { capabilities: { elicitation: {}, sampling: {}, roots: {} } },
+  );
+  client.setRequestHandler(ElicitRequestSchema, host.person);
+  client.setRequestHandler(CreateMessageRequestSchema, host.model);
+  client.setRequestHandler(ListRootsRequestSchema, host.folders);
+  client.setNotificationHandler(ToolListChangedNotificationSchema, ear.hear);
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ear.hear);
+  const faults = [];
+  client.onerror = error => faults.push(error.message);
+
+  // The client does not show the revision it agreed on, but tells it to its transport.
+  let revision;
+  const tapped = original => {
+    const setProtocolVersion = original.setProtocolVersion?.bind(original);
+    original.setProtocolVersion = version => {
+      revision = version;
+      setProtocolVersion?.(version);
+    };
+    return original;
+  };
+
+  return {
+    client,
+    faults,
+    connect: () =>
+      client.connect(
+        tapped(
+          transport === 'stdio'
+            ? new StdioClientTransport({ command: place, args: ['--stdio'] })
+            : new StreamableHTTPClientTransport(new URL(place)),
+        ),
+      ),
+    revision: () => revision,
+    call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+    listen: async uri => {
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    },
+    codeOf: error => error.code,
+  };
+});

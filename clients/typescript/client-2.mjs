@@ -1,0 +1,49 @@
+// `@modelcontextprotocol/client`, the SDK of both eras.
+//
+//     node client-2.mjs legacy|modern stdio|http PROGRAM|URL story.json
+
+import { Client, ResourceNotFoundError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+import { tell } from './story.mjs';
+
+await tell(({ era, transport, place, host, ear }) => {
+  // `auto` must find the modern era by itself; that it did is seen in the revision.
+  const client = new Client(
+    { name: 'candor-interop', version: '1.0.0' },
+    {
+      capabilities: { elicitation: {}, sampling: {}, roots: {} },
+      versionNegotiation: { mode: era === 'modern' ? 'auto' : 'legacy' },
+    },
+  );
+  client.setRequestHandler('elicitation/create', host.person);
+  client.setRequestHandler('sampling/createMessage', host.model);
+  client.setRequestHandler('roots/list', host.folders);
+  client.setNotificationHandler('notifications/tools/list_changed', ear.hear);
+  client.setNotificationHandler('notifications/resources/updated', ear.hear);
+  const faults = [];
+  client.onerror = error => faults.push(error.message);
+
+  return {
+    client,
+    faults,
+    connect: () =>
+      client.connect(
+        transport === 'stdio'
+          ? new StdioClientTransport({ command: place, args: ['--stdio'] })
+          : new StreamableHTTPClientTransport(new URL(place)),
+      ),
+    revision: () => client.getNegotiatedProtocolVersion(),
+    call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+    listen: async uri => {
+      if (era === 'modern') {
+        const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] });
+        return () => subscription.close();
+      }
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    },
+    // The SDK shows a missing resource with the modern code in both eras.
+    codeOf: error => (era === 'legacy' && error instanceof ResourceNotFoundError ? -32002 : error.code),
+  };
+});

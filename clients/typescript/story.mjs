@@ -1,0 +1,161 @@
+// The story that every official client goes through, for both generations of the TypeScript SDK.
+// What is data stands in `story.json`; what needs code stands here. A `session` is what the
+// generations do not do alike: see `client-1.mjs` and `client-2.mjs`.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+
+import { check, equal, pause } from './checks.mjs';
+import { Ear, Host } from './host.mjs';
+
+const WATCHED = 'test://watched-resource';
+
+/** Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive. */
+const A_WHILE = 300;
+
+export async function tell(open) {
+  const [era, transport, place, file] = process.argv.slice(2);
+  const story = JSON.parse(readFileSync(file, 'utf8'));
+  const host = new Host(story);
+  const ear = new Ear();
+  const session = open({ era, transport, place, host, ear });
+
+  await check('connects and learns who answers', async () => {
+    await session.connect();
+    const { name, version, instructions, revision } = story.server;
+    equal(session.client.getServerVersion(), { name, version });
+    equal(session.client.getInstructions(), instructions);
+    equal(session.revision(), revision[era]);
+  });
+  for (const step of story.checks) {
+    await check(step.what, () => follow(step, session, host, era));
+  }
+  await cancel(session);
+  await listen(session, ear);
+  await check('hangs up, and the server lets it go', async () => {
+    const start = Date.now();
+    await session.client.transport.terminateSession?.();
+    await session.client.close();
+    // The SDK gives a server two seconds to end by itself before it sends a signal.
+    assert.ok(Date.now() - start < 1500, 'the server did not end when its input did');
+  });
+}
+
+/** One check of `story.json`. */
+async function follow(step, session, host, era) {
+  host.asked = [];
+  const progress = [];
+  const watched = step.progress || step.firstProgress || step.stream;
+  const options = watched && { onprogress: said => progress.push(said) };
+  const answer = ask(step, session, options);
+  if (step.fails) {
+    const error = await answer.then(() => assert.fail('it did not fail'), error => error);
+    equal(session.codeOf(error), step.fails.code[era]);
+    assert.ok(error.message.endsWith(step.fails.message), error.message);
+    return;
+  }
+  equal(await answer, step.gives);
+  if (step.progress) {
+    equal(progress, step.progress);
+  }
+  if (step.firstProgress) {
+    equal(progress[0], step.firstProgress);
+  }
+  if (step.asks) {
+    equal(host.asked, step.asks);
+  }
+}
+
+/** Sends what the step asks for; gives what it is judged by. */
+async function ask(step, { client, call }, options) {
+  if (step.list) {
+    const items = (await LISTS[step.list](client))[step.list];
+    if (step.each) {
+      return items.map(item => item[step.each]);
+    }
+    return step.named ? items.find(item => item.name === step.named) : items;
+  }
+  if (step.call) {
+    const { content, structuredContent, isError } = await call(step.call, step.arguments, options);
+    return { content, structuredContent, isError };
+  }
+  if (step.read) {
+    const { contents } = await client.readResource({ uri: step.read });
+    return { contents };
+  }
+  if (step.prompt) {
+    const { messages } = await client.getPrompt({ name: step.prompt, arguments: step.arguments });
+    return { messages };
+  }
+  if (step.complete) {
+    const { completion } = await client.complete({ ref: step.complete, argument: step.argument });
+    return { completion };
+  }
+  throw new Error(`the check ${JSON.stringify(step.what)} asks for nothing`);
+}
+
+const LISTS = {
+  tools: client => client.listTools(),
+  resources: client => client.listResources(),
+  resourceTemplates: client => client.listResourceTemplates(),
+  prompts: client => client.listPrompts(),
+};
+
+async function cancel(session) {
+  await check('takes a call back', async () => {
+    const stop = new AbortController();
+    const options = { signal: stop.signal, onprogress: () => stop.abort('changed my mind') };
+    const error = await session.call('wait', { steps: 600 }, options).then(
+      () => assert.fail('the call ran to its end'),
+      error => error,
+    );
+    assert.ok(error.message.endsWith('changed my mind'), error.message);
+  });
+  await check('goes on after a call was taken back', () => text(session, 'wait', { steps: 1 }, 'Waited 1 steps.'));
+  await check('hears no more of a call that was taken back', async () => {
+    // What was on its way has arrived by now. The SDK reports progress of an unknown call as an error.
+    session.faults.length = 0;
+    await pause(A_WHILE);
+    equal(session.faults, []);
+  });
+}
+
+async function listen(session, ear) {
+  const toolNames = async () => (await session.client.listTools()).tools.map(tool => tool.name);
+  const toolsChanged = 'The list of tools has changed.';
+  let stop;
+
+  await check('listens for changes', async () => {
+    stop = await session.listen(WATCHED);
+  });
+  await check('hears that there is a new tool, and calls it', async () => {
+    assert.ok(!(await toolNames()).includes('test_extra'), 'the tool is there already');
+    await text(session, 'test_trigger_tool_change', {}, toolsChanged);
+    equal((await ear.next()).method, 'notifications/tools/list_changed');
+    assert.ok((await toolNames()).includes('test_extra'), 'the tool is not there');
+    await text(session, 'test_extra', {}, 'Here I am.');
+  });
+  await check('hears that the tool is gone', async () => {
+    await text(session, 'test_trigger_tool_change', {}, toolsChanged);
+    equal((await ear.next()).method, 'notifications/tools/list_changed');
+    assert.ok(!(await toolNames()).includes('test_extra'), 'the tool is still there');
+  });
+  await check('hears that a resource has changed', async () => {
+    await text(session, 'test_touch_resource', {}, 'The watched resource has changed.');
+    const { method, params } = await ear.next();
+    equal([method, params.uri], ['notifications/resources/updated', WATCHED]);
+  });
+  await check('hears nothing after it has stopped listening', async () => {
+    await stop();
+    // The SDK does not wait until the server knows.
+    await pause(A_WHILE);
+    await text(session, 'test_touch_resource', {}, 'The watched resource has changed.');
+    await pause(A_WHILE);
+    assert.ok(ear.silent, 'it still heard of the resource');
+  });
+}
+
+async function text(session, tool, args, expected) {
+  const { content } = await session.call(tool, args);
+  equal(content, [{ type: 'text', text: expected }]);
+}

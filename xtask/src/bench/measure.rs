@@ -1,0 +1,178 @@
+//! The runs of a row: in turns, so that what disturbs the machine disturbs both sides, and their medians.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::rows::{Figure, Kind, Row, Side};
+use super::ten_lines;
+use crate::process::{self, Outcome};
+use crate::workspace::Workspace;
+
+/// How much growth in the second half of the calls still counts as none.
+const FLAT_MB: f64 = 1.0;
+
+/// The programs that measure, and how often they do.
+pub(super) struct Bench<'a> {
+    at: &'a Workspace,
+    load: PathBuf,
+    runs: usize,
+    /// For figures that one process can give only once.
+    starts: usize,
+    cpu_ms: u32,
+    stdio_calls: u32,
+}
+
+/// What came out of a row.
+pub(super) struct Measured {
+    pub(super) ours: Series,
+    pub(super) theirs: Option<Series>,
+    pub(super) good: bool,
+}
+
+/// The runs of one side.
+pub(super) struct Series {
+    pub(super) label: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) values: Vec<f64>,
+    /// What each run printed, for whoever wants to know more.
+    pub(super) printed: Vec<Value>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(at: &'a Workspace, quick: bool) -> Self {
+        let load = at.target.join("release");
+        let load = load.join(format!("bench-load{}", std::env::consts::EXE_SUFFIX));
+        if quick {
+            Self { at, load, runs: 1, starts: 2, cpu_ms: 300, stdio_calls: 2_000 }
+        } else {
+            Self { at, load, runs: 5, starts: 10, cpu_ms: 2_000, stdio_calls: 20_000 }
+        }
+    }
+
+    /// How it was measured, in words.
+    pub(super) fn method(&self) -> String {
+        format!(
+            "Medians of {} runs, the two sides in turns, a new server process for each run. HTTP: 32 keep-alive \
+             connections, {:.1} s of the server's CPU per run. stdio: {} calls per run. Start and idle memory: {} processes. \
+             Every server runs on one thread; server on one core, load on the other.",
+            self.runs,
+            f64::from(self.cpu_ms) / 1e3,
+            self.stdio_calls,
+            self.starts
+        )
+    }
+
+    pub(super) fn measure(&self, row: &Row) -> Outcome<Measured> {
+        match &row.kind {
+            Kind::Ratio { figure, ours, theirs, at_most } => {
+                let amount = self.amount(*figure);
+                let mut ours_run = Series::new(ours.label, figure.unit());
+                let mut theirs_run = Series::new(theirs.label, figure.unit());
+                for _ in 0..self.runs {
+                    ours_run.add(*figure, self.run(ours, amount)?)?;
+                    theirs_run.add(*figure, self.run(theirs, amount)?)?;
+                }
+                Ok(Measured::ratio(ours_run, theirs_run, *at_most))
+            }
+            Kind::Below { figure, ours, limit } => {
+                let mut series = Series::new(ours.label, figure.unit());
+                for _ in 0..self.starts {
+                    series.add(*figure, self.run(ours, 0)?)?;
+                }
+                let good = series.median() < *limit;
+                Ok(Measured { ours: series, theirs: None, good })
+            }
+            Kind::Flat { ours, calls } => {
+                let printed = self.run(ours, *calls)?;
+                let values = printed["resident_mb"].as_array().into_iter().flatten();
+                let values: Vec<f64> = values.filter_map(Value::as_f64).collect();
+                let [_, halfway, after] = values[..] else {
+                    return Err(format!("no memory of three moments in {printed}"));
+                };
+                let series =
+                    Series { label: ours.label, unit: "MB", values, printed: vec![printed] };
+                Ok(Measured { ours: series, theirs: None, good: after - halfway <= FLAT_MB })
+            }
+            Kind::Crates { at_most } => {
+                let [ours, theirs] = ten_lines::crates(self.at)?;
+                Ok(Measured::ratio(ours, theirs, *at_most))
+            }
+            Kind::BuildCpu { at_most } => {
+                let [ours, theirs] = ten_lines::build_cpu(self.at)?;
+                Ok(Measured::ratio(ours, theirs, *at_most))
+            }
+        }
+    }
+
+    fn amount(&self, figure: Figure) -> u32 {
+        if figure == Figure::TimePerCall { self.stdio_calls } else { self.cpu_ms }
+    }
+
+    fn run(&self, side: &Side, amount: u32) -> Outcome<Value> {
+        let mut command = Command::new(&self.load);
+        command.arg(side.asked).arg(amount.to_string()).args(side.server);
+        let printed = process::answer(&mut command)?;
+        serde_json::from_str(&printed).map_err(|e| format!("cannot read {printed:?}: {e}"))
+    }
+}
+
+impl Measured {
+    fn ratio(ours: Series, theirs: Series, at_most: f64) -> Self {
+        let good = ours.median() / theirs.median() <= at_most;
+        Self { ours, theirs: Some(theirs), good }
+    }
+}
+
+impl Series {
+    fn new(label: &'static str, unit: &'static str) -> Self {
+        Self { label, unit, values: Vec::new(), printed: Vec::new() }
+    }
+
+    fn add(&mut self, figure: Figure, printed: Value) -> Outcome {
+        let value = printed[figure.member()].as_f64();
+        self.values.push(value.ok_or_else(|| format!("no `{}` in {printed}", figure.member()))?);
+        self.printed.push(printed);
+        Ok(())
+    }
+
+    /// A series of one value that no run has printed.
+    pub(super) fn one(label: &'static str, unit: &'static str, value: f64) -> Self {
+        Self { label, unit, values: vec![value], printed: Vec::new() }
+    }
+
+    pub(super) fn median(&self) -> f64 {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        if sorted.is_empty() {
+            f64::NAN
+        } else if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            f64::midpoint(sorted[middle - 1], sorted[middle])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(values: &[f64]) -> Series {
+        Series { values: values.to_vec(), ..Series::new("candor", "µs") }
+    }
+
+    #[test]
+    fn the_median_ignores_the_run_that_was_disturbed() {
+        assert!((series(&[10.0, 90.0, 11.0]).median() - 11.0).abs() < 1e-9);
+        assert!((series(&[10.0, 12.0]).median() - 11.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_ratio_is_good_up_to_its_bar() {
+        assert!(Measured::ratio(series(&[5.0]), series(&[10.0]), 0.5).good);
+        assert!(!Measured::ratio(series(&[5.1]), series(&[10.0]), 0.5).good);
+    }
+}

@@ -1,0 +1,184 @@
+//! What is compared with what, and the bars: the design's, in its order.
+//!
+//! What the design measures of annotations and of the ledger gets its rows here together with the code.
+
+/// One line of the table.
+pub(super) struct Row {
+    /// For `--only`.
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// How a row is judged.
+pub(super) enum Kind {
+    /// Ours divided by theirs.
+    Ratio { figure: Figure, ours: Side, theirs: Side, at_most: f64 },
+    /// Ours alone.
+    Below { figure: Figure, ours: Side, limit: f64 },
+    /// Memory that does not grow with the number of calls.
+    Flat { ours: Side, calls: u32 },
+    /// Crates in the tree of the smallest server.
+    Crates { at_most: f64 },
+    /// CPU of its cold build.
+    BuildCpu { at_most: f64 },
+}
+
+/// A server, and what is asked of it.
+pub(super) struct Side {
+    pub(super) label: &'static str,
+    /// The first argument of `bench-load`.
+    pub(super) asked: &'static str,
+    /// The arguments of `bench-server`.
+    pub(super) server: &'static [&'static str],
+}
+
+/// What is read from a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    /// CPU of the server per call, over HTTP.
+    CpuPerCall,
+    /// Time per call, over stdio: there the waking of two processes is the cost.
+    TimePerCall,
+    /// Time from the start of the process to its first answer.
+    FirstAnswer,
+    /// Memory of a server that has nothing to do.
+    IdleMemory,
+}
+
+impl Figure {
+    /// The member of what `bench-load` prints.
+    pub(super) fn member(self) -> &'static str {
+        match self {
+            Self::CpuPerCall => "cpu_us",
+            Self::TimePerCall => "us",
+            Self::FirstAnswer => "ms",
+            Self::IdleMemory => "resident_mb",
+        }
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::CpuPerCall => "µs CPU",
+            Self::TimePerCall => "µs",
+            Self::FirstAnswer => "ms",
+            Self::IdleMemory => "MB",
+        }
+    }
+}
+
+impl Row {
+    /// Whether the row takes minutes.
+    pub(super) fn is_slow(&self) -> bool {
+        matches!(self.kind, Kind::BuildCpu { .. })
+    }
+}
+
+const fn side(label: &'static str, asked: &'static str, server: &'static [&'static str]) -> Side {
+    Side { label, asked, server }
+}
+
+/// CPU per call of candor with ten tools against somebody else.
+const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
+    let ours = side("candor", asked, &["candor", "10"]);
+    Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
+}
+
+pub(super) static ROWS: [Row; 14] = [
+    Row {
+        name: "call-axum",
+        what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
+        kind: call("modern", side("bare axum", "modern", &["bare-axum"]), 1.25),
+    },
+    Row {
+        name: "call-rmcp-modern",
+        what: "modern tools/call, against rmcp stateless JSON with a shared router",
+        kind: call("modern", side("rmcp", "modern", &["rmcp"]), 0.5),
+    },
+    Row {
+        name: "call-rmcp-legacy",
+        what: "legacy tools/call answered with JSON: in a session, against rmcp without sessions",
+        kind: call("session", side("rmcp", "legacy", &["rmcp"]), 0.5),
+    },
+    Row {
+        name: "session-sse",
+        what: "legacy session over SSE: one progress notification, then the answer, from both",
+        kind: call("session-progress", side("rmcp", "session-progress", &["rmcp-session"]), 0.5),
+    },
+    Row {
+        name: "session-plain",
+        what: "legacy session, the answer alone: candor sends it as JSON, rmcp can only as SSE",
+        kind: call("session", side("rmcp", "session", &["rmcp-session"]), 0.5),
+    },
+    Row {
+        name: "progress-rmcp",
+        what: "modern tools/call with one progress notification, as SSE from both",
+        kind: call("modern-progress", side("rmcp", "modern-progress", &["rmcp"]), 0.5),
+    },
+    Row {
+        name: "call-10000",
+        what: "modern tools/call with 10,000 tools registered, against 10",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("10,000 tools", "modern", &["candor", "10000"]),
+            theirs: side("10 tools", "modern", &["candor", "10"]),
+            at_most: 1.2,
+        },
+    },
+    Row {
+        name: "list-1000",
+        what: "tools/list of 1,000 tools, against the same bytes from memory",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("candor", "list", &["candor", "1000"]),
+            theirs: side("bytes", "list", &["bytes", "1000"]),
+            at_most: 1.2,
+        },
+    },
+    Row {
+        name: "stdio",
+        what: "stdio, one call after the other, against a bare tokio echo of lines",
+        kind: Kind::Ratio {
+            figure: Figure::TimePerCall,
+            ours: side("candor", "stdio-sequential", &["candor-stdio", "10"]),
+            theirs: side("bare tokio", "stdio-sequential", &["bare-stdio"]),
+            at_most: 1.3,
+        },
+    },
+    Row {
+        name: "stdio-memory",
+        what: "stdio, 20,000 calls with 200 under way at once: memory before, halfway, after",
+        kind: Kind::Flat {
+            ours: side("candor", "stdio-pipelined", &["candor-stdio", "10"]),
+            calls: 20_000,
+        },
+    },
+    Row {
+        name: "start",
+        what: "from the start of the process to its first answer, with 10 tools",
+        kind: Kind::Below {
+            figure: Figure::FirstAnswer,
+            ours: side("candor", "start", &["candor", "10"]),
+            limit: 50.0,
+        },
+    },
+    Row {
+        name: "idle-memory",
+        what: "idle memory with 1,000 tools, their list written once",
+        kind: Kind::Below {
+            figure: Figure::IdleMemory,
+            ours: side("candor", "idle", &["candor", "1000"]),
+            limit: 25.0,
+        },
+    },
+    Row {
+        name: "crates",
+        what: "the ten-line server: crates in its tree, against the same on rmcp + axum",
+        kind: Kind::Crates { at_most: 1.25 },
+    },
+    Row {
+        name: "build-cpu",
+        what: "the ten-line server: CPU of its cold release build, against the same on rmcp + axum",
+        kind: Kind::BuildCpu { at_most: 1.25 },
+    },
+];

@@ -1,0 +1,137 @@
+//! `cargo xtask clients`: the clients of the official SDKs against the example server.
+//!
+//! Each goes through the story in `clients/story.json`, in every era that it speaks: over stdio,
+//! where it starts a server of its own, and over HTTP, where all share one. A client judges by
+//! itself; here it is installed, started, given its time, and its lines are counted.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `sdk` | which SDKs there are, and how each client is started |
+//! | `install` | the pinned packages of npm and PyPI |
+//! | `run` | one client in one era over one transport |
+
+mod install;
+mod run;
+mod sdk;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Instant;
+
+use crate::example_server::{self, Server};
+use crate::process::{self, Outcome};
+use crate::workspace::Workspace;
+use run::{Run, Transport};
+use sdk::{SDKS, Sdk};
+
+/// Which clients to run; the default is all of them.
+#[derive(Default)]
+pub(crate) struct Selection {
+    only: Option<&'static Sdk>,
+}
+
+impl Selection {
+    pub(crate) fn from_options(options: &[&str]) -> Outcome<Self> {
+        match options {
+            [] => Ok(Self::default()),
+            ["--only", name] => {
+                let known = SDKS.iter().find(|sdk| sdk.name == *name);
+                let names = SDKS.each_ref().map(|sdk| sdk.name).join(", ");
+                let unknown = || format!("`{name}` is no official client; there are {names}");
+                Ok(Self { only: Some(known.ok_or_else(unknown)?) })
+            }
+            [option, ..] => Err(format!("clients has no option `{option}`, or it needs a value")),
+        }
+    }
+}
+
+pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
+    let place = at.target.join("clients");
+    let program = process::timed("example server (debug build)", || example_server::build(at))?;
+    let mut stage = Stage { program: &program, place: &place, server: None, story: None };
+
+    let mut failed = Vec::new();
+    for sdk in SDKS.iter().filter(|sdk| selection.only.is_none_or(|only| only.name == sdk.name)) {
+        let client = (sdk.ready)(at, &place)?;
+        for era in sdk.eras {
+            for transport in [Transport::Stdio, Transport::Http] {
+                let run = Run { sdk: sdk.name, era, transport, client: &client };
+                if let Err(message) = stage.play(&run) {
+                    println!("{message}");
+                    failed.push(run.name());
+                }
+            }
+        }
+    }
+    if failed.is_empty() {
+        return stage.dismiss_server();
+    }
+    Err(format!(
+        "Not understood by official clients: {}. To repeat one of them alone:\n\n    \
+         cargo xtask clients --only NAME\n",
+        failed.join(", ")
+    ))
+}
+
+/// Where the runs take place.
+struct Stage<'a> {
+    program: &'a Path,
+    place: &'a Path,
+    /// One for all HTTP runs, from the first of them on.
+    server: Option<Server>,
+    /// The checks of the first good run: all clients must go through the same ones.
+    story: Option<Vec<String>>,
+}
+
+impl Stage<'_> {
+    /// Prints `── rust, modern era, http … 40 checks in 1.6 s`, the first half before the run.
+    fn play(&mut self, run: &Run<'_>) -> Outcome {
+        let place = match run.transport {
+            Transport::Stdio => self.program.display().to_string(),
+            Transport::Http => self.server(run)?.url(),
+        };
+        print!("── {}, {} era, {} … ", run.sdk, run.era, run.transport);
+        io::stdout().flush().ok();
+        let start = Instant::now();
+        let mut outcome = run.go(&place, self.place).and_then(|checks| self.compare(&checks));
+        let seconds = start.elapsed().as_secs_f64();
+        match &outcome {
+            Ok(count) => println!("{count} checks in {seconds:.1} s"),
+            Err(_) => println!("failed after {seconds:.1} s"),
+        }
+        if let (Err(message), Transport::Http) = (&mut outcome, run.transport) {
+            // The server may be in the middle of a change; the next client gets a new one.
+            if let Err(crash) = self.dismiss_server() {
+                message.push_str(&format!("\nAnd {crash}"));
+            }
+        }
+        outcome.map(|_| ())
+    }
+
+    fn server(&mut self, run: &Run<'_>) -> Outcome<&Server> {
+        if self.server.is_none() {
+            let log = self.place.join(format!("server-from-{}.log", run.name()));
+            self.server = Some(Server::start(self.program, &log)?);
+        }
+        Ok(self.server.as_ref().expect("it was started just now"))
+    }
+
+    /// Stops the server, which must have run until now.
+    fn dismiss_server(&mut self) -> Outcome {
+        self.server.take().map_or(Ok(()), |mut server| server.must_still_run())
+    }
+
+    fn compare(&mut self, checks: &[String]) -> Outcome<usize> {
+        if checks.is_empty() {
+            return Err("It has checked nothing.".to_owned());
+        }
+        let story = self.story.get_or_insert_with(|| checks.to_vec());
+        if story != checks {
+            return Err(format!(
+                "It does not check what the clients before it check; compare the logs in {}.",
+                self.place.display()
+            ));
+        }
+        Ok(checks.len())
+    }
+}

@@ -1,0 +1,75 @@
+//! Which official SDKs there are, and how the client that is written with each is started.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::install;
+use super::run::Client;
+use crate::process::{self, Outcome};
+use crate::workspace::Workspace;
+
+/// The era of sessions, up to 2025-11-25, and the one without, from 2026-07-28 on.
+const LEGACY: &str = "legacy";
+const MODERN: &str = "modern";
+
+pub(super) struct Sdk {
+    pub(super) name: &'static str,
+    pub(super) eras: &'static [&'static str],
+    /// Installs or builds what the client needs.
+    pub(super) ready: fn(&Workspace, &Path) -> Outcome<Client>,
+}
+
+pub(super) static SDKS: [Sdk; 4] = [
+    Sdk {
+        name: "typescript",
+        eras: &[LEGACY, MODERN],
+        ready: |_, place| typescript(place, "client-2.mjs"),
+    },
+    Sdk {
+        name: "typescript-1",
+        eras: &[LEGACY],
+        ready: |_, place| typescript(place, "client-1.mjs"),
+    },
+    Sdk { name: "python", eras: &[LEGACY, MODERN], ready: |_, place| python(place) },
+    Sdk { name: "rust", eras: &[LEGACY, MODERN], ready: |at, _| rust(at) },
+];
+
+fn typescript(place: &Path, script: &str) -> Outcome<Client> {
+    let node = install::npm_packages(place)?;
+    // Node looks for packages beside and above a script, so the scripts go to the packages.
+    let scripts = place.join("typescript");
+    copy_directory(Path::new("clients/typescript"), &scripts)
+        .map_err(|e| format!("cannot copy clients/typescript to {}: {e}", scripts.display()))?;
+    Ok(Client { program: node, script: Some(scripts.join(script)), settings: Vec::new() })
+}
+
+fn python(place: &Path) -> Outcome<Client> {
+    let python = install::python_packages(place)?;
+    let script = PathBuf::from("clients/python/client.py");
+    let settings = python.packages.map(|packages| ("PYTHONPATH", packages)).into_iter().collect();
+    Ok(Client { program: python.program, script: Some(script), settings })
+}
+
+fn rust(at: &Workspace) -> Outcome<Client> {
+    process::timed("client with rmcp (debug build)", || {
+        // All packages and an example, as for the tests: then Cargo chooses the features that the
+        // tests were built with, and what they have compiled is not compiled again.
+        let mut build = Command::new("cargo");
+        build.args(["build", "--workspace", "--all-features"]);
+        build.args(["--bin", "candor-interop", "--example", "everything"]);
+        process::quietly(&mut build, &at.log("interop-build"))
+    })?;
+    let name = format!("candor-interop{}", std::env::consts::EXE_SUFFIX);
+    let program = at.target.join("debug").join(name);
+    Ok(Client { program, script: None, settings: Vec::new() })
+}
+
+fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}

