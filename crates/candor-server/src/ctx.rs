@@ -21,7 +21,7 @@ use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::outlet::Outlet;
-use crate::round::Round;
+use crate::round::{Ended, Round};
 use crate::session::Session;
 
 /// The context of one request: who asks, and how to talk to them before the answer.
@@ -43,7 +43,7 @@ struct Scope {
     /// that nothing can overtake.
     outlet: Mutex<Option<Outlet>>,
     cancel: CancellationToken,
-    ended: CancellationToken,
+    ended: Ended,
     round: Round,
     deadline: Deadline,
     changes: Changes,
@@ -61,7 +61,7 @@ impl Ctx {
             next_progress: AtomicU64::new(0),
             outlet: Mutex::new(Some(exchange.outlet.clone())),
             cancel: exchange.cancel.clone(),
-            ended: CancellationToken::new(),
+            ended: Ended::default(),
             round,
             deadline: Deadline::after(engine.limits().deadline),
             changes: engine.changes().clone(),
@@ -178,7 +178,7 @@ impl Ctx {
         &self.0.deadline
     }
 
-    pub(crate) fn ended(&self) -> &CancellationToken {
+    pub(crate) fn ended(&self) -> &Ended {
         &self.0.ended
     }
 
@@ -206,7 +206,7 @@ impl Ctx {
     /// Ends the context: from here on nothing is sent in its name.
     pub(crate) async fn end(&self) {
         self.0.outlet.lock().await.take();
-        self.0.ended.cancel();
+        self.0.ended.set();
     }
 
     async fn notify(&self, method: &str, params: &impl Serialize) {

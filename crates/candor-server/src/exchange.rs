@@ -24,8 +24,8 @@ pub(crate) struct Arrival {
     pub(crate) outlet: Outlet,
     /// Ends the request early, without an answer.
     pub(crate) cancel: CancellationToken,
-    /// Ends a long-lived stream in good order, with an answer.
-    pub(crate) closing: CancellationToken,
+    /// Ends a long-lived stream in good order, with an answer, before the server does.
+    pub(crate) closing: Option<CancellationToken>,
     /// Argument mirrors among the HTTP headers; none on transports without headers.
     pub(crate) mirrored: Option<MirroredHeaders>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Exchange {
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) outlet: Outlet,
     pub(crate) cancel: CancellationToken,
-    pub(crate) closing: CancellationToken,
+    pub(crate) closing: Option<CancellationToken>,
     pub(crate) mirrored: Option<MirroredHeaders>,
     pub(crate) meta: Arc<Object>,
     /// The least severe log message that the client wants for this request.

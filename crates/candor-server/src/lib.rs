@@ -35,6 +35,7 @@ mod methods;
 mod mirror;
 mod outlet;
 mod page;
+mod pipe;
 pub mod prompt;
 mod provider;
 pub mod resource;

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::pipe::Pipe;
 use crate::session::StreamLog;
 
 /// The way from a running request back to its client, ahead of the answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Outlet {
-    /// A bounded queue: the stdio writer, or the event stream of a modern HTTP request.
+    /// The queue of the stdio writer.
     Queue(mpsc::Sender<Bytes>),
+    /// The event stream of a modern HTTP request.
+    Pipe(Pipe),
     /// A legacy event stream that a client can leave and resume.
     Log(Arc<StreamLog>),
     /// None: of a request in an HTTP batch, only the answer is sent.
@@ -25,6 +28,7 @@ impl Outlet {
             Self::Queue(queue) => {
                 let _ = queue.send(message.into()).await;
             }
+            Self::Pipe(pipe) => pipe.send(message.into()).await,
             Self::Log(log) => log.push(message.into()),
             Self::None => {}
         }

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,7 +20,7 @@ use candor_protocol::types::{InputRequest, InputRequired};
 use futures_util::task::AtomicWaker;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 
 use crate::ask::{AskError, Question};
 use crate::seal::Seal;
@@ -126,7 +127,7 @@ impl Round {
     pub(crate) async fn answer_to(
         &self,
         question: Question,
-        ended: &CancellationToken,
+        ended: &Ended,
     ) -> Result<Box<RawValue>, AskError> {
         let asked = digest(raw(&question.request).get().as_bytes());
         {
@@ -146,7 +147,7 @@ impl Round {
         }
         self.waker.wake();
         // The runner drops the handler now. Only a task that the handler has spawned gets further.
-        ended.cancelled().await;
+        ended.wait().await;
         Err(AskError::Gone)
     }
 
@@ -187,6 +188,27 @@ impl Round {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a run is over. Waited for only by tasks that outlive it, so it is kept small.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    over: AtomicBool,
+    told: Notify,
+}
+
+impl Ended {
+    pub(crate) fn set(&self) {
+        self.over.store(true, Ordering::Release);
+        self.told.notify_waiters();
+    }
+
+    async fn wait(&self) {
+        let told = self.told.notified();
+        if !self.over.load(Ordering::Acquire) {
+            told.await;
+        }
     }
 }
 
@@ -252,7 +274,7 @@ mod tests {
     }
 
     async fn ask(round: &Round, text: &str) -> Option<String> {
-        let ended = CancellationToken::new();
+        let ended = Ended::default();
         let answer = round.run(round.answer_to(question(text), &ended)).await?;
         Some(answer.unwrap().get().to_owned())
     }

@@ -47,10 +47,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     acknowledged.meta = Some(tag.clone());
     exchange.outlet.send(write_notification(notification::ACKNOWLEDGED, &acknowledged)).await;
 
+    let closing = exchange.closing.as_ref().unwrap_or_else(|| engine.closing());
     loop {
         let heard = tokio::select! {
             heard = changes.next() => heard,
-            () = exchange.closing.cancelled() => None,
+            () = closing.cancelled() => None,
         };
         let told = match heard {
             None => return Ok(engine.complete(exchange, Empty { meta: Some(tag) })),

@@ -12,7 +12,7 @@ use candor_protocol::rpc::{ErrorObject, Request, code};
 use futures_util::{Stream, StreamExt};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{respond, sse};
@@ -21,6 +21,7 @@ use crate::engine::Engine;
 use crate::exchange::Arrival;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
+use crate::pipe::Pipe;
 
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
 pub(super) async fn post(
@@ -33,14 +34,14 @@ pub(super) async fn post(
     if let Err(error) = check_headers(&parts.headers, &request) {
         return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
-    let (queue, messages) = mpsc::channel(engine.limits().queue);
+    let messages = Pipe::new(engine.limits().queue);
     let cancel = CancellationToken::new();
     let arrival = Arrival {
         principal,
         session: None,
-        outlet: Outlet::Queue(queue),
+        outlet: Outlet::Pipe(messages.clone()),
         cancel: cancel.clone(),
-        closing: engine.closing().clone(),
+        closing: None,
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
     };
     let owned = engine.clone();
@@ -76,7 +77,7 @@ enum Said {
 /// A request that runs, and what it says on the way: messages as they come, then the answer.
 struct Events {
     answer: Progress,
-    messages: mpsc::Receiver<Bytes>,
+    messages: Pipe,
 }
 
 enum Progress {
@@ -94,22 +95,18 @@ impl Events {
             self.answer = Progress::Done(answer);
         }
         match std::mem::replace(&mut self.answer, Progress::Told) {
-            // Nobody speaks any more, so what is there is all there is. `poll_recv` could say that nothing is
-            // there when only this task's turn is over.
-            Progress::Done(answer) => Poll::Ready(Some(match self.messages.try_recv() {
-                Ok(message) => {
+            // Nobody speaks any more, so what is there is all there is.
+            Progress::Done(answer) => Poll::Ready(Some(match self.messages.try_next() {
+                Some(message) => {
                     self.answer = Progress::Done(answer);
                     Said::Message(message)
                 }
-                Err(_) => Said::Answer(answer),
+                None => Said::Answer(answer),
             })),
             Progress::Told => Poll::Ready(None),
             running @ Progress::Running(_) => {
                 self.answer = running;
-                match self.messages.poll_recv(cx) {
-                    Poll::Ready(Some(message)) => Poll::Ready(Some(Said::Message(message))),
-                    Poll::Ready(None) | Poll::Pending => Poll::Pending,
-                }
+                self.messages.poll_next(cx).map(|message| Some(Said::Message(message)))
             }
         }
     }

@@ -180,7 +180,7 @@ impl Connection {
             session,
             outlet: self.outlet.clone(),
             cancel: tracked.cancel.clone(),
-            closing: self.closing.clone(),
+            closing: Some(self.closing.clone()),
             mirrored: None,
         };
         if changes_session(&request.method) {

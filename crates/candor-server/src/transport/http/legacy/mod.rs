@@ -81,7 +81,7 @@ fn start(
             session: Some(session),
             outlet,
             cancel: tracked.cancel.clone(),
-            closing: engine.closing().clone(),
+            closing: None,
             mirrored: None,
         };
         let answer = engine.handle(request, arrival).await;

@@ -1,0 +1,95 @@
+//! A bounded queue from one running request to its event stream.
+//!
+//! Most requests say nothing before their answer, and pay nothing for this: a channel of tokio's would
+//! allocate room for messages that never come.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use std::task::{Context, Poll};
+use tokio::sync::Notify;
+
+/// Messages on their way. Cloning gives another end of the same queue.
+#[derive(Debug, Clone)]
+pub(crate) struct Pipe(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    messages: Mutex<VecDeque<Bytes>>,
+    capacity: usize,
+    reader: AtomicWaker,
+    /// Told whenever a message was taken.
+    taken: Notify,
+}
+
+impl Pipe {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(Arc::new(Inner {
+            messages: Mutex::default(),
+            capacity,
+            reader: AtomicWaker::new(),
+            taken: Notify::new(),
+        }))
+    }
+
+    /// Adds a message; waits while there are too many. If nobody reads any more, whoever waits is dropped with
+    /// the request.
+    pub(crate) async fn send(&self, message: Bytes) {
+        loop {
+            let taken = self.0.taken.notified();
+            {
+                let mut messages = self.lock();
+                if messages.len() < self.0.capacity {
+                    messages.push_back(message);
+                    break;
+                }
+            }
+            taken.await;
+        }
+        self.0.reader.wake();
+    }
+
+    /// The next message, now or when it comes.
+    pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Bytes> {
+        self.0.reader.register(cx.waker());
+        self.try_next().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// The next message, if it is there.
+    pub(crate) fn try_next(&self) -> Option<Bytes> {
+        let message = self.lock().pop_front();
+        if message.is_some() {
+            self.0.taken.notify_waiters();
+        }
+        message
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Bytes>> {
+        self.0.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_pipe_holds_the_sender_back_and_loses_nothing() {
+        let pipe = Pipe::new(2);
+        let sender = pipe.clone();
+        let sending = tokio::spawn(async move {
+            for n in 0..100_u8 {
+                sender.send(vec![n].into()).await;
+            }
+        });
+        for n in 0..100_u8 {
+            let next = std::future::poll_fn(|cx| pipe.poll_next(cx)).await;
+            assert_eq!(next, vec![n]);
+            assert!(pipe.lock().len() <= 2);
+        }
+        sending.await.unwrap();
+        assert_eq!(pipe.try_next(), None);
+    }
+}
