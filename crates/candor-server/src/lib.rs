@@ -5,7 +5,7 @@
 //! | what | where |
 //! |---|---|
 //! | describing a server | [`Server`], [`tool`], [`resource`], [`prompt`] |
-//! | the running server, one function where every transport meets | [`Engine::handle`] |
+//! | the running server, one function where every transport meets | `Engine::handle` |
 //! | which method does what | `dispatch`, then one file each in `methods` |
 //! | a tool call, stage by stage | `methods/tools_call` |
 //! | what a handler may ask of the world | [`Ctx`]: progress, log, questions, changes |

@@ -13,6 +13,12 @@ use crate::workspace::Workspace;
 /// How much growth in the second half of the calls still counts as none.
 const FLAT_MB: f64 = 1.0;
 
+/// A server that was kept from its core for more of a run than this leaves was disturbed by something else.
+const BUSY: f64 = 0.93;
+
+/// How often a run that was disturbed is repeated.
+const REPEATS: usize = 3;
+
 /// The programs that measure, and how often they do.
 pub(super) struct Bench<'a> {
     at: &'a Workspace,
@@ -55,7 +61,8 @@ impl<'a> Bench<'a> {
     pub(super) fn method(&self) -> String {
         format!(
             "Medians of {} runs, the two sides in turns, a new server process for each run. HTTP: 32 keep-alive \
-             connections, {:.1} s of the server's CPU per run. stdio: {} calls per run. Start and idle memory: {} processes. \
+             connections, {:.1} s of the server's CPU per run; a run that something else disturbed is repeated. stdio: the \
+             median of {} calls per run. Start and idle memory: {} processes. \
              Every server runs on one thread; server on one core, load on the other.",
             self.runs,
             f64::from(self.cpu_ms) / 1e3,
@@ -71,8 +78,8 @@ impl<'a> Bench<'a> {
                 let mut ours_run = Series::new(ours.label, figure.unit());
                 let mut theirs_run = Series::new(theirs.label, figure.unit());
                 for _ in 0..self.runs {
-                    ours_run.add(*figure, self.run(ours, amount)?)?;
-                    theirs_run.add(*figure, self.run(theirs, amount)?)?;
+                    ours_run.add(*figure, self.undisturbed(ours, amount)?)?;
+                    theirs_run.add(*figure, self.undisturbed(theirs, amount)?)?;
                 }
                 Ok(Measured::ratio(ours_run, theirs_run, *at_most))
             }
@@ -110,12 +117,33 @@ impl<'a> Bench<'a> {
         if figure == Figure::TimePerCall { self.stdio_calls } else { self.cpu_ms }
     }
 
+    /// A run whose server had its core to itself; after some attempts, the one that came closest. Whoever shares the core
+    /// shares its caches, and makes every call dearer.
+    fn undisturbed(&self, side: &Side, amount: u32) -> Outcome<Value> {
+        let mut best = self.run(side, amount)?;
+        for _ in 0..REPEATS {
+            if busy(&best) >= BUSY {
+                break;
+            }
+            let again = self.run(side, amount)?;
+            if busy(&again) > busy(&best) {
+                best = again;
+            }
+        }
+        Ok(best)
+    }
+
     fn run(&self, side: &Side, amount: u32) -> Outcome<Value> {
         let mut command = Command::new(&self.load);
         command.arg(side.asked).arg(amount.to_string()).args(side.server);
         let printed = process::answer(&mut command)?;
         serde_json::from_str(&printed).map_err(|e| format!("cannot read {printed:?}: {e}"))
     }
+}
+
+/// The share of a run during which the server was on its core. Over stdio nobody is always busy, and nobody asks.
+fn busy(printed: &Value) -> f64 {
+    printed["busy"].as_f64().unwrap_or(1.0)
 }
 
 impl Measured {
