@@ -20,7 +20,9 @@ async fn echo(body: Bytes) -> Response {
     let Ok(mut message) = serde_json::from_slice::<Value>(&body) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    let arguments = message["params"]["arguments"].take();
-    let answer = json!({"jsonrpc": "2.0", "id": message["id"].take(), "result": arguments});
+    // The answer that the tool gives too: the arguments as text, in the shape of a tool's result.
+    let text = message["params"]["arguments"].to_string();
+    let result = json!({"content": [{"type": "text", "text": text}]});
+    let answer = json!({"jsonrpc": "2.0", "id": message["id"].take(), "result": result});
     ([(CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
 }

@@ -1,6 +1,6 @@
 //! What is known about the client of a request.
 
-use candor_protocol::json::{Decode, Malformed, Object};
+use candor_protocol::json::{Decode, Malformed, Object, RawValue, raw};
 use candor_protocol::names::meta;
 use candor_protocol::rpc::{ErrorObject, Request, code};
 use candor_protocol::types::{ClientCapabilities, Implementation, LogLevel};
@@ -15,17 +15,23 @@ pub struct Client {
     pub revision: Revision,
     /// What it can do. Only what stands here may be asked of it.
     pub capabilities: ClientCapabilities,
-    /// What it says it is. For display and logs; decides nothing.
-    pub info: Option<Implementation>,
+    /// As it came; read when somebody asks for it, which most requests never do.
+    info: Option<Box<RawValue>>,
 }
 
 impl Client {
     pub(crate) fn new(
         revision: Revision,
         capabilities: ClientCapabilities,
-        info: Option<Implementation>,
+        info: &Implementation,
     ) -> Self {
-        Self { revision, capabilities, info }
+        Self { revision, capabilities, info: Some(raw(info)) }
+    }
+
+    /// What it says it is. For display and logs; decides nothing.
+    #[must_use]
+    pub fn info(&self) -> Option<Implementation> {
+        Implementation::decode(self.info.as_deref()?).ok()
     }
 
     /// Reads what a modern request says of its client.
@@ -35,7 +41,7 @@ impl Client {
             .filter(|r| r.era() == Era::Modern)
             .ok_or_else(|| unsupported_version(&version))?;
         let capabilities = required(meta, meta::CLIENT_CAPABILITIES)?;
-        let info = meta.read(meta::CLIENT_INFO).map_err(in_meta)?;
+        let info = meta.get(meta::CLIENT_INFO).map(RawValue::to_owned);
         Ok(Self { revision, capabilities, info })
     }
 }

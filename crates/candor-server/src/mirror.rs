@@ -3,6 +3,8 @@
 //! Whoever stands between client and server may route or bill by the header; if header and body could
 //! differ, one party would decide about a call that another party runs.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use candor_protocol::names::header::PARAM_PREFIX;
@@ -139,11 +141,11 @@ pub(crate) fn check(
 }
 
 /// The text behind a header value; none if it holds what may not be there.
-pub(crate) fn decode(value: &HeaderValue) -> Option<String> {
+pub(crate) fn decode(value: &HeaderValue) -> Option<Cow<'_, str>> {
     let text = value.to_str().ok()?.trim_matches([' ', '\t']);
     match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        None => Some(text.to_owned()),
-        Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
+        None => Some(Cow::Borrowed(text)),
+        Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok().map(Cow::Owned),
     }
 }
 

@@ -33,9 +33,13 @@ pub(super) struct Bench<'a> {
 /// What came out of a row.
 pub(super) struct Measured {
     pub(super) ours: Series,
-    pub(super) theirs: Option<Series>,
+    pub(super) theirs: Option<(Series, Ratio)>,
     pub(super) good: bool,
 }
+
+/// Ours divided by theirs: the median of what each run and its neighbour give. A machine that is slow for a while is so
+/// for both of them.
+pub(super) struct Ratio(pub(super) f64);
 
 /// The runs of one side.
 pub(super) struct Series {
@@ -60,7 +64,8 @@ impl<'a> Bench<'a> {
     /// How it was measured, in words.
     pub(super) fn method(&self) -> String {
         format!(
-            "Medians of {} runs, the two sides in turns, a new server process for each run. HTTP: 32 keep-alive \
+            "Medians of {} runs, the two sides in turns, a new server process for each run; the ratio is the median of the \
+             ratios of neighbours. HTTP: 32 keep-alive \
              connections, {:.1} s of the server's CPU per run; a run that something else disturbed is repeated. stdio: the \
              median of {} calls per run. Start and idle memory: {} processes. \
              Every server runs on one thread; server on one core, load on the other.",
@@ -148,8 +153,9 @@ fn busy(printed: &Value) -> f64 {
 
 impl Measured {
     fn ratio(ours: Series, theirs: Series, at_most: f64) -> Self {
-        let good = ours.median() / theirs.median() <= at_most;
-        Self { ours, theirs: Some(theirs), good }
+        let ratios = ours.values.iter().zip(&theirs.values).map(|(a, b)| a / b).collect();
+        let ratio = median(ratios);
+        Self { ours, theirs: Some((theirs, Ratio(ratio))), good: ratio <= at_most }
     }
 }
 
@@ -171,16 +177,19 @@ impl Series {
     }
 
     pub(super) fn median(&self) -> f64 {
-        let mut sorted = self.values.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.is_empty() {
-            f64::NAN
-        } else if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            f64::midpoint(sorted[middle - 1], sorted[middle])
-        }
+        median(self.values.clone())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        f64::NAN
+    } else if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
     }
 }
 
@@ -196,6 +205,13 @@ mod tests {
     fn the_median_ignores_the_run_that_was_disturbed() {
         assert!((series(&[10.0, 90.0, 11.0]).median() - 11.0).abs() < 1e-9);
         assert!((series(&[10.0, 12.0]).median() - 11.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_slow_while_slows_both_and_leaves_the_ratio() {
+        let measured = Measured::ratio(series(&[5.0, 15.0, 6.0]), series(&[10.0, 30.0, 11.0]), 0.5);
+
+        assert!(measured.theirs.is_some_and(|(_, Ratio(ratio))| (ratio - 0.5).abs() < 1e-9));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::machine::Machine;
-use super::measure::{Measured, Series};
+use super::measure::{Measured, Ratio, Series};
 use super::rows::{Kind, Row};
 
 /// Everything that was measured.
@@ -49,15 +49,12 @@ impl Line {
     }
 
     fn theirs(&self) -> String {
-        self.measured.theirs.as_ref().map_or_else(|| "–".to_owned(), shown)
+        self.measured.theirs.as_ref().map_or_else(nothing, |(theirs, _)| shown(theirs))
     }
 
     fn ratio(&self) -> String {
-        let ratio = |theirs: &Series| self.measured.ours.median() / theirs.median();
-        self.measured
-            .theirs
-            .as_ref()
-            .map_or_else(|| "–".to_owned(), |theirs| format!("{:.2} ×", ratio(theirs)))
+        let ratio = self.measured.theirs.as_ref().map(|(_, Ratio(ratio))| format!("{ratio:.2} ×"));
+        ratio.unwrap_or_else(nothing)
     }
 
     fn verdict(&self) -> &'static str {
@@ -68,6 +65,10 @@ impl Line {
         let verdict = self.verdict().to_owned();
         [self.name.to_owned(), self.ours(), self.theirs(), self.ratio(), self.bar.clone(), verdict]
     }
+}
+
+fn nothing() -> String {
+    "–".to_owned()
 }
 
 fn shown(series: &Series) -> String {
@@ -121,7 +122,7 @@ impl Report {
         for line in &self.lines {
             let [name, ours, theirs, ratio, bar, verdict] = line.cells();
             let theirs = match &line.measured.theirs {
-                Some(series) => format!("{}: {theirs}", series.label),
+                Some((series, _)) => format!("{}: {theirs}", series.label),
                 None => theirs,
             };
             let cells = [&name, line.what, &ours, &theirs, &ratio, &bar, &verdict].join(" | ");
@@ -132,7 +133,8 @@ impl Report {
         }
         text += "\n## Every run\n";
         for line in &self.lines {
-            let series = std::iter::once(&line.measured.ours).chain(&line.measured.theirs);
+            let theirs = line.measured.theirs.iter().map(|(series, _)| series);
+            let series = std::iter::once(&line.measured.ours).chain(theirs);
             for series in series.filter(|series| !series.printed.is_empty()) {
                 let _ = writeln!(text, "\n{}, {}:\n", line.name, series.label);
                 for printed in &series.printed {

@@ -3,6 +3,7 @@
 mod decode;
 mod number;
 mod object;
+mod plain;
 mod scan;
 
 pub use decode::{Decode, Malformed};

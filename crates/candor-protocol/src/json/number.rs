@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::plain::end_of_plain;
+
 /// A JSON number as its text, so that a parse and a write change no digit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Number(Box<str>);
@@ -81,9 +83,10 @@ pub fn first_inexact_number(text: &str) -> Option<&str> {
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
-                at += 1;
+                at = end_of_plain(bytes, at + 1);
                 while at < bytes.len() && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    // A backslash and what it escapes, or a control character, which the scanner refuses.
+                    at = end_of_plain(bytes, at + 2);
                 }
                 at += 1;
             }

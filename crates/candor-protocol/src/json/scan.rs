@@ -278,6 +278,7 @@ impl<'a> Scanner<'a> {
         let mut escaped = false;
         self.at += 1;
         loop {
+            self.at = super::plain::end_of_plain(self.bytes, self.at);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;

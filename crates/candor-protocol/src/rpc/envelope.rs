@@ -1,6 +1,10 @@
 //! From bytes to requests, notifications and responses, and back.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::error::{ErrorObject, code};
@@ -59,7 +63,7 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    fn new(id: Option<RequestId>, problem: impl std::fmt::Display) -> Self {
+    fn new(id: Option<RequestId>, problem: impl fmt::Display) -> Self {
         Self { id, error: ErrorObject::invalid_request(format!("Invalid request: {problem}")) }
     }
 }
@@ -91,8 +95,53 @@ pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Reject
         }
         _ => return Err(Rejected::new(None, "a message is an object")),
     }
-    let members: Object = serde_json::from_str(text).map_err(|e| Rejected::new(None, e))?;
+    let members: Members<'_> = serde_json::from_str(text).map_err(|e| Rejected::new(None, e))?;
     from_members(members)
+}
+
+/// The members of an envelope, borrowed from the message: most of it is parameters, which are read again.
+#[derive(Default, Clone, Copy)]
+struct Members<'a> {
+    version: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+
+        impl<'de> Visitor<'de> for Read {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Members::default();
+                while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+                    let value = Some(map.next_value()?);
+                    match &*key {
+                        "jsonrpc" => members.version = value,
+                        "id" => members.id = value,
+                        "method" => members.method = value,
+                        "params" => members.params = value,
+                        "result" => members.result = value,
+                        "error" => members.error = value,
+                        // JSON-RPC names no other member, and nothing of ours travels here.
+                        _ => {}
+                    }
+                }
+                Ok(members)
+            }
+        }
+
+        deserializer.deserialize_map(Read)
+    }
 }
 
 /// The messages of a batch, each as text; none if the text is not an array.
@@ -108,22 +157,9 @@ pub fn split_batch(bytes: &[u8], max_depth: usize) -> Result<Option<Vec<&str>>, 
     Ok(Some(items.into_iter().map(RawValue::get).collect()))
 }
 
-fn from_members(members: Object) -> Result<Incoming, Rejected> {
-    let (mut version, mut id, mut method, mut params, mut result, mut error) =
-        (None, None, None, None, None, None);
-    for (key, raw) in members {
-        match key.as_str() {
-            "jsonrpc" => version = Some(raw),
-            "id" => id = Some(raw),
-            "method" => method = Some(raw),
-            "params" => params = Some(raw),
-            "result" => result = Some(raw),
-            "error" => error = Some(raw),
-            // JSON-RPC names no other member, and nothing of ours travels here.
-            _ => {}
-        }
-    }
-    let id = match id.map(|raw| RequestId::decode(&raw)).transpose() {
+fn from_members(members: Members<'_>) -> Result<Incoming, Rejected> {
+    let Members { version, id, method, params, result, error } = members;
+    let id = match id.map(RequestId::decode).transpose() {
         Ok(id) => id,
         Err(e) => return Err(Rejected::new(None, e.within("id"))),
     };
@@ -133,9 +169,9 @@ fn from_members(members: Object) -> Result<Incoming, Rejected> {
     let Some(method) = method else {
         return match (id, result, error) {
             (Some(id), Some(result), None) => {
-                Ok(Incoming::Response(Response { id, outcome: Ok(result) }))
+                Ok(Incoming::Response(Response { id, outcome: Ok(result.to_owned()) }))
             }
-            (Some(id), None, Some(error)) => match ErrorObject::decode(&error) {
+            (Some(id), None, Some(error)) => match ErrorObject::decode(error) {
                 Ok(error) => Ok(Incoming::Response(Response { id, outcome: Err(error) })),
                 Err(e) => Err(Rejected::new(Some(id), e.within("error"))),
             },
@@ -146,11 +182,11 @@ fn from_members(members: Object) -> Result<Incoming, Rejected> {
         };
     };
     let method =
-        String::decode(&method).map_err(|e| Rejected::new(id.clone(), e.within("method")))?;
+        String::decode(method).map_err(|e| Rejected::new(id.clone(), e.within("method")))?;
     let mut params = match params {
         None => Object::new(),
         Some(raw) => {
-            Object::decode(&raw).map_err(|e| Rejected::new(id.clone(), e.within("params")))?
+            Object::decode(raw).map_err(|e| Rejected::new(id.clone(), e.within("params")))?
         }
     };
     let Some(id) = id else {

@@ -23,7 +23,7 @@ pub(crate) fn open(
 ) -> Result<(Arc<Session>, Answer), ErrorObject> {
     let asked: InitializeParams = params(request.params)?;
     let revision = negotiate(&asked.protocol_version);
-    let client = Client::new(revision, asked.capabilities, Some(asked.client_info));
+    let client = Client::new(revision, asked.capabilities, &asked.client_info);
     let session = Session::open(id, peer, client, outlet, engine);
     let parts = engine.parts();
     let mut result =

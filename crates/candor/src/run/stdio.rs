@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use candor_server::Engine;
 use candor_server::protocol::Principal;
+use candor_server::transport::stdio;
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -15,7 +16,7 @@ use crate::Result;
 const PIPE: usize = 64 * 1024;
 
 pub(super) async fn serve(engine: &Engine) -> Result<()> {
-    let (output, written) = write_aside(take_stdout()?);
+    let stdout = take_stdout()?;
     let stopping = engine.clone();
     let stop = super::http::stop_signal()?;
     // Told to stop, the server takes nothing more and lets running requests finish for a while.
@@ -23,10 +24,29 @@ pub(super) async fn serve(engine: &Engine) -> Result<()> {
         stop.await;
         stopping.stop();
     });
-    candor_server::transport::stdio::serve(engine, os_user(), stdin::open(), output).await?;
+    let input = stdin::open();
+    #[cfg(unix)]
+    if let Some(pipe) = as_own_pipe(&stdout) {
+        return Ok(stdio::serve(engine, os_user(), input, pipe).await?);
+    }
+    let (output, written) = write_aside(stdout);
+    stdio::serve(engine, os_user(), input, output).await?;
     // A host that does not read cannot keep us.
     let _ = tokio::time::timeout(engine.limits().drain, written).await;
     Ok(())
+}
+
+/// Stdout as a pipe of the runtime, which then never blocks: not if the same pipe is stderr too, where an `eprintln!`
+/// that cannot be written at once would fail.
+#[cfg(unix)]
+fn as_own_pipe(stdout: &std::fs::File) -> Option<tokio::net::unix::pipe::Sender> {
+    use std::os::unix::fs::MetadataExt;
+    let stderr = std::fs::File::from(rustix::io::dup(rustix::stdio::stderr()).ok()?);
+    let (out, err) = (stdout.metadata().ok()?, stderr.metadata().ok()?);
+    if (out.dev(), out.ino()) == (err.dev(), err.ino()) {
+        return None;
+    }
+    tokio::net::unix::pipe::Sender::from_file(stdout.try_clone().ok()?).ok()
 }
 
 /// Writes on a thread of its own: tokio would write on one that the runtime waits for when it ends, and so would the
