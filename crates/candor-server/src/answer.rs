@@ -78,6 +78,11 @@ impl Default for CacheHint {
 /// A result body whose `_meta` can be added to.
 pub(crate) trait Body: Members {
     fn meta(&mut self) -> &mut Option<Object>;
+
+    /// About how many bytes it takes, if that is more than usual.
+    fn size(&self) -> usize {
+        0
+    }
 }
 
 macro_rules! bodies {
@@ -126,6 +131,10 @@ impl Body for ListPage<'_> {
     fn meta(&mut self) -> &mut Option<Object> {
         &mut self.meta
     }
+
+    fn size(&self) -> usize {
+        self.items.get().len()
+    }
 }
 
 /// Whether a modern result is the last word.
@@ -158,7 +167,7 @@ impl Encoder<'_> {
                 Stamped { finality: Some(finality), cache, body: &body }
             }
         };
-        Answer::Result(write_result(self.id, &stamped).into())
+        Answer::Result(write_result(self.id, &stamped, body.size()).into())
     }
 }
 
