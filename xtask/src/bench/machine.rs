@@ -9,7 +9,9 @@ use crate::process::{self, Outcome};
 pub(super) struct Machine {
     facts: Vec<(&'static str, String)>,
     /// Processes that wanted to run, on average over the last minute.
-    pub(super) load: String,
+    load: String,
+    /// Ticks of all cores since the start, and those of them that the host gave to somebody else.
+    ticks: [u64; 2],
 }
 
 impl Machine {
@@ -31,7 +33,17 @@ impl Machine {
         ];
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load = load.split(' ').next().unwrap_or("unknown").to_owned();
-        Ok(Self { facts, load })
+        Ok(Self { facts, load, ticks: ticks() })
+    }
+
+    /// What else the machine did meanwhile, as far as it can be known.
+    pub(super) fn disturbance(&self, after: &Self) -> String {
+        let [all, stolen] = [0, 1].map(|i| after.ticks[i].saturating_sub(self.ticks[i]) as f64);
+        let stolen = 100.0 * stolen / all.max(1.0);
+        format!(
+            "load average {} before, {} after; {stolen:.1} % of the time went to other guests of the host",
+            self.load, after.load
+        )
     }
 
     pub(super) fn facts(&self) -> impl Iterator<Item = &(&'static str, String)> {
@@ -43,4 +55,13 @@ fn processor() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.to_owned())
+}
+
+/// All ticks and the stolen ones, from the first line of `/proc/stat`.
+fn ticks() -> [u64; 2] {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = stat.lines().next().unwrap_or_default();
+    let ticks: Vec<u64> = line.split_ascii_whitespace().skip(1).flat_map(str::parse).collect();
+    // What guests of our own have run is in the first two already.
+    [ticks.iter().take(8).sum(), ticks.get(7).copied().unwrap_or_default()]
 }

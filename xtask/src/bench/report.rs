@@ -116,7 +116,7 @@ impl Report {
         for (name, fact) in before.facts() {
             let _ = writeln!(text, "- {name}: {fact}");
         }
-        let _ = writeln!(text, "- load average: {} before, {} after\n", before.load, after.load);
+        let _ = writeln!(text, "- disturbance: {}\n", before.disturbance(after));
         text +=
             "| row | what | candor | against | ratio | bar | |\n|---|---|---|---|---|---|---|\n";
         for line in &self.lines {
