@@ -55,11 +55,12 @@ Usage: cargo xtask COMMAND
   soak [MINUTES]      Clients of every kind against one server, ten minutes if not said
                       otherwise: nothing may be left behind.
 
-  bench [--quick] [--only ROW] [--build-cpu]
+  bench [--quick] [--runs N] [--only ROW] [--build-cpu]
                       Candor side by side with bare servers and with rmcp, as ratios; the
                       table goes to target/bench/bench.md too. Takes minutes, wants a quiet
-                      machine with two cores. --quick is one short run of each, --only the
-                      rows with ROW in their name, --build-cpu adds a row of cold builds.";
+                      machine with two cores. --quick is one short run of each, --runs N takes
+                      medians of N runs instead of 5, --only takes the rows with ROW in their
+                      name, --build-cpu adds a row of cold builds.";
 
 /// What the command line asks for.
 enum Request {

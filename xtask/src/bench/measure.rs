@@ -51,14 +51,15 @@ pub(super) struct Series {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(at: &'a Workspace, quick: bool) -> Self {
+    pub(super) fn new(at: &'a Workspace, quick: bool, runs: Option<usize>) -> Self {
         let load = at.target.join("release");
         let load = load.join(format!("bench-load{}", std::env::consts::EXE_SUFFIX));
-        if quick {
+        let usual = if quick {
             Self { at, load, runs: 1, starts: 2, cpu_ms: 300, stdio_calls: 2_000 }
         } else {
             Self { at, load, runs: 5, starts: 10, cpu_ms: 2_000, stdio_calls: 20_000 }
-        }
+        };
+        Self { runs: runs.unwrap_or(usual.runs), ..usual }
     }
 
     /// How it was measured, in words.

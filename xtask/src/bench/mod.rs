@@ -32,6 +32,8 @@ use rows::{ROWS, Row};
 pub(crate) struct Choice {
     /// One short run of each: for trying things out, not for figures.
     quick: bool,
+    /// Runs of each side, if not the usual number: more of them see through a noisy machine.
+    runs: Option<usize>,
     /// Only rows whose name has this in it.
     only: Option<String>,
     /// The row that takes minutes, too.
@@ -46,6 +48,11 @@ impl Choice {
             match *option {
                 "--quick" => choice.quick = true,
                 "--build-cpu" => choice.build_cpu = true,
+                "--runs" => {
+                    let runs = options.next().and_then(|runs| runs.parse().ok());
+                    choice.runs =
+                        Some(runs.filter(|runs| *runs > 0).ok_or("`--runs` needs a number")?);
+                }
                 "--only" => {
                     let name = options.next().ok_or("`--only` needs the name of a row")?;
                     choice.only = Some((*name).to_owned());
@@ -80,6 +87,7 @@ impl Choice {
                 line = format!("{line} {option}");
             }
         }
+        let line = self.runs.iter().fold(line, |line, runs| format!("{line} --runs {runs}"));
         self.only.iter().fold(line, |line, name| format!("{line} --only {name}"))
     }
 }
@@ -89,7 +97,7 @@ pub(crate) fn run(at: &Workspace, choice: &Choice) -> Outcome<bool> {
     let rows = choice.rows()?;
     process::timed("build (cargo build --release -p candor-bench)", || build(at))?;
     let before = Machine::look()?;
-    let bench = Bench::new(at, choice.quick);
+    let bench = Bench::new(at, choice.quick, choice.runs);
     let mut report = Report::new(choice.line(), bench.method());
     for row in rows {
         match process::timed(row.name, || bench.measure(row)) {
@@ -132,11 +140,11 @@ mod tests {
 
     #[test]
     fn a_report_says_how_to_repeat_it() {
-        let options = ["--quick", "--only", "stdio"];
+        let options = ["--only", "stdio", "--quick", "--runs", "3"];
 
         assert_eq!(
             Choice::from_options(&options).unwrap().line(),
-            "cargo xtask bench --quick --only stdio"
+            "cargo xtask bench --quick --runs 3 --only stdio"
         );
     }
 
