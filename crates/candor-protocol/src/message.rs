@@ -44,24 +44,22 @@ macro_rules! message {
         }
 
         impl $crate::message::Message for $name {
-            fn from_object(object: $crate::json::Object) -> Result<Self, $crate::json::Malformed> {
+            fn from_object(mut object: $crate::json::Object) -> Result<Self, $crate::json::Malformed> {
                 $(let mut $field: Option<$type> = None;)*
-                let mut extra = Vec::new();
-                for (key, raw) in object {
-                    match key.as_str() {
-                        $(
-                            $key if $crate::message::present!($presence raw) => {
-                                $field = Some(
-                                    <$type as $crate::json::Decode>::decode(&raw).map_err(|e| e.within($key))?,
-                                );
-                            }
-                        )*
-                        _ => extra.push((key, raw)),
-                    }
-                }
+                object.retain(|key, json| Ok(match key {
+                    $(
+                        $key if $crate::message::present!($presence json) => {
+                            $field = Some(
+                                <$type as $crate::json::Decode>::decode(json).map_err(|e| e.within($key))?,
+                            );
+                            false
+                        }
+                    )*
+                    _ => true,
+                }))?;
                 Ok(Self {
                     $($field: $crate::message::settle!($presence $field $key),)*
-                    extra: extra.into_iter().collect(),
+                    extra: object,
                 })
             }
         }
@@ -69,13 +67,13 @@ macro_rules! message {
         impl $crate::message::Members for $name {
             fn write_members<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 $($crate::message::write!($presence map $key, &self.$field);)*
-                for (key, raw) in self.extra.iter() {
+                for (key, json) in self.extra.iter() {
                     let shadowed = match key {
                         $($key => $crate::message::is_set!($presence &self.$field),)*
                         _ => false,
                     };
                     if !shadowed {
-                        map.serialize_entry(key, raw)?;
+                        map.serialize_entry(key, &json)?;
                     }
                 }
                 Ok(())
@@ -83,8 +81,8 @@ macro_rules! message {
         }
 
         impl $crate::json::Decode for $name {
-            fn decode(raw: &$crate::json::RawValue) -> Result<Self, $crate::json::Malformed> {
-                <Self as $crate::message::Message>::from_object($crate::json::Object::decode(raw)?)
+            fn decode(json: $crate::json::Json<'_>) -> Result<Self, $crate::json::Malformed> {
+                <Self as $crate::message::Message>::from_object(<$crate::json::Object as $crate::json::Decode>::decode(json)?)
             }
         }
 
@@ -139,11 +137,11 @@ macro_rules! initial {
 }
 
 macro_rules! present {
-    (required $raw:ident) => {
+    (required $json:ident) => {
         true
     };
-    (optional $raw:ident) => {
-        $raw.get() != "null"
+    (optional $json:ident) => {
+        !$json.is_null()
     };
 }
 
@@ -213,8 +211,8 @@ macro_rules! open_enum {
         }
 
         impl $crate::json::Decode for $name {
-            fn decode(raw: &$crate::json::RawValue) -> Result<Self, $crate::json::Malformed> {
-                String::decode(raw).map(Self::from)
+            fn decode(json: $crate::json::Json<'_>) -> Result<Self, $crate::json::Malformed> {
+                String::decode(json).map(Self::from)
             }
         }
 

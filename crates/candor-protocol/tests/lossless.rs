@@ -101,7 +101,7 @@ type RoundTrip = fn(&str) -> Option<String>;
 
 fn round_trip<T: Decode + Serialize>(text: &str) -> Option<String> {
     let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
-    let decoded = T::decode(&raw).ok()?;
+    let decoded = T::decode((&*raw).into()).ok()?;
     Some(serde_json::to_string(&decoded).unwrap())
 }
 

@@ -158,35 +158,52 @@ impl Encoder<'_> {
         finality: Finality,
         cache: Option<CacheHint>,
     ) -> Answer {
-        let stamped = match self.era {
-            Era::Legacy => Stamped { finality: None, cache: None, body: &body },
-            Era::Modern => {
-                body.meta()
-                    .get_or_insert_default()
-                    .set(meta::SERVER_INFO, self.server_info.to_owned());
-                Stamped { finality: Some(finality), cache, body: &body }
+        let size = body.size();
+        let stamp = match (self.era, body.meta()) {
+            (Era::Legacy, _) => None,
+            (Era::Modern, meta) => {
+                // Most results have no metadata of their own, and then nothing needs to be copied.
+                let server_info = match meta {
+                    Some(meta) => {
+                        meta.set(meta::SERVER_INFO, self.server_info.to_owned());
+                        None
+                    }
+                    None => Some(self.server_info),
+                };
+                Some(Stamp { finality, cache, server_info })
             }
         };
-        Answer::Result(write_result(self.id, &stamped, body.size()).into())
+        Answer::Result(write_result(self.id, &Stamped { stamp, body: &body }, size).into())
     }
 }
 
-/// A body with what the modern era wants on every result.
-struct Stamped<'a, T> {
-    finality: Option<Finality>,
+/// What the modern era wants on every result.
+struct Stamp<'a> {
+    finality: Finality,
     cache: Option<CacheHint>,
+    /// Unless it stands in the body's own metadata.
+    server_info: Option<&'a RawValue>,
+}
+
+/// A body and, in the modern era, its stamp.
+struct Stamped<'a, T> {
+    stamp: Option<Stamp<'a>>,
     body: &'a T,
 }
 
 impl<T: Members> Serialize for Stamped<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        match self.finality {
-            Some(Finality::Complete) => map.serialize_entry("resultType", "complete")?,
-            Some(Finality::InputRequired) => map.serialize_entry("resultType", "input_required")?,
-            None => {}
-        }
-        if let Some(cache) = self.cache {
+        let Some(stamp) = &self.stamp else {
+            self.body.write_members(&mut map)?;
+            return map.end();
+        };
+        let result_type = match stamp.finality {
+            Finality::Complete => "complete",
+            Finality::InputRequired => "input_required",
+        };
+        map.serialize_entry("resultType", result_type)?;
+        if let Some(cache) = stamp.cache {
             map.serialize_entry("ttlMs", &cache.ttl_ms)?;
             let scope = match cache.scope {
                 CacheScope::Public => "public",
@@ -195,6 +212,20 @@ impl<T: Members> Serialize for Stamped<'_, T> {
             map.serialize_entry("cacheScope", scope)?;
         }
         self.body.write_members(&mut map)?;
+        if let Some(info) = stamp.server_info {
+            map.serialize_entry("_meta", &ServerInfo(info))?;
+        }
+        map.end()
+    }
+}
+
+/// Metadata that says who answers, and nothing else.
+struct ServerInfo<'a>(&'a RawValue);
+
+impl Serialize for ServerInfo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(meta::SERVER_INFO, self.0)?;
         map.end()
     }
 }

@@ -256,7 +256,7 @@ async fn put<T: Decode>(ctx: &Ctx, question: Question) -> Result<T, AskError> {
         Era::Modern => ctx.round().answer_to(question, ctx.ended()).await?,
         Era::Legacy => ctx.ask_session(&question.request).await?,
     };
-    T::decode(&answer).map_err(|e| AskError::Malformed(e.to_string()))
+    T::decode((&*answer).into()).map_err(|e| AskError::Malformed(e.to_string()))
 }
 
 /// What a client can do, in the words of the wire: for a handler that asks only what can be answered.

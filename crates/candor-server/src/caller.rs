@@ -1,6 +1,8 @@
 //! What is known about the client of a request.
 
-use candor_protocol::json::{Decode, Malformed, Object, RawValue, raw};
+use std::sync::Arc;
+
+use candor_protocol::json::{Decode, Json, Malformed, Object};
 use candor_protocol::names::meta;
 use candor_protocol::rpc::{ErrorObject, Request, code};
 use candor_protocol::types::{ClientCapabilities, Implementation, LogLevel};
@@ -15,8 +17,8 @@ pub struct Client {
     pub revision: Revision,
     /// What it can do. Only what stands here may be asked of it.
     pub capabilities: ClientCapabilities,
-    /// As it came; read when somebody asks for it, which most requests never do.
-    info: Option<Box<RawValue>>,
+    /// Where it says what it is; read when somebody asks for it, which most requests never do.
+    meta: Arc<Object>,
 }
 
 impl Client {
@@ -25,33 +27,38 @@ impl Client {
         capabilities: ClientCapabilities,
         info: &Implementation,
     ) -> Self {
-        Self { revision, capabilities, info: Some(raw(info)) }
+        let meta = Object::new().with(meta::CLIENT_INFO, info);
+        Self { revision, capabilities, meta: Arc::new(meta) }
     }
 
     /// What it says it is. For display and logs; decides nothing.
     #[must_use]
     pub fn info(&self) -> Option<Implementation> {
-        Implementation::decode(self.info.as_deref()?).ok()
+        self.meta.read(meta::CLIENT_INFO).ok().flatten()
     }
 
     /// Reads what a modern request says of its client.
-    pub(crate) fn from_meta(meta: &Object) -> Result<Self, ErrorObject> {
-        let version: String = required(meta, meta::PROTOCOL_VERSION)?;
+    pub(crate) fn from_meta(meta: Arc<Object>) -> Result<Self, ErrorObject> {
+        let version = required(&meta, meta::PROTOCOL_VERSION, Json::as_str)?;
         let revision = Revision::from_date(&version)
             .filter(|r| r.era() == Era::Modern)
             .ok_or_else(|| unsupported_version(&version))?;
-        let capabilities = required(meta, meta::CLIENT_CAPABILITIES)?;
-        let info = meta.get(meta::CLIENT_INFO).map(RawValue::to_owned);
-        Ok(Self { revision, capabilities, info })
+        let capabilities = required(&meta, meta::CLIENT_CAPABILITIES, ClientCapabilities::decode)?;
+        Ok(Self { revision, capabilities, meta })
     }
 }
 
-fn required<T: Decode>(meta: &Object, key: &'static str) -> Result<T, ErrorObject> {
-    meta.read(key).map_err(in_meta)?.ok_or_else(|| {
+fn required<'a, T>(
+    meta: &'a Object,
+    key: &'static str,
+    read: impl FnOnce(Json<'a>) -> Result<T, Malformed>,
+) -> Result<T, ErrorObject> {
+    let value = meta.get(key).ok_or_else(|| {
         ErrorObject::invalid_params(format!(
             "Invalid params: every request carries {key:?} in params._meta"
         ))
-    })
+    })?;
+    read(value).map_err(|e| in_meta(e.within(key)))
 }
 
 fn in_meta(e: Malformed) -> ErrorObject {

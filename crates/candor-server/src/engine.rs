@@ -208,9 +208,10 @@ impl Engine {
 
 /// Finds out whose request this is and what their client can do.
 fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, ErrorObject> {
+    let meta = Arc::new(meta);
     let (client, session, log_level) = match arrival.session {
         Some(session) => (session.client.clone(), Some(session), None),
-        None => (Arc::new(Client::from_meta(&meta)?), None, caller::log_level(&meta)?),
+        None => (Arc::new(Client::from_meta(meta.clone())?), None, caller::log_level(&meta)?),
     };
     Ok(Exchange {
         id,
@@ -221,7 +222,7 @@ fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, Er
         cancel: arrival.cancel,
         closing: arrival.closing,
         mirrored: arrival.mirrored,
-        meta: Arc::new(meta),
+        meta,
         log_level,
     })
 }

@@ -100,13 +100,14 @@ impl Round {
             answers = state.answers;
         }
         if let Some(responses) = brought.responses {
-            let responses = Object::decode(responses).map_err(|e| {
+            let responses = Object::decode(responses.into()).map_err(|e| {
                 ErrorObject::invalid_params(format!(
                     "Invalid params: {}",
                     e.within("inputResponses")
                 ))
             })?;
-            for (key, answer) in responses {
+            for (key, answer) in responses.iter() {
+                let (key, answer) = (key.to_owned(), answer.to_raw());
                 // An answer to a question of the last round; or to none, then it counts only if nothing was asked.
                 match asked.remove(&key) {
                     Some(question) => {
@@ -233,7 +234,7 @@ impl State {
     fn open(seal: &Seal, token: &str, binding: &str) -> Option<Self> {
         let payload = seal.open(token)?;
         let payload: Object = serde_json::from_slice(&payload).ok()?;
-        let expires: u64 = serde_json::from_str(payload.get("expires")?.get()).ok()?;
+        let expires: u64 = payload.get("expires")?.text().parse().ok()?;
         let bound: String = payload.read("binding").ok()??;
         if expires < now() || bound != binding {
             return None;
@@ -241,7 +242,7 @@ impl State {
         let answers: BTreeMap<String, Vec<Box<RawValue>>> = payload.read("answers").ok()??;
         let answers = answers.into_iter().filter_map(|(key, mut pair)| {
             let answer = pair.pop()?;
-            let question = String::decode(pair.first()?).ok();
+            let question = String::decode((&**pair.first()?).into()).ok();
             Some((key, Answered { question, answer }))
         });
         Some(Self { asked: payload.read("asked").ok()??, answers: answers.collect() })

@@ -1,6 +1,6 @@
 //! One tracing span per request, in the words of the OpenTelemetry conventions for MCP.
 
-use candor_protocol::json::{Decode, Object};
+use candor_protocol::json::{Decode, Json, Malformed, Object};
 use candor_protocol::names::method;
 use tracing::Span;
 use tracing::field::Empty;
@@ -69,11 +69,9 @@ struct TraceParent {
 }
 
 impl Decode for TraceParent {
-    fn decode(
-        raw: &candor_protocol::json::RawValue,
-    ) -> Result<Self, candor_protocol::json::Malformed> {
-        let text = String::decode(raw)?;
-        let refuse = || candor_protocol::json::Malformed::here("is not a W3C traceparent");
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        let text = json.as_str()?;
+        let refuse = || Malformed::here("is not a W3C traceparent");
         let parts: Vec<&str> = text.split('-').collect();
         let hex = |part: &str, len: usize| {
             part.len() == len
@@ -103,7 +101,7 @@ mod tests {
 
     #[test]
     fn trace_contexts_are_read_as_the_w3c_says() {
-        let read = |text: &str| TraceParent::decode(&raw(text)).ok();
+        let read = |text: &str| TraceParent::decode((&*raw(text)).into()).ok();
         let parent = read("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01").unwrap();
         assert_eq!(parent.trace_id, "0af7651916cd43dd8448eb211c80319c");
         assert_eq!(parent.parent_id, "00f067aa0ba902b7");

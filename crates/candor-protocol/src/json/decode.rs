@@ -1,11 +1,12 @@
 //! From raw text to typed values, with an error that points at the spot.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::{Number, Object};
+use super::{Json, Number, Object};
 
 /// A message that is JSON but not the message it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,47 +52,40 @@ impl std::error::Error for Malformed {}
 /// Unlike `serde::Deserialize` it keeps raw members raw, and its errors carry a JSON Pointer.
 pub trait Decode: Sized {
     /// Reads the value.
-    fn decode(raw: &RawValue) -> Result<Self, Malformed>;
-}
-
-fn typed<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue, expected: &str) -> Result<T, Malformed> {
-    serde_json::from_str(raw.get()).map_err(|_| Malformed::here(format!("is not {expected}")))
+    fn decode(json: Json<'_>) -> Result<Self, Malformed>;
 }
 
 impl Decode for String {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        typed(raw, "a string")
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        json.as_str().map(Cow::into_owned)
     }
 }
 
 impl Decode for bool {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        typed(raw, "true or false")
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        match json.text() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(Malformed::here("is not true or false")),
+        }
     }
 }
 
 impl Decode for Number {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        Self::from_text(raw.get()).ok_or_else(|| Malformed::here("is not a number"))
-    }
-}
-
-impl Decode for Object {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        typed(raw, "an object")
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        Self::from_text(json.text()).ok_or_else(|| Malformed::here("is not a number"))
     }
 }
 
 impl Decode for Box<RawValue> {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        Ok(raw.to_owned())
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        Ok(json.to_raw())
     }
 }
 
 impl<T: Decode> Decode for Vec<T> {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        let items: Vec<&RawValue> = typed(raw, "an array")?;
-        items
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        json.items()?
             .into_iter()
             .enumerate()
             .map(|(i, item)| T::decode(item).map_err(|e| e.within(i)))
@@ -100,12 +94,11 @@ impl<T: Decode> Decode for Vec<T> {
 }
 
 impl<T: Decode> Decode for BTreeMap<String, T> {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        let members = Object::decode(raw)?;
-        members
-            .into_iter()
-            .map(|(key, raw)| match T::decode(&raw) {
-                Ok(value) => Ok((key, value)),
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        Object::decode(json)?
+            .iter()
+            .map(|(key, value)| match T::decode(value) {
+                Ok(value) => Ok((key.to_owned(), value)),
                 Err(e) => Err(e.within(key)),
             })
             .collect()

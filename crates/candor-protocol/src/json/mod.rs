@@ -5,12 +5,14 @@ mod number;
 mod object;
 mod plain;
 mod scan;
+mod text;
 
 pub use decode::{Decode, Malformed};
 pub use number::{Number, first_inexact_number};
 pub use object::Object;
 pub use scan::{DEFAULT_DEPTH, Problem, ScanError, scan};
 pub use serde_json::value::RawValue;
+pub use text::Json;
 
 /// Writes a value as raw JSON.
 ///

@@ -1,46 +1,94 @@
 //! A JSON object kept member by member as text: what makes messages lossless.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{Decode, Malformed};
+use super::{Decode, Json, Malformed};
 
 /// An object whose members stand in their order of arrival, each value as the text that arrived.
 ///
 /// Text keeps what typed values lose: digits of a number, the difference between `null` and absent,
-/// members nobody has heard of yet.
-#[derive(Debug, Clone, Default)]
-pub struct Object(Vec<(String, Box<RawValue>)>);
+/// members nobody has heard of yet. Members that arrived together share one copy of their text.
+#[derive(Clone, Default)]
+pub struct Object {
+    arrived: Option<Arc<str>>,
+    members: Vec<Member>,
+}
+
+#[derive(Clone)]
+struct Member {
+    key: Part,
+    value: Part,
+}
+
+#[derive(Clone)]
+enum Part {
+    /// A part of the text that arrived.
+    Arrived(Range<usize>),
+    /// A text of its own: set by us, or a key that was written with escapes.
+    Own(Box<str>),
+}
 
 impl Object {
     /// An object without members.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self { arrived: None, members: Vec::new() }
+    }
+
+    /// Takes a part of `text` as an object, without copying it.
+    pub(crate) fn within(text: &Arc<str>, part: Range<usize>) -> Result<Self, Malformed> {
+        let Range { start, .. } = part;
+        let json = Json::trusted(&text[part]);
+        if !json.text().starts_with('{') {
+            return Err(Malformed::here("is not an object"));
+        }
+        let mut members = Vec::with_capacity(4);
+        for (key, value) in json.members() {
+            let quoted = start + key.start..start + key.end;
+            let key = match Json::trusted(&text[quoted.clone()]).as_str() {
+                Ok(Cow::Owned(key)) => Part::Own(key.into()),
+                _ => Part::Arrived(quoted.start + 1..quoted.end - 1),
+            };
+            let value = Part::Arrived(start + value.start..start + value.end);
+            members.push(Member { key, value });
+        }
+        Ok(Self { arrived: Some(text.clone()), members })
+    }
+
+    fn part<'a>(&'a self, part: &'a Part) -> &'a str {
+        match part {
+            Part::Arrived(range) => self.arrived.as_deref().map_or("", |text| &text[range.clone()]),
+            Part::Own(text) => text,
+        }
     }
 
     /// True if there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.members.is_empty()
     }
 
-    /// The text of a member's value.
+    /// A member's value.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&RawValue> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, raw)| &**raw)
+    pub fn get(&self, key: &str) -> Option<Json<'_>> {
+        self.iter().find(|(k, _)| *k == key).map(|(_, value)| value)
     }
 
     /// Sets a member, replacing an earlier value of that name.
     pub fn set(&mut self, key: impl Into<String>, raw: Box<RawValue>) {
         let key = key.into();
-        match self.0.iter_mut().find(|(k, _)| *k == key) {
-            Some((_, old)) => *old = raw,
-            None => self.0.push((key, raw)),
+        let value = Part::Own(raw.into());
+        match self.position(&key) {
+            Some(at) => self.members[at].value = value,
+            None => self.members.push(Member { key: Part::Own(key.into()), value }),
         }
     }
 
@@ -59,45 +107,96 @@ impl Object {
         self.get(key).map(T::decode).transpose().map_err(|e| e.within(key))
     }
 
-    /// Takes a member out.
-    pub fn remove(&mut self, key: &str) -> Option<Box<RawValue>> {
-        let at = self.0.iter().position(|(k, _)| k == key)?;
-        Some(self.0.remove(at).1)
+    /// Reads a member that is a string; `None` if it is absent.
+    pub fn read_str(&self, key: &str) -> Result<Option<Cow<'_, str>>, Malformed> {
+        self.get(key).map(Json::as_str).transpose().map_err(|e| e.within(key))
+    }
+
+    /// Takes out a member that is an object; `None` if it is absent.
+    pub(crate) fn take_object(&mut self, key: &str) -> Result<Option<Self>, Malformed> {
+        let Some(at) = self.position(key) else {
+            return Ok(None);
+        };
+        let taken = match (self.members.remove(at).value, &self.arrived) {
+            (Part::Arrived(range), Some(text)) => Self::within(text, range),
+            (Part::Own(text), _) => Self::decode(Json::trusted(&text)),
+            (Part::Arrived(_), None) => Ok(Self::new()),
+        };
+        taken.map(Some).map_err(|e| e.within(key))
+    }
+
+    /// Keeps the members for which `keep` says so.
+    pub fn retain(
+        &mut self,
+        mut keep: impl FnMut(&str, Json<'_>) -> Result<bool, Malformed>,
+    ) -> Result<(), Malformed> {
+        let mut members = std::mem::take(&mut self.members);
+        let mut failed = None;
+        members.retain(|member| {
+            failed.is_none()
+                && keep(self.part(&member.key), Json::trusted(self.part(&member.value)))
+                    .unwrap_or_else(|error| {
+                        failed = Some(error);
+                        false
+                    })
+        });
+        if members.is_empty() {
+            // Nothing refers to the text any more.
+            self.arrived = None;
+        } else {
+            self.members = members;
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     /// The members in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
-        self.0.iter().map(|(k, raw)| (k.as_str(), &**raw))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Json<'_>)> {
+        self.members
+            .iter()
+            .map(|member| (self.part(&member.key), Json::trusted(self.part(&member.value))))
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        self.members.iter().position(|member| self.part(&member.key) == key)
+    }
+}
+
+impl Decode for Object {
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        match json.text() {
+            "{}" => Ok(Self::new()),
+            text => Self::within(&text.into(), 0..text.len()),
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|(key, value)| (key, value.text()))).finish()
     }
 }
 
 impl PartialEq for Object {
     /// Same members in the same order with the same text.
     fn eq(&self, other: &Self) -> bool {
-        self.iter().map(|(k, raw)| (k, raw.get())).eq(other.iter().map(|(k, raw)| (k, raw.get())))
-    }
-}
-
-impl IntoIterator for Object {
-    type Item = (String, Box<RawValue>);
-    type IntoIter = std::vec::IntoIter<Self::Item>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.iter().eq(other.iter())
     }
 }
 
 impl FromIterator<(String, Box<RawValue>)> for Object {
     fn from_iter<I: IntoIterator<Item = (String, Box<RawValue>)>>(members: I) -> Self {
-        Self(members.into_iter().collect())
+        let members = members
+            .into_iter()
+            .map(|(key, raw)| Member { key: Part::Own(key.into()), value: Part::Own(raw.into()) });
+        Self { arrived: None, members: members.collect() }
     }
 }
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, raw) in &self.0 {
-            map.serialize_entry(key, raw)?;
+        let mut map = serializer.serialize_map(Some(self.members.len()))?;
+        for (key, value) in self.iter() {
+            map.serialize_entry(key, &value)?;
         }
         map.end()
     }
@@ -115,11 +214,11 @@ impl<'de> Deserialize<'de> for Object {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-                let mut members = Vec::with_capacity(8);
+                let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     members.push(entry);
                 }
-                Ok(Object(members))
+                Ok(members.into_iter().collect())
             }
         }
 

@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
+use super::Json;
+
 /// How deep a message may nest unless a server says otherwise.
 pub const DEFAULT_DEPTH: usize = 64;
 
@@ -57,7 +59,7 @@ impl fmt::Display for ScanError {
 
 impl std::error::Error for ScanError {}
 
-/// Checks that `bytes` hold exactly one JSON value that every parser reads alike, and returns it as text.
+/// Checks that `bytes` hold exactly one JSON value that every parser reads alike, and returns it.
 ///
 /// ```
 /// use candor_protocol::json::{scan, DEFAULT_DEPTH};
@@ -66,11 +68,11 @@ impl std::error::Error for ScanError {}
 /// let refused = scan(br#"{"a": 1, "\u0061": 2}"#, DEFAULT_DEPTH).unwrap_err();
 /// assert_eq!(refused.to_string(), r#"duplicate key "a" at byte 9"#);
 /// ```
-pub fn scan(bytes: &[u8], max_depth: usize) -> Result<&str, ScanError> {
+pub fn scan(bytes: &[u8], max_depth: usize) -> Result<Json<'_>, ScanError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|e| ScanError { offset: e.valid_up_to(), problem: Problem::NotUtf8 })?;
     Scanner { text, bytes, at: 0, max_depth, open: Vec::new(), keys: Vec::new() }.run()?;
-    Ok(text)
+    Ok(Json::trusted(text.trim_ascii()))
 }
 
 /// An array or object that has been entered and not yet left.

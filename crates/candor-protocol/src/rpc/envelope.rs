@@ -1,15 +1,13 @@
 //! From bytes to requests, notifications and responses, and back.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::error::{ErrorObject, code};
 use super::id::RequestId;
-use crate::json::{Decode, Object, ScanError, scan};
+use crate::json::{Decode, Json, Object, ScanError, scan};
 
 /// A request: it wants exactly one answer.
 #[derive(Debug, Clone)]
@@ -87,60 +85,42 @@ impl From<ScanError> for Rejected {
 /// assert_eq!(rejected.id.unwrap().as_json(), "7");
 /// ```
 pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Rejected> {
-    let text = scan(bytes, max_depth)?;
-    match text.trim_start().as_bytes().first() {
-        Some(b'{') => {}
-        Some(b'[') => {
-            return Err(Rejected::new(None, "batches are not part of this protocol revision"));
-        }
-        _ => return Err(Rejected::new(None, "a message is an object")),
+    let message = scan(bytes, max_depth)?;
+    match message.text().as_bytes().first() {
+        Some(b'{') => from_members(Members::of(message)),
+        Some(b'[') => Err(Rejected::new(None, "batches are not part of this protocol revision")),
+        _ => Err(Rejected::new(None, "a message is an object")),
     }
-    let members: Members<'_> = serde_json::from_str(text).map_err(|e| Rejected::new(None, e))?;
-    from_members(members)
 }
 
 /// The members of an envelope, borrowed from the message: most of it is parameters, which are read again.
 #[derive(Default, Clone, Copy)]
 struct Members<'a> {
-    version: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
-    params: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    version: Option<Json<'a>>,
+    id: Option<Json<'a>>,
+    method: Option<Json<'a>>,
+    params: Option<Json<'a>>,
+    result: Option<Json<'a>>,
+    error: Option<Json<'a>>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-
-        impl<'de> Visitor<'de> for Read {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Members::default();
-                while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-                    let value = Some(map.next_value()?);
-                    match &*key {
-                        "jsonrpc" => members.version = value,
-                        "id" => members.id = value,
-                        "method" => members.method = value,
-                        "params" => members.params = value,
-                        "result" => members.result = value,
-                        "error" => members.error = value,
-                        // JSON-RPC names no other member, and nothing of ours travels here.
-                        _ => {}
-                    }
-                }
-                Ok(members)
+impl<'a> Members<'a> {
+    fn of(message: Json<'a>) -> Self {
+        let mut found = Self::default();
+        for (key, value) in message.entries() {
+            let value = Some(value);
+            match &*key {
+                "jsonrpc" => found.version = value,
+                "id" => found.id = value,
+                "method" => found.method = value,
+                "params" => found.params = value,
+                "result" => found.result = value,
+                "error" => found.error = value,
+                // JSON-RPC names no other member, and nothing of ours travels here.
+                _ => {}
             }
         }
-
-        deserializer.deserialize_map(Read)
+        found
     }
 }
 
@@ -149,12 +129,11 @@ pub fn split_batch(bytes: &[u8], max_depth: usize) -> Result<Option<Vec<&str>>, 
     if bytes.trim_ascii_start().first() != Some(&b'[') {
         return Ok(None);
     }
-    let text = scan(bytes, max_depth)?;
-    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| Rejected::new(None, e))?;
+    let items = scan(bytes, max_depth)?.items().map_err(|e| Rejected::new(None, e))?;
     if items.is_empty() {
         return Err(Rejected::new(None, "a batch holds at least one message"));
     }
-    Ok(Some(items.into_iter().map(RawValue::get).collect()))
+    Ok(Some(items.into_iter().map(Json::text).collect()))
 }
 
 fn from_members(members: Members<'_>) -> Result<Incoming, Rejected> {
@@ -163,13 +142,13 @@ fn from_members(members: Members<'_>) -> Result<Incoming, Rejected> {
         Ok(id) => id,
         Err(e) => return Err(Rejected::new(None, e.within("id"))),
     };
-    if version.is_none_or(|v| v.get() != r#""2.0""#) {
+    if version.is_none_or(|v| v.text() != r#""2.0""#) {
         return Err(Rejected::new(id, r#""jsonrpc" must be "2.0""#));
     }
     let Some(method) = method else {
         return match (id, result, error) {
             (Some(id), Some(result), None) => {
-                Ok(Incoming::Response(Response { id, outcome: Ok(result.to_owned()) }))
+                Ok(Incoming::Response(Response { id, outcome: Ok(result.to_raw()) }))
             }
             (Some(id), None, Some(error)) => match ErrorObject::decode(error) {
                 Ok(error) => Ok(Incoming::Response(Response { id, outcome: Err(error) })),
@@ -192,10 +171,10 @@ fn from_members(members: Members<'_>) -> Result<Incoming, Rejected> {
     let Some(id) = id else {
         return Ok(Incoming::Notification(Notification { method, params }));
     };
-    let meta = match params.remove("_meta").map(|raw| Object::decode(&raw)).transpose() {
+    let meta = match params.take_object("_meta") {
         Ok(meta) => meta.unwrap_or_default(),
         Err(e) => {
-            let e = e.within("_meta").within("params");
+            let e = e.within("params");
             return Err(Rejected {
                 id: Some(id),
                 error: ErrorObject::invalid_params(format!("Invalid params: {e}")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json::{Decode, Malformed};
+use crate::json::{Decode, Json, Malformed};
 
 /// An id as its canonical JSON text, so that `1` and `"1"` differ and no digit is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,14 +33,14 @@ impl From<&str> for RequestId {
 }
 
 impl Decode for RequestId {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        let text = raw.get();
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        let text = json.text();
         let digits = text.strip_prefix('-').unwrap_or(text);
         if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
             Ok(Self(text.into()))
         } else if text.starts_with('"') {
             // Two spellings of one string are one id.
-            Ok(Self::from(String::decode(raw)?.as_str()))
+            Ok(Self::from(&*json.as_str()?))
         } else {
             Err(Malformed::here("is not a string or an integer"))
         }

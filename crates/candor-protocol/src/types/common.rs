@@ -1,6 +1,6 @@
 //! What several messages share.
 
-use crate::json::{Decode, Number, Object};
+use crate::json::{Decode, Json, Number, Object};
 use crate::message::{message, open_enum};
 
 message! {
@@ -114,8 +114,8 @@ impl LogLevel {
 
 // Closed, unlike the open enumerations: severities are compared, and an unknown one cannot be.
 impl Decode for LogLevel {
-    fn decode(raw: &crate::json::RawValue) -> Result<Self, crate::json::Malformed> {
-        let word = String::decode(raw)?;
+    fn decode(json: Json<'_>) -> Result<Self, crate::json::Malformed> {
+        let word = json.as_str()?;
         Self::ALL
             .into_iter()
             .find(|level| level.as_str() == word)

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::common::{Annotations, Icon};
 use super::resource::ResourceContents;
-use crate::json::{Decode, Malformed, Number, Object, RawValue};
+use crate::json::{Decode, Json, Malformed, Number, Object, RawValue};
 use crate::message::{Members, Message, message};
 
 message! {
@@ -116,12 +116,12 @@ macro_rules! content {
         }
 
         impl Decode for Content {
-            fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-                let mut object = Object::decode(raw)?;
+            fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+                let mut object = Object::decode(json)?;
                 let tag: String = object.read("type")?.ok_or_else(|| Malformed::missing("type"))?;
                 match tag.as_str() {
                     $($tag => {
-                        object.remove("type");
+                        object.retain(|key, _| Ok(key != "type"))?;
                         <$type>::from_object(object).map(Self::$variant)
                     })*
                     _ => Ok(Self::Other(object)),

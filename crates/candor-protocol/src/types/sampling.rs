@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::common::Role;
 use super::content::Content;
 use super::tool::Tool;
-use crate::json::{Decode, Malformed, Number, Object, RawValue};
+use crate::json::{Decode, Json, Malformed, Number, Object};
 use crate::message::message;
 
 message! {
@@ -118,11 +118,11 @@ impl From<Content> for SamplingContent {
 }
 
 impl Decode for SamplingContent {
-    fn decode(raw: &RawValue) -> Result<Self, Malformed> {
-        if raw.get().starts_with('[') {
-            Vec::decode(raw).map(Self::Many)
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        if json.text().starts_with('[') {
+            Vec::decode(json).map(Self::Many)
         } else {
-            Content::decode(raw).map(Self::One)
+            Content::decode(json).map(Self::One)
         }
     }
 }

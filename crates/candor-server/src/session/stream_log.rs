@@ -91,6 +91,12 @@ impl StreamLog {
         inner.closed && number + 1 == inner.first + inner.events.len() as u64
     }
 
+    /// Whether nothing has happened since this reader, the first, came.
+    pub(crate) fn is_untouched_by_all_but(&self, reader: u64) -> bool {
+        let inner = self.lock();
+        inner.reader == reader && inner.first == 1 && inner.events.is_empty()
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }

@@ -35,7 +35,7 @@ use candor_protocol::rpc::{Incoming, Rejected, decode_message, split_batch};
 use candor_protocol::{Era, Principal};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::Semaphore;
 
@@ -56,6 +56,12 @@ pub struct Http {
     /// The names under which the server may be addressed.
     pub hosts: AllowedHosts,
 }
+
+// Headers of ours that are looked up, parsed once.
+static PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
+static SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
+static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
+static NAME: HeaderName = HeaderName::from_static(header::NAME);
 
 struct Endpoint {
     engine: Engine,
@@ -188,19 +194,19 @@ fn reject(rejected: &Rejected) -> Response {
 }
 
 fn version_header(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::PROTOCOL_VERSION).and_then(|value| value.to_str().ok())
+    headers.get(&PROTOCOL_VERSION).and_then(|value| value.to_str().ok())
 }
 
 fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
-    let sent = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let essence = sent.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/json") {
+    let sent = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let essence = sent.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
+    if !essence.eq_ignore_ascii_case(JSON.0) {
         return Err(respond::problem(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "Content-Type must be application/json",
         ));
     }
-    if accepts(headers, "application/json") && accepts(headers, "text/event-stream") {
+    if accepts(headers, JSON) && accepts(headers, EVENTS) {
         Ok(())
     } else {
         Err(respond::problem(
@@ -210,17 +216,20 @@ fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
     }
 }
 
+/// A media type: all of its name, and the group that it belongs to.
+struct MediaType(&'static [u8], &'static [u8]);
+
+const JSON: MediaType = MediaType(b"application/json", b"application");
+const EVENTS: MediaType = MediaType(b"text/event-stream", b"text");
+
 /// Whether a media type may be sent; without an `Accept` header, every one may.
-fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut listed = headers.get_all(ACCEPT).iter().filter_map(|v| v.to_str().ok()).peekable();
-    if listed.peek().is_none() {
-        return true;
-    }
-    let group = media_type.split('/').next().unwrap_or_default();
-    listed.flat_map(|line| line.split(',')).any(|range| {
-        let range = range.split(';').next().unwrap_or_default().trim();
-        range == "*/*"
-            || range.eq_ignore_ascii_case(media_type)
-            || range.strip_suffix("/*") == Some(group)
-    })
+fn accepts(headers: &HeaderMap, MediaType(name, group): MediaType) -> bool {
+    let mut lines = headers.get_all(ACCEPT).iter().peekable();
+    lines.peek().is_none()
+        || lines.flat_map(|line| line.as_bytes().split(|b| *b == b',')).any(|range| {
+            let range = range.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
+            range == b"*/*"
+                || range.eq_ignore_ascii_case(name)
+                || range.strip_suffix(b"/*").is_some_and(|sent| sent.eq_ignore_ascii_case(group))
+        })
 }

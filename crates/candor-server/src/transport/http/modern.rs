@@ -1,5 +1,6 @@
 //! Modern requests: stateless, with headers that mirror the body.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -7,15 +8,15 @@ use axum::response::Response;
 use bytes::Bytes;
 use candor_protocol::Principal;
 use candor_protocol::json::Object;
-use candor_protocol::names::{header, meta, method};
+use candor_protocol::names::{meta, method};
 use candor_protocol::rpc::{ErrorObject, Request, code};
 use futures_util::{Stream, StreamExt};
 use http::request::Parts;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::{respond, sse};
+use super::{METHOD, NAME, PROTOCOL_VERSION, respond, sse};
 use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
@@ -127,27 +128,27 @@ impl Events {
 /// Headers and body must say the same: whoever stands in between decides by the headers.
 fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ErrorObject> {
     // A missing version is reported as such later; here it only has nothing to compare.
-    if let Ok(Some(version)) = request.meta.read::<String>(meta::PROTOCOL_VERSION) {
-        check(headers, header::PROTOCOL_VERSION, &version)?;
+    if let Ok(Some(version)) = request.meta.read_str(meta::PROTOCOL_VERSION) {
+        check(headers, &PROTOCOL_VERSION, &version)?;
     }
-    check(headers, header::METHOD, &request.method)?;
+    check(headers, &METHOD, &request.method)?;
     let name = match request.method.as_str() {
         method::TOOLS_CALL | method::PROMPTS_GET => text(&request.params, "name"),
         method::RESOURCES_READ => text(&request.params, "uri"),
         // Not required elsewhere; but a mirror that is there must not lie.
-        _ if headers.contains_key(header::NAME) => {
+        _ if headers.contains_key(&NAME) => {
             text(&request.params, "name").or_else(|| text(&request.params, "uri"))
         }
         _ => None,
     };
-    name.map_or(Ok(()), |name| check(headers, header::NAME, &name))
+    name.map_or(Ok(()), |name| check(headers, &NAME, &name))
 }
 
-fn text(params: &Object, key: &str) -> Option<String> {
-    params.read(key).ok().flatten()
+fn text<'a>(params: &'a Object, key: &str) -> Option<Cow<'a, str>> {
+    params.read_str(key).ok().flatten()
 }
 
-fn check(headers: &HeaderMap, name: &str, body: &str) -> Result<(), ErrorObject> {
+fn check(headers: &HeaderMap, name: &HeaderName, body: &str) -> Result<(), ErrorObject> {
     let mut values = headers.get_all(name).iter();
     let problem = match (values.next(), values.next()) {
         (None, _) => "is missing".to_owned(),

@@ -3,10 +3,11 @@
 mod streams;
 
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_protocol::names::{header, method};
+use candor_protocol::names::method;
 use candor_protocol::rpc::{
     ErrorObject, Incoming, Notification, Rejected, Request, Response as RpcResponse, decode_message,
 };
@@ -15,7 +16,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Endpoint, respond, serve, version_header};
+use super::{Endpoint, SESSION_ID, respond, serve, version_header};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
@@ -34,7 +35,7 @@ pub(super) async fn post_request(
     request: Request,
     room: OwnedSemaphorePermit,
 ) -> Response {
-    if request.method == method::INITIALIZE && !parts.headers.contains_key(header::SESSION_ID) {
+    if request.method == method::INITIALIZE && !parts.headers.contains_key(&SESSION_ID) {
         return initialize(endpoint, principal, parts, request);
     }
     let session = match session(endpoint, &principal, &parts.headers) {
@@ -44,9 +45,20 @@ pub(super) async fn post_request(
     let log = session.new_stream(endpoint.engine.limits());
     // Before the request runs: it may hang up at once.
     let (reader, _) = log.reader(Some(0));
-    let answered = start(endpoint, &session, request, Outlet::Log(log.clone()), room);
-    let (finishing, finished) = (session.clone(), log.clone());
-    tokio::spawn(async move { finish(&finishing, &finished, answered.await) });
+    let mut running = Box::pin(start(endpoint, &session, request, Outlet::Log(log.clone()), room));
+    match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+        // Answered at once and without a word before: no stream is needed, and no task.
+        Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
+            let message = answer.into_message();
+            return message.map_or_else(streams::nothing, |m| respond::json(StatusCode::OK, m));
+        }
+        Poll::Ready(answer) => finish(&session, &log, answer),
+        // A task of its own: a client that hangs up has not taken the request back, and may come for the answer.
+        Poll::Pending => {
+            let (finishing, finished) = (session.clone(), log.clone());
+            tokio::spawn(async move { finish(&finishing, &finished, running.await) });
+        }
+    }
     match log.next(reader, 0).await {
         // The stream is over with its first message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
@@ -60,7 +72,7 @@ pub(super) async fn post_request(
     }
 }
 
-/// Runs a request in a task of its own: a client that hangs up has not taken it back, and may come for the answer.
+/// Begins a request: from here on it can be taken back.
 fn start(
     endpoint: &Endpoint,
     session: &Arc<Session>,
@@ -121,7 +133,7 @@ fn initialize(
             let message = answer.into_message().unwrap_or_default();
             let mut response = respond::json(StatusCode::OK, message);
             if let Ok(value) = HeaderValue::from_str(&session_id) {
-                response.headers_mut().insert(header::SESSION_ID, value);
+                response.headers_mut().insert(SESSION_ID.clone(), value);
             }
             response
         }
@@ -135,7 +147,7 @@ pub(super) fn post_notification(
     parts: &Parts,
     notice: Notification,
 ) -> Response {
-    if !parts.headers.contains_key(header::SESSION_ID) {
+    if !parts.headers.contains_key(&SESSION_ID) {
         return respond::empty(StatusCode::ACCEPTED);
     }
     match session(endpoint, principal, &parts.headers) {
@@ -212,7 +224,7 @@ pub(super) async fn post_batch(
 
 /// Ends a session.
 pub(super) fn delete(endpoint: &Endpoint, principal: &Principal, parts: &Parts) -> Response {
-    if !parts.headers.contains_key(header::SESSION_ID) {
+    if !parts.headers.contains_key(&SESSION_ID) {
         return respond::only_post("DELETE ends a session; this request names none");
     }
     match session(endpoint, principal, &parts.headers) {
@@ -254,7 +266,7 @@ fn session(
             error: unsupported_version(version),
         });
     }
-    let Some(id) = headers.get(header::SESSION_ID).and_then(|id| id.to_str().ok()) else {
+    let Some(id) = headers.get(&SESSION_ID).and_then(|id| id.to_str().ok()) else {
         let error = ErrorObject::invalid_request(
             "Invalid request: open a session with initialize, or send the _meta of revision 2026-07-28 with every request",
         );

@@ -13,7 +13,7 @@ use http::{HeaderMap, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Endpoint, accepts, respond, sse};
+use super::super::{EVENTS, Endpoint, SESSION_ID, accepts, respond, sse};
 use crate::session::{Event, Listening, Session, StreamLog};
 
 /// The stream for messages that belong to no request.
@@ -24,10 +24,10 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// Opens the session's own stream, or resumes any of its streams.
 pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &Parts) -> Response {
-    if !parts.headers.contains_key(header::SESSION_ID) {
+    if !parts.headers.contains_key(&SESSION_ID) {
         return respond::only_post("GET opens a stream of a session; this request names none");
     }
-    if !accepts(&parts.headers, "text/event-stream") {
+    if !accepts(&parts.headers, EVENTS) {
         return respond::problem(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream");
     }
     let session = match super::session(endpoint, principal, &parts.headers) {
