@@ -11,15 +11,17 @@ use candor_protocol::types::{
 use candor_protocol::{Era, Members};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::written::Written;
+
 /// What a request came to, ready to be sent.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// A result.
-    Result(Bytes),
+    Result(Written),
     /// An error.
     Error {
         /// The whole JSON-RPC message.
-        message: Bytes,
+        message: Written,
         /// Its code.
         code: i64,
         /// Whether a method had taken the request; if not, the request itself was at fault.
@@ -36,11 +38,17 @@ impl Answer {
 
     /// The message to send, if there is one.
     #[must_use]
-    pub fn into_message(self) -> Option<Bytes> {
+    pub fn into_written(self) -> Option<Written> {
         match self {
             Self::Result(message) | Self::Error { message, .. } => Some(message),
             Self::Silent => None,
         }
+    }
+
+    /// The same in one piece.
+    #[must_use]
+    pub fn into_message(self) -> Option<Bytes> {
+        self.into_written().map(Written::into_bytes)
     }
 }
 
@@ -79,9 +87,9 @@ impl Default for CacheHint {
 pub(crate) trait Body: Members {
     fn meta(&mut self) -> &mut Option<Object>;
 
-    /// About how many bytes it takes, if that is more than usual.
-    fn size(&self) -> usize {
-        0
+    /// A part that was written before, for which the body has put [`PLACE`].
+    fn shared(&self) -> Option<Bytes> {
+        None
     }
 }
 
@@ -109,17 +117,22 @@ impl Members for Empty {
 }
 bodies!(Empty);
 
+/// Stands for a part that was written before. Comes before anything that is not our own words, so that the first is the
+/// right one; as JSON it has more letters.
+const PLACE: &str = "\u{0}";
+const PLACE_AS_JSON: &[u8] = br#""\u0000""#;
+
 /// A page of a list, its items as text that was written before.
-pub(crate) struct ListPage<'a> {
+pub(crate) struct ListPage {
     pub(crate) key: &'static str,
-    pub(crate) items: &'a RawValue,
+    pub(crate) items: Bytes,
     pub(crate) next_cursor: Option<String>,
     pub(crate) meta: Option<Object>,
 }
 
-impl Members for ListPage<'_> {
+impl Members for ListPage {
     fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        map.serialize_entry(self.key, self.items)?;
+        map.serialize_entry(self.key, PLACE)?;
         if let Some(cursor) = &self.next_cursor {
             map.serialize_entry("nextCursor", cursor)?;
         }
@@ -127,13 +140,13 @@ impl Members for ListPage<'_> {
     }
 }
 
-impl Body for ListPage<'_> {
+impl Body for ListPage {
     fn meta(&mut self) -> &mut Option<Object> {
         &mut self.meta
     }
 
-    fn size(&self) -> usize {
-        self.items.get().len()
+    fn shared(&self) -> Option<Bytes> {
+        Some(self.items.clone())
     }
 }
 
@@ -158,7 +171,6 @@ impl Encoder<'_> {
         finality: Finality,
         cache: Option<CacheHint>,
     ) -> Answer {
-        let size = body.size();
         let stamp = match (self.era, body.meta()) {
             (Era::Legacy, _) => None,
             (Era::Modern, meta) => {
@@ -173,7 +185,11 @@ impl Encoder<'_> {
                 Some(Stamp { finality, cache, server_info })
             }
         };
-        Answer::Result(write_result(self.id, &Stamped { stamp, body: &body }, size).into())
+        let message = write_result(self.id, &Stamped { stamp, body: &body });
+        Answer::Result(match body.shared() {
+            None => message.into(),
+            Some(shared) => Written::around(message, PLACE_AS_JSON, shared),
+        })
     }
 }
 

@@ -46,6 +46,7 @@ mod session;
 mod span;
 pub mod tool;
 pub mod transport;
+mod written;
 
 pub use answer::{Answer, CacheHint, CacheScope};
 pub use arguments::Arguments;

@@ -186,33 +186,32 @@ fn from_members(members: Members<'_>) -> Result<Incoming, Rejected> {
 
 /// Writes a request of ours.
 pub fn write_request(id: &RequestId, method: &str, params: &impl Serialize) -> Vec<u8> {
-    write(&(Some(id), Some(method), ("params", params)), USUAL_SIZE)
+    write(&(Some(id), Some(method), ("params", params)))
 }
 
 /// Writes a notification.
 pub fn write_notification(method: &str, params: &impl Serialize) -> Vec<u8> {
-    write(&(None, Some(method), ("params", params)), USUAL_SIZE)
+    write(&(None, Some(method), ("params", params)))
 }
 
-/// Writes a result. The result is any type that serialises to an object; `size` is about how many bytes it has, so that
-/// a long one is written into memory once.
-pub fn write_result(id: &RequestId, result: &impl Serialize, size: usize) -> Vec<u8> {
-    write(&(Some(id), None, ("result", result)), size)
+/// Writes a result: any type that serialises to an object.
+pub fn write_result(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
+    write(&(Some(id), None, ("result", result)))
 }
 
 /// Writes an error. Without an id, as MCP wants it, the member is left out.
 #[must_use]
 pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
-    write(&(id, None, ("error", error)), USUAL_SIZE)
+    write(&(id, None, ("error", error)))
 }
 
 type Envelope<'a, T> = (Option<&'a RequestId>, Option<&'a str>, (&'a str, &'a T));
 
 /// What most messages fit into.
-const USUAL_SIZE: usize = 256;
+const USUAL_SIZE: usize = 512;
 
-fn write<T: Serialize>((id, method, (key, body)): &Envelope<'_, T>, size: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(size + USUAL_SIZE);
+fn write<T: Serialize>((id, method, (key, body)): &Envelope<'_, T>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(USUAL_SIZE);
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
         out.extend_from_slice(br#","id":"#);

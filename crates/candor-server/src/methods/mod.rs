@@ -18,6 +18,7 @@ pub(crate) mod tools_list;
 
 mod asking;
 
+use bytes::Bytes;
 use candor_protocol::Message;
 use candor_protocol::json::{Malformed, Object, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -43,6 +44,12 @@ fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
     ErrorObject::internal(format!("The server could not get its {what}"))
 }
 
+/// A list as text.
+pub(crate) fn write<T: Serialize>(items: &[T]) -> Bytes {
+    let text: Box<str> = raw(items).into();
+    String::from(text).into()
+}
+
 /// Answers with the page of a list that the client asked for.
 fn list<T: Serialize>(
     engine: &Engine,
@@ -57,7 +64,7 @@ fn list<T: Serialize>(
     let end = (start + PAGE_SIZE).min(items.len());
     let page = ListPage {
         key,
-        items: &raw(&items[start..end]),
+        items: write(&items[start..end]),
         next_cursor: page::next(engine.cursors(), method, end, items.len()),
         meta: None,
     };

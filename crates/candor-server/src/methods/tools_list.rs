@@ -1,5 +1,6 @@
 //! `tools/list`, from text that each set of tools keeps.
 
+use bytes::Bytes;
 use candor_protocol::json::Object;
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
@@ -19,11 +20,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let asked: PageParams = params(asked)?;
     let start = page::start(engine.cursors(), method::TOOLS_LIST, asked.cursor.as_deref())?;
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
-    let empty = candor_protocol::json::raw(&[(); 0]);
     let page = ListPage {
         key: "tools",
         // A list that has shrunk since the cursor was made has no such page any more.
-        items: tools.page(start, exchange.era()).unwrap_or(&empty),
+        items: tools.page(start, exchange.era()).unwrap_or(Bytes::from_static(b"[]")),
         next_cursor: page::next(
             engine.cursors(),
             method::TOOLS_LIST,

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use candor_protocol::Era;
-use candor_protocol::json::{RawValue, raw};
+use candor_protocol::json::RawValue;
 use candor_protocol::types::Tool as Definition;
 use candor_schema::Schema;
 use serde_json::Value;
 
 use super::Tool;
+use crate::methods;
 use crate::mirror::{self, Mirror};
 use crate::page::PAGE_SIZE;
 
@@ -21,8 +23,8 @@ pub struct ToolSet {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
     /// The pages of the list, written when first asked for, for each era.
-    modern: OnceLock<Vec<Box<RawValue>>>,
-    legacy: OnceLock<Vec<Box<RawValue>>>,
+    modern: OnceLock<Vec<Bytes>>,
+    legacy: OnceLock<Vec<Bytes>>,
 }
 
 /// A tool with everything that can be known of it before a call.
@@ -86,28 +88,24 @@ impl ToolSet {
     }
 
     /// The page that begins at `start`, as a JSON array. Pages begin at multiples of the page size.
-    pub(crate) fn page(&self, start: usize, era: Era) -> Option<&RawValue> {
+    pub(crate) fn page(&self, start: usize, era: Era) -> Option<Bytes> {
         let pages = match era {
             Era::Modern => self.modern.get_or_init(|| pages(self.definitions().map(Cow::Borrowed))),
             Era::Legacy => self.legacy.get_or_init(|| pages(self.definitions().map(for_legacy))),
         };
-        start.is_multiple_of(PAGE_SIZE).then(|| pages.get(start / PAGE_SIZE).map(|page| &**page))?
+        start.is_multiple_of(PAGE_SIZE).then(|| pages.get(start / PAGE_SIZE).cloned())?
     }
 }
 
-fn pages<'a>(definitions: impl Iterator<Item = Cow<'a, Definition>>) -> Vec<Box<RawValue>> {
-    let definitions: Vec<_> = definitions.map(Written).collect();
-    let mut pages: Vec<_> = definitions.chunks(PAGE_SIZE).map(raw).collect();
-    if pages.is_empty() {
-        pages.push(raw(&[(); 0]));
-    }
-    pages
+fn pages<'a>(definitions: impl Iterator<Item = Cow<'a, Definition>>) -> Vec<Bytes> {
+    let definitions: Vec<_> = definitions.map(Listed).collect();
+    definitions.chunks(PAGE_SIZE).map(methods::write).collect()
 }
 
 /// A definition on its way out.
-struct Written<'a>(Cow<'a, Definition>);
+struct Listed<'a>(Cow<'a, Definition>);
 
-impl serde::Serialize for Written<'_> {
+impl serde::Serialize for Listed<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }

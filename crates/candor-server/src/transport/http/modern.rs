@@ -60,7 +60,7 @@ pub(super) async fn post(
         Some(Said::Message(message)) => sse::response(events.starting_with(message), quiet),
         Some(Said::Answer(answer)) => {
             let status = respond::status_of(&answer);
-            answer.into_message().map_or_else(
+            answer.into_written().map_or_else(
                 || respond::empty(StatusCode::NO_CONTENT),
                 |m| respond::json(status, m),
             )

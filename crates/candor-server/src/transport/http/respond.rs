@@ -1,26 +1,61 @@
 //! HTTP responses that carry one message, or say why there is none.
 
-use axum::body::Body;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, HttpBody};
 use axum::response::Response;
 use bytes::Bytes;
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_error};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
+use hyper::body::{Frame, SizeHint};
 
 use crate::answer::Answer;
 use crate::auth::Unauthorized;
+use crate::written::Written;
 
 /// One JSON-RPC message.
-pub(super) fn json(status: StatusCode, message: Bytes) -> Response {
-    let mut response = Response::new(Body::from(message));
+pub(super) fn json(status: StatusCode, message: impl Into<Written>) -> Response {
+    let [head, shared, tail] = message.into().into_pieces();
+    let body = match shared.is_empty() {
+        true => Body::from(head),
+        false => Body::new(Pieces([head, shared, tail].into())),
+    };
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
+/// A body in pieces whose length is known.
+struct Pieces(VecDeque<Bytes>);
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.iter().map(|piece| piece.len() as u64).sum())
+    }
+}
+
 /// A JSON-RPC error.
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
-    json(status, write_error(id, error).into())
+    json(status, write_error(id, error))
 }
 
 /// A request that was refused before anybody looked for a message in it.

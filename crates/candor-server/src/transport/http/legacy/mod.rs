@@ -49,7 +49,7 @@ pub(super) async fn post_request(
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
         // Answered at once and without a word before: no stream is needed, and no task.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
-            let message = answer.into_message();
+            let message = answer.into_written();
             return message.map_or_else(streams::nothing, |m| respond::json(StatusCode::OK, m));
         }
         Poll::Ready(answer) => finish(&session, &log, answer),
@@ -130,7 +130,7 @@ fn initialize(
             &ErrorObject::internal("Too many sessions are open"),
         ),
         Ok((_, answer)) => {
-            let message = answer.into_message().unwrap_or_default();
+            let message = answer.into_written().unwrap_or_default();
             let mut response = respond::json(StatusCode::OK, message);
             if let Ok(value) = HeaderValue::from_str(&session_id) {
                 response.headers_mut().insert(SESSION_ID.clone(), value);

@@ -1,0 +1,215 @@
+//! One JSON value as its text, and the ways to take it apart without reading it twice.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::Malformed;
+use super::plain::end_of_plain;
+
+/// A JSON value as its text, known to be well-formed: the scanner or a parser has seen it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Json<'a>(&'a str);
+
+impl<'a> Json<'a> {
+    pub(super) const fn trusted(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub const fn text(self) -> &'a str {
+        self.0
+    }
+
+    /// True if this is `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.0 == "null"
+    }
+
+    /// The value as a string; borrowed where nothing in it is escaped.
+    pub fn as_str(self) -> Result<Cow<'a, str>, Malformed> {
+        let refuse = || Malformed::here("is not a string");
+        let quoted = self.0.strip_prefix('"').ok_or_else(refuse)?;
+        let end = end_of_plain(quoted.as_bytes(), 0);
+        if end + 1 == quoted.len() {
+            return Ok(Cow::Borrowed(&quoted[..end]));
+        }
+        serde_json::from_str(self.0).map(Cow::Owned).map_err(|_| refuse())
+    }
+
+    /// A copy to keep.
+    #[must_use]
+    pub fn to_raw(self) -> Box<RawValue> {
+        RawValue::from_string(self.0.to_owned()).expect("text that was found to be JSON")
+    }
+
+    /// The elements of an array.
+    pub fn items(self) -> Result<Vec<Self>, Malformed> {
+        let mut cursor =
+            Cursor::inside(self.0, b'[').ok_or_else(|| Malformed::here("is not an array"))?;
+        let mut items = Vec::new();
+        while cursor.more(b']') {
+            items.push(Self(&self.0[cursor.value()]));
+        }
+        Ok(items)
+    }
+
+    /// Where the keys, in quotes, and the values of an object stand; nothing if this is no object.
+    pub(super) fn members(self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<'a> {
+        let mut cursor = Cursor::inside(self.0, b'{');
+        std::iter::from_fn(move || {
+            let cursor = cursor.as_mut()?;
+            cursor.more(b'}').then(|| {
+                let key = cursor.value();
+                cursor.skip_past(b':');
+                (key, cursor.value())
+            })
+        })
+    }
+
+    /// The members of an object; nothing if this is no object.
+    pub fn entries(self) -> impl Iterator<Item = (Cow<'a, str>, Self)> {
+        self.members().map(move |(key, value)| {
+            (Self(&self.0[key]).as_str().unwrap_or_default(), Self(&self.0[value]))
+        })
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'a> From<&'a RawValue> for Json<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self(raw.get().trim_ascii())
+    }
+}
+
+/// Walks over well-formed text without looking at more than it has to.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor behind the bracket that opens the value, if it is the wanted one.
+    fn inside(text: &'a str, open: u8) -> Option<Self> {
+        (text.as_bytes().first() == Some(&open)).then_some(Self { bytes: text.as_bytes(), at: 1 })
+    }
+
+    /// Stands before the next element, or says that there is none.
+    fn more(&mut self, close: u8) -> bool {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r' | b',') => self.at += 1,
+                Some(byte) => return *byte != close,
+                None => return false,
+            }
+        }
+    }
+
+    fn skip_past(&mut self, wanted: u8) {
+        while self.bytes.get(self.at).is_some_and(|byte| *byte != wanted) {
+            self.at += 1;
+        }
+        self.at += 1;
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Steps over a value and says where it stands.
+    fn value(&mut self) -> Range<usize> {
+        let start = self.at;
+        match self.bytes.get(self.at) {
+            Some(b'"') => self.string(),
+            Some(b'{' | b'[') => self.nested(),
+            _ => {
+                while self.bytes.get(self.at).is_some_and(|byte| {
+                    !matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')
+                }) {
+                    self.at += 1;
+                }
+            }
+        }
+        start..self.at.min(self.bytes.len())
+    }
+
+    fn nested(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.bytes.get(self.at) {
+            match byte {
+                b'"' => {
+                    self.string();
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    fn string(&mut self) {
+        self.at = end_of_plain(self.bytes, self.at + 1);
+        while self.bytes.get(self.at).is_some_and(|byte| *byte != b'"') {
+            // A backslash and what it escapes.
+            self.at = end_of_plain(self.bytes, self.at + 2);
+        }
+        self.at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    proptest! {
+        /// However a value is written, its parts are found where a parser finds them.
+        #[test]
+        fn parts_are_what_a_parser_finds(value in crate::json::testing::any_json(), pretty: bool) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let text = text.unwrap();
+            let json = Json(&text);
+            let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            prop_assert_eq!(json.items().is_ok(), value.is_array());
+            // As a parser reads it: the last digit of a double may differ from what was written.
+            let value = parse(&text);
+            let text_of = json.as_str().ok();
+            prop_assert_eq!(text_of.as_deref(), value.as_str());
+            match &value {
+                Value::Array(items) => {
+                    let found: Vec<_> = json.items().unwrap().into_iter().map(|item| parse(item.text())).collect();
+                    prop_assert_eq!(&found, items);
+                }
+                Value::Object(members) => {
+                    let found = json.entries().map(|(key, value)| (key.into_owned(), parse(value.text())));
+                    prop_assert_eq!(&found.collect::<serde_json::Map<_, _>>(), members);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_and_brackets_in_strings_do_not_mislead() {
+        let json = Json(r#"{ "a\"}" : "]\\" , "b":[ {"c":"}"} , -1.5e3 ],"d" : null }"#);
+        let parts: Vec<_> =
+            json.entries().map(|(key, value)| (key.into_owned(), value.text())).collect();
+        let expected = [("a\"}", r#""]\\""#), ("b", r#"[ {"c":"}"} , -1.5e3 ]"#), ("d", "null")];
+        assert_eq!(parts, expected.map(|(key, value)| (key.to_owned(), value)));
+    }
+}

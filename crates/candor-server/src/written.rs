@@ -1,0 +1,66 @@
+//! The bytes of an answer, in one piece or around a piece that was written before.
+
+use bytes::Bytes;
+
+/// A message that is ready to be sent.
+///
+/// A long list is written once and shared by all who ask for it: it is the middle here, and nobody copies it on the way
+/// to a socket.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    head: Bytes,
+    shared: Bytes,
+    tail: Bytes,
+}
+
+impl Written {
+    /// A message whose first `place` stands for `shared`.
+    pub(crate) fn around(message: impl Into<Bytes>, place: &[u8], shared: Bytes) -> Self {
+        let message = message.into();
+        match message.windows(place.len()).position(|part| part == place) {
+            None => Self { head: message, ..Self::default() },
+            Some(at) => {
+                Self { head: message.slice(..at), shared, tail: message.slice(at + place.len()..) }
+            }
+        }
+    }
+
+    /// The pieces in order; some may be empty.
+    #[must_use]
+    pub fn into_pieces(self) -> [Bytes; 3] {
+        [self.head, self.shared, self.tail]
+    }
+
+    /// The message in one piece.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        if self.shared.is_empty() {
+            return self.head;
+        }
+        [self.head, self.shared, self.tail].concat().into()
+    }
+}
+
+impl From<Vec<u8>> for Written {
+    fn from(message: Vec<u8>) -> Self {
+        Bytes::from(message).into()
+    }
+}
+
+impl From<Bytes> for Written {
+    fn from(head: Bytes) -> Self {
+        Self { head, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_is_taken_and_no_other() {
+        let written = Written::around(b"a?b?c".to_vec(), b"?", Bytes::from_static(b"[1]"));
+        assert_eq!(written.clone().into_bytes(), "a[1]b?c");
+        assert_eq!(written.into_pieces().concat(), b"a[1]b?c");
+    }
+}
