@@ -2,12 +2,13 @@
 
 use candor::prelude::*;
 
+/// Greets somebody by name
+#[tool(read_only)]
+async fn greet(name: String) -> String {
+    format!("Hello, {name}!")
+}
+
 #[tokio::main]
 async fn main() -> candor::Result<()> {
-    let schema =
-        json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
-    let greet = JsonTool::new("greet", &schema, |args, _ctx| async move {
-        Ok(format!("Hello, {}!", args["name"].as_str().unwrap_or_default()))
-    });
-    Server::new("greeter", "1.0.0").tool(greet).run().await
+    Server::new("greeter", "1.0.0").tools(tools![greet]).run().await
 }

@@ -1,31 +1,27 @@
-"""The story that every official client goes through, for the Python package `mcp`.
+"""The stories that official clients go through, for the Python package `mcp`.
 
-    python client.py legacy|modern stdio|http PROGRAM|URL story.json
+    python client.py legacy|modern stdio|http PROGRAM|URL story.json|schemas.json
 
-What is data stands in `story.json`; what needs code stands here. One line for each thing
-checked, the end at the first mismatch, and no wait without an end.
+What is data stands in these files; what needs code stands here.
 """
 
 import asyncio
 import json
-import os
 import sys
-import threading
 import time
-import traceback
 import warnings
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 
 import anyio
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
+from checks import Mismatch, check, equal, holds
+from judge import Judge
+
 # The legacy era is deprecated, and what this program is about.
 warnings.simplefilter("ignore")
-
-# How long one check may take, in seconds.
-PATIENCE = 10
 
 # Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive.
 A_WHILE = 0.3
@@ -61,13 +57,23 @@ async def tell(story, era, transport, place):
         )
         expected = story["server"]
         equal(wire(client.server_info), {"name": expected["name"], "version": expected["version"]})
-        equal(client.instructions, expected["instructions"])
+        equal(client.instructions, expected.get("instructions"))
         equal(client.protocol_version, expected["revision"][era])
-    for step in story["checks"]:
-        with check(step["what"]):
-            await follow(step, client, host, era)
-    await cancel(client, ear)
-    await listen(client, ear, era)
+    for chapter in story["chapters"]:
+        match chapter:
+            case "judging":
+                with check("finds that every schema is JSON Schema 2020-12"):
+                    host.judge = Judge(wire(await client.list_tools())["tools"])
+            case "checks":
+                for step in story["checks"]:
+                    with check(step["what"]):
+                        await follow(step, client, host, era)
+            case "taking back":
+                await cancel(client, ear)
+            case "listening":
+                await listen(client, ear, era)
+            case _:
+                sys.exit(f"there is no chapter {chapter!r}")
     with check("hangs up, and the server lets it go"):
         start = time.monotonic()
         await connection.aclose()
@@ -76,7 +82,7 @@ async def tell(story, era, transport, place):
 
 
 async def follow(step, client, host, era):
-    """One check of `story.json`."""
+    """One check of the story."""
     host.asked = []
     progress = []
 
@@ -93,7 +99,10 @@ async def follow(step, client, host, era):
             equal(error.message, step["fails"]["message"])
             return
         raise Mismatch("it did not fail")
-    equal(await answer, step["gives"])
+    result = await answer
+    equal(result, refusal(step) if "refuses" in step else step["gives"])
+    if host.judge and "call" in step:
+        host.judge.hear(step, result)
     if "progress" in step:
         equal(progress, step["progress"])
     if "firstProgress" in step:
@@ -133,6 +142,13 @@ async def ask(step, client, note):
             return some(wire(result), "completion")
         case _:
             raise Mismatch("the check asks for nothing")
+
+
+def refusal(step):
+    """What a call gives whose arguments do not fit: every problem, each with its place."""
+    problems = "; ".join(f"{place}: {problem}" for place, problem in step["refuses"].items())
+    text = f"Invalid arguments for {step['call']}: {problems}"
+    return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 async def cancel(client, ear):
@@ -197,11 +213,13 @@ async def text(client, tool, expected, arguments=None):
 
 
 class Host:
-    """What stands behind a client: a person, a model, folders. They answer as the story says."""
+    """What stands behind a client: a person, a model, folders. They answer as the story says. And a
+    judge of schemas, in a story that has one."""
 
     def __init__(self, story):
         self.story = story
         self.asked = []
+        self.judge = None
 
     async def person(self, _context, params):
         self.asked.append({"message": params.message, "requestedSchema": params.requested_schema})
@@ -240,40 +258,6 @@ class Ear:
 
     def silent(self):
         return self.changes.empty()
-
-
-class Mismatch(Exception):
-    """What a check found instead of what it expected."""
-
-
-@contextmanager
-def check(what):
-    def fail(reason):
-        print(f"FAILED {what}\n{reason}", flush=True)
-        os._exit(1)
-
-    # A thread, because it also ends a client that no longer comes to its event loop.
-    timer = threading.Timer(PATIENCE, fail, [f"not done after {PATIENCE} s"])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except Mismatch as mismatch:
-        fail(mismatch)
-    except BaseException:
-        fail(traceback.format_exc())
-    finally:
-        timer.cancel()
-    print(f"ok {what}", flush=True)
-
-
-def equal(actual, expected):
-    holds(actual == expected, f"expected {expected!r}\n     got {actual!r}")
-
-
-def holds(condition, otherwise):
-    if not condition:
-        raise Mismatch(otherwise)
 
 
 def wire(model):

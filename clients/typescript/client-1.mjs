@@ -1,6 +1,6 @@
 // `@modelcontextprotocol/sdk`, the SDK of the legacy era.
 //
-//     node client-1.mjs legacy stdio|http PROGRAM|URL story.json
+//     node client-1.mjs legacy stdio|http PROGRAM|URL story.json|schemas.json
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';

@@ -1,6 +1,6 @@
 // `@modelcontextprotocol/client`, the SDK of both eras.
 //
-//     node client-2.mjs legacy|modern stdio|http PROGRAM|URL story.json
+//     node client-2.mjs legacy|modern stdio|http PROGRAM|URL story.json|schemas.json
 
 import { Client, ResourceNotFoundError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';

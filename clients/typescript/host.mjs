@@ -1,10 +1,12 @@
 // What stands behind a client: a person, a model, folders. They answer as the story says, and
-// remember what they were asked. And an ear for what the server tells without being asked.
+// remember what they were asked. A judge of schemas, in a story that has one. And an ear for what
+// the server tells without being asked.
 
 /** Answers the three kinds of question. */
 export class Host {
   #story;
   asked = [];
+  judge;
 
   constructor(story) {
     this.#story = story;

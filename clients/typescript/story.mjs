@@ -1,12 +1,13 @@
-// The story that every official client goes through, for both generations of the TypeScript SDK.
-// What is data stands in `story.json`; what needs code stands here. A `session` is what the
-// generations do not do alike: see `client-1.mjs` and `client-2.mjs`.
+// The stories that official clients go through, for both generations of the TypeScript SDK.
+// What is data stands in `story.json` and `schemas.json`; what needs code stands here. A `session`
+// is what the generations do not do alike: see `client-1.mjs` and `client-2.mjs`.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
 import { check, equal, pause } from './checks.mjs';
 import { Ear, Host } from './host.mjs';
+import { Judge } from './judge.mjs';
 
 const WATCHED = 'test://watched-resource';
 
@@ -27,11 +28,9 @@ export async function tell(open) {
     equal(session.client.getInstructions(), instructions);
     equal(session.revision(), revision[era]);
   });
-  for (const step of story.checks) {
-    await check(step.what, () => follow(step, session, host, era));
+  for (const chapter of story.chapters) {
+    await CHAPTERS[chapter]({ story, session, host, ear, era });
   }
-  await cancel(session);
-  await listen(session, ear);
   await check('hangs up, and the server lets it go', async () => {
     const start = Date.now();
     await session.client.transport.terminateSession?.();
@@ -41,7 +40,21 @@ export async function tell(open) {
   });
 }
 
-/** One check of `story.json`. */
+const CHAPTERS = {
+  judging: ({ session, host }) =>
+    check('finds that every schema is JSON Schema 2020-12', async () => {
+      host.judge = new Judge((await session.client.listTools()).tools);
+    }),
+  checks: async ({ story, session, host, era }) => {
+    for (const step of story.checks) {
+      await check(step.what, () => follow(step, session, host, era));
+    }
+  },
+  'taking back': ({ session }) => cancel(session),
+  listening: ({ session, ear }) => listen(session, ear),
+};
+
+/** One check of the story. */
 async function follow(step, session, host, era) {
   host.asked = [];
   const progress = [];
@@ -54,7 +67,11 @@ async function follow(step, session, host, era) {
     assert.ok(error.message.endsWith(step.fails.message), error.message);
     return;
   }
-  equal(await answer, step.gives);
+  const result = await answer;
+  equal(result, step.refuses ? refusal(step) : step.gives);
+  if (host.judge && step.call) {
+    host.judge.hear(step, result);
+  }
   if (step.progress) {
     equal(progress, step.progress);
   }
@@ -100,6 +117,13 @@ const LISTS = {
   resourceTemplates: client => client.listResourceTemplates(),
   prompts: client => client.listPrompts(),
 };
+
+/** What a call gives whose arguments do not fit: every problem, each with its place. */
+function refusal(step) {
+  const problems = Object.entries(step.refuses).map(([place, problem]) => `${place}: ${problem}`);
+  const text = `Invalid arguments for ${step.call}: ${problems.join('; ')}`;
+  return { content: [{ type: 'text', text }], isError: true };
+}
 
 async function cancel(session) {
   await check('takes a call back', async () => {

@@ -1,4 +1,4 @@
-//! The example server as a child process, stopped on every way out.
+//! An example server as a child process, stopped on every way out.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -19,11 +19,11 @@ const LISTENING: &str = "listening on http://127.0.0.1:";
 
 /// Builds the example and says where it is: unoptimised and with the features of the whole workspace, as the tests have
 /// built it already.
-pub(crate) fn build(at: &Workspace) -> Outcome<PathBuf> {
+pub(crate) fn build(at: &Workspace, example: &str) -> Outcome<PathBuf> {
     let mut build = Command::new("cargo");
-    build.args(["build", "--workspace", "--all-features", "--example", "everything"]);
-    process::quietly(&mut build, &at.log("example-build"))?;
-    let name = format!("everything{}", std::env::consts::EXE_SUFFIX);
+    build.args(["build", "--workspace", "--all-features", "--example", example]);
+    process::quietly(&mut build, &at.log(&format!("{example}-build")))?;
+    let name = format!("{example}{}", std::env::consts::EXE_SUFFIX);
     Ok(at.target.join("debug").join("examples").join(name))
 }
 

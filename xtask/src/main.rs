@@ -6,9 +6,9 @@
 //! | `check` | every step a change must pass, in order |
 //! | `deny` | cargo-deny: install it once, run it |
 //! | `conformance` | the official MCP suite against the example server |
-//! | `clients` | the clients of the official SDKs against the example server |
+//! | `clients` | the clients of the official SDKs against the example servers |
 //! | `soak` | the soak test, for as long as one likes |
-//! | `example_server` | the example server as a child process |
+//! | `example_server` | an example server as a child process |
 //! | `npm` | pinned packages of npm, and a Node that can run them |
 //! | `workspace` | where the repository and its target directory are |
 //! | `process` | running other programs, one line and one time each |
@@ -48,7 +48,7 @@ Usage: cargo xtask COMMAND
                       --scenario one scenario, with each of its checks in full.
 
   clients [--only NAME]
-                      The clients of the official SDKs against the example server, in both
+                      The clients of the official SDKs against the example servers, in both
                       eras, over stdio and HTTP. --only runs one of them: typescript,
                       typescript-1, python or rust.
 

@@ -16,6 +16,7 @@ Usage: bench-load WHAT AMOUNT MODE…
   stdio-sequential | stdio-pipelined
                       AMOUNT calls over pipes
   start               the time to the first answer; AMOUNT is not used
+  register | check    registering typed tools, checking arguments; AMOUNT is not used
   idle                memory after the first answer; AMOUNT is not used
 
 MODE… is what `bench-server`, which stands beside this program, is started with.";
@@ -44,6 +45,8 @@ fn run(words: &[String]) -> Outcome<Value> {
         "stdio-sequential" => stdio::sequential(amount, mode)?,
         "stdio-pipelined" => stdio::pipelined(amount, mode)?,
         "start" => runtime.block_on(start::first_answer(mode))?,
+        "register" => candor_bench::typed::register()?,
+        "check" => candor_bench::typed::check()?,
         "idle" => runtime.block_on(start::idle(mode))?,
         name => {
             let scenario = Scenario::of(name).ok_or(USAGE)?;

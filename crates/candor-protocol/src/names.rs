@@ -12,6 +12,10 @@ pub mod method {
     pub const TOOLS_LIST: &str = "tools/list";
     /// Call of a tool.
     pub const TOOLS_CALL: &str = "tools/call";
+    /// What a call of a tool would do: the hints for its arguments.
+    pub const TOOLS_ANNOTATIONS: &str = "tools/annotations";
+    /// The same in the form of the extension for tool resolution.
+    pub const TOOLS_RESOLVE: &str = "tools/resolve";
     /// List of resources.
     pub const RESOURCES_LIST: &str = "resources/list";
     /// List of resource templates.
@@ -98,12 +102,16 @@ pub mod header {
 
 /// Extension ids, under `capabilities.extensions` and in `_meta`.
 pub mod extension {
+    /// Argument-aware annotations as `tools/resolve`, by the working group's draft.
+    pub const TOOL_RESOLUTION: &str = "io.modelcontextprotocol/tool-resolution";
     /// Argument-aware annotations as `tools/annotations`.
     pub const DYNAMIC_ANNOTATIONS: &str = "dev.candor/dynamic-annotations";
     /// Idempotency keys.
     pub const IDEMPOTENCY: &str = "dev.candor/idempotency";
     /// Resource metadata.
     pub const RESOURCE: &str = "dev.candor/resource";
+    /// What a failed call says to programs.
+    pub const ERROR: &str = "dev.candor/error";
     /// Approvals.
     pub const APPROVAL: &str = "dev.candor/approval";
 }

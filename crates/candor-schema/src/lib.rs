@@ -1,12 +1,36 @@
 //! JSON Schema for Candor.
 //!
+//! - [`derive()`]: the schema of a Rust type; [`input`] that of a tool's arguments, [`output`] that of its
+//!   result.
 //! - [`Schema`]: a schema compiled once, that says exactly what is wrong with a value.
+//! - [`read`]: from a checked value to a Rust value.
 //! - [`canonical`]: one text for all spellings of a value.
 //!
 //! Knows values and schemas; knows nothing of tools, transports or the protocol.
 
 mod canonical;
+mod derive;
+mod explain;
+mod inline;
+mod input;
+mod merge;
+mod nearest;
+mod output;
+mod read;
 mod schema;
+mod tidy;
+mod unions;
+mod violation;
+mod walk;
+mod words;
 
 pub use canonical::canonical;
-pub use schema::{Invalid, Schema, SchemaError, Violation};
+pub use derive::{View, derivations, derive};
+pub use input::{input, is_struct, permissive, plain_optionals};
+pub use output::{BOX_FIELD, BOX_KEYWORD, OutputSchema, output};
+pub use read::read;
+pub use schema::{Schema, SchemaError};
+pub use violation::{Invalid, Violation};
+
+/// The crate whose `JsonSchema` is derived from, so that everyone derives with the same one.
+pub use schemars;

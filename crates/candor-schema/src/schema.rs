@@ -7,21 +7,26 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
+use crate::explain::explain;
+use crate::violation::{Invalid, shorten};
+
 /// How many distinct schemas stay compiled when nobody uses them any more.
 const KEPT: usize = 4096;
 
-/// How many violations one answer names. More help nobody, and a hostile value could cause millions.
-const NAMED: usize = 20;
-
-/// Values are quoted in violations up to this many characters.
-const QUOTED: usize = 200;
+/// Larger and deeper schemas are mistakes or attacks; compiling is where they would hurt.
+const LARGEST: usize = 1 << 20;
+const DEEPEST: usize = 127;
 
 /// A compiled JSON Schema: 2020-12 unless `$schema` names draft 4, 6, 7 or 2019-09.
 ///
 /// Patterns run in linear time, and a `$ref` never leaves the schema: neither the network nor a file
-/// is ever read.
+/// is ever read. A `format` that is known (`email`, `date-time`, `uuid`, …) is checked, because whoever wrote
+/// it meant it.
 pub struct Schema {
     validator: Validator,
+    /// Explanations name the members and alternatives that it allows. Read again when one is needed, which is seldom: as a
+    /// value it would take several times the memory.
+    text: Arc<str>,
 }
 
 /// Why a schema cannot be used.
@@ -36,41 +41,8 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// One thing wrong with a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// JSON Pointer to the offending part; empty for the whole.
-    pub pointer: String,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-/// Everything that is wrong with a value, at most twenty things.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invalid {
-    /// In the order in which the schema finds them; never empty.
-    pub violations: Vec<Violation>,
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, violation) in self.violations.iter().enumerate() {
-            if i > 0 {
-                f.write_str("; ")?;
-            }
-            if !violation.pointer.is_empty() {
-                write!(f, "{}: ", violation.pointer)?;
-            }
-            f.write_str(&violation.problem)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Invalid {}
-
 /// Providers may build their tools anew on every request; the same text is compiled once all the same.
-static COMPILED: LazyLock<Mutex<HashMap<Box<str>, Arc<Schema>>>> = LazyLock::new(Mutex::default);
+static COMPILED: LazyLock<Mutex<HashMap<Arc<str>, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 impl Schema {
     /// Compiles a schema given as JSON text, or finds it compiled.
@@ -78,9 +50,11 @@ impl Schema {
     /// ```
     /// use candor_schema::Schema;
     ///
-    /// let schema = Schema::compile(r#"{"type": "object", "required": ["path"]}"#)?;
+    /// let schema = Schema::compile(
+    ///     r#"{"properties": {"path": {"type": "string"}}, "required": ["path"]}"#,
+    /// )?;
     /// let invalid = schema.check(&serde_json::json!({})).unwrap_err();
-    /// assert_eq!(invalid.to_string(), r#""path" is a required property"#);
+    /// assert_eq!(invalid.to_string(), "/path: required, but missing; expected a string");
     /// # Ok::<(), candor_schema::SchemaError>(())
     /// ```
     pub fn compile(text: &str) -> Result<Arc<Self>, SchemaError> {
@@ -92,19 +66,31 @@ impl Schema {
         if compiled.len() >= KEPT {
             compiled.retain(|_, schema| Arc::strong_count(schema) > 1);
         }
-        compiled.insert(text.into(), schema.clone());
+        compiled.insert(schema.text.clone(), schema.clone());
         Ok(schema)
     }
 
     fn compile_anew(text: &str) -> Result<Self, SchemaError> {
-        let value: Value =
+        if text.len() > LARGEST {
+            return Err(SchemaError(format!(
+                "the schema is {} bytes long; at most {LARGEST} are allowed",
+                text.len()
+            )));
+        }
+        if depth(text) > DEEPEST {
+            return Err(SchemaError(format!(
+                "the schema is nested more than {DEEPEST} levels deep"
+            )));
+        }
+        let document: Value =
             serde_json::from_str(text).map_err(|e| SchemaError(format!("not JSON: {e}")))?;
         let validator = jsonschema::options()
-            .with_draft(dialect(&value)?)
+            .with_draft(dialect(&document)?)
             .with_pattern_options(PatternOptions::regex())
-            .build(&value)
+            .should_validate_formats(true)
+            .build(&document)
             .map_err(|e| SchemaError(shorten(&e.to_string())))?;
-        Ok(Self { validator })
+        Ok(Self { validator, text: text.into() })
     }
 
     /// Checks a value; names what is wrong and where.
@@ -113,16 +99,8 @@ impl Schema {
         if self.validator.is_valid(value) {
             return Ok(());
         }
-        let violations = self
-            .validator
-            .iter_errors(value)
-            .take(NAMED)
-            .map(|e| Violation {
-                pointer: e.instance_path().to_string(),
-                problem: shorten(&e.to_string()),
-            })
-            .collect();
-        Err(Invalid { violations })
+        let document = serde_json::from_str(&self.text).unwrap_or_default();
+        Err(Invalid { violations: explain(&document, self.validator.iter_errors(value)) })
     }
 }
 
@@ -132,7 +110,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-fn compiled() -> std::sync::MutexGuard<'static, HashMap<Box<str>, Arc<Schema>>> {
+fn compiled() -> std::sync::MutexGuard<'static, HashMap<Arc<str>, Arc<Schema>>> {
     // A panic while the lock was held cannot have left a half-written entry.
     COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -160,11 +138,25 @@ fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     Ok(draft)
 }
 
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+/// How deep arrays and objects are nested in a JSON text.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
     }
+    deepest
 }
 
 #[cfg(test)]
@@ -182,7 +174,7 @@ mod tests {
         let pointers: Vec<_> = invalid.violations.iter().map(|v| v.pointer.as_str()).collect();
         assert_eq!(pointers.len(), 3, "{invalid}");
         assert!(
-            pointers.contains(&"/a") && pointers.contains(&"/b/1") && pointers.contains(&""),
+            pointers.contains(&"/a") && pointers.contains(&"/b/1") && pointers.contains(&"/c"),
             "{invalid}"
         );
     }
@@ -222,5 +214,33 @@ mod tests {
         let schema = Schema::compile(r#"{"type":"object"}"#).unwrap();
         let invalid = schema.check(&json!("x".repeat(1_000_000))).unwrap_err();
         assert!(invalid.to_string().len() < 1_000);
+    }
+
+    #[test]
+    fn schemas_that_are_too_large_or_too_deep_are_refused_by_name() {
+        let large = format!(r#"{{"description":"{}"}}"#, "x".repeat(LARGEST));
+        let error = Schema::compile(&large).unwrap_err().to_string();
+        assert!(error.contains("at most 1048576"), "{error}");
+
+        let nested = |depth| format!("{}true{}", r#"{"not":"#.repeat(depth), "}".repeat(depth));
+        let error = Schema::compile(&nested(DEEPEST + 1)).unwrap_err().to_string();
+        assert!(error.contains("127 levels"), "{error}");
+        assert!(Schema::compile(&nested(DEEPEST)).is_ok());
+        assert!(Schema::compile(&nested(100_000)).is_err());
+        assert!(Schema::compile(r#"{"description":"[[[[ \"{{{ \\"}"#).is_ok());
+    }
+
+    #[test]
+    fn a_reference_to_itself_ends() {
+        let schema = Schema::compile(r##"{"$ref":"#"}"##).unwrap();
+        assert!(schema.check(&json!(1)).is_ok());
+    }
+
+    #[test]
+    fn formats_are_checked() {
+        let schema = Schema::compile(r#"{"format":"email"}"#).unwrap();
+        assert!(schema.check(&json!("ann@example.org")).is_ok());
+        let invalid = schema.check(&json!("ann")).unwrap_err();
+        assert_eq!(invalid.to_string(), r#"expected a string of format email, received "ann""#);
     }
 }

@@ -6,7 +6,7 @@ use candor_protocol::names::meta;
 use candor_protocol::rpc::{ErrorObject, RequestId, write_error, write_result};
 use candor_protocol::types::{
     CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, InitializeResult,
-    InputRequired, ReadResourceResult,
+    InputRequired, ReadResourceResult, ResolveToolResult, ToolAnnotationsResult,
 };
 use candor_protocol::{Era, Members};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -102,7 +102,7 @@ macro_rules! bodies {
         }
     )*};
 }
-bodies!(CallToolResult CompleteResult DiscoverResult GetPromptResult InitializeResult InputRequired ReadResourceResult);
+bodies!(CallToolResult CompleteResult DiscoverResult GetPromptResult InitializeResult InputRequired ReadResourceResult ResolveToolResult ToolAnnotationsResult);
 
 /// A result with nothing in it.
 #[derive(Default)]

@@ -23,11 +23,17 @@ impl Arguments {
         }
         if let Some(number) = first_inexact_number(text) {
             let shown: String = number.chars().take(40).collect();
-            return Err(format!("the number {shown} cannot be held exactly; send it as a string"));
+            return Err(format!(
+                "the number {shown} cannot be held exactly; send 64 bits or fewer digits, or a string where one is taken"
+            ));
         }
         let value =
             serde_json::from_str(text).map_err(|e| format!("arguments cannot be read: {e}"))?;
         Ok(Self(Arc::new(value)))
+    }
+
+    pub(crate) fn from_value(value: Value) -> Self {
+        Self(Arc::new(value))
     }
 
     /// The arguments as one JSON value, always an object.

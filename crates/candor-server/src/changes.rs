@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use candor_protocol::names::notification;
-use candor_protocol::types::{ListCapability, ServerCapabilities};
+use candor_protocol::types::ServerCapabilities;
 use tokio::sync::broadcast;
 
 /// Changes that a slow listener may lag behind by before it is told "everything may have changed".
@@ -41,13 +41,12 @@ pub(crate) struct Announced {
 
 impl Announced {
     pub(crate) fn in_capabilities(capabilities: &ServerCapabilities) -> Self {
-        let lists = |list: &Option<ListCapability>| {
-            list.as_ref().is_some_and(|list| list.list_changed == Some(true))
-        };
+        let tools = capabilities.tools.as_ref();
+        let prompts = capabilities.prompts.as_ref();
         let resources = capabilities.resources.as_ref();
         Self {
-            tools: lists(&capabilities.tools),
-            prompts: lists(&capabilities.prompts),
+            tools: tools.is_some_and(|t| t.list_changed == Some(true)),
+            prompts: prompts.is_some_and(|p| p.list_changed == Some(true)),
             resources: resources.is_some_and(|r| r.list_changed == Some(true)),
             watched: resources.is_some_and(|r| r.subscribe == Some(true)),
         }

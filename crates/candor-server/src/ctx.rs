@@ -23,6 +23,8 @@ use crate::exchange::Exchange;
 use crate::outlet::Outlet;
 use crate::round::{Ended, Round};
 use crate::session::Session;
+use crate::state::{State, States};
+use crate::tool::ToolError;
 
 /// The context of one request: who asks, and how to talk to them before the answer.
 ///
@@ -47,6 +49,7 @@ struct Scope {
     round: Round,
     deadline: Deadline,
     changes: Changes,
+    states: Arc<States>,
 }
 
 impl Ctx {
@@ -65,6 +68,7 @@ impl Ctx {
             round,
             deadline: Deadline::after(engine.limits().deadline),
             changes: engine.changes().clone(),
+            states: engine.parts().states.clone(),
         }))
     }
 
@@ -84,6 +88,11 @@ impl Ctx {
     #[must_use]
     pub fn meta(&self) -> &Object {
         &self.0.meta
+    }
+
+    /// The server's value of this type.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<State<T>, ToolError> {
+        State::of(&self.0.states)
     }
 
     /// Tells clients that tools, prompts or resources have changed.

@@ -23,6 +23,10 @@ pub(crate) async fn dispatch(
     let x = &exchange;
     let answered = match (name.as_str(), x.era()) {
         (method::TOOLS_CALL, _) => methods::tools_call::answer(engine, params, x).await,
+        (method::TOOLS_ANNOTATIONS, _) => {
+            methods::tools_annotations::answer(engine, params, x).await
+        }
+        (method::TOOLS_RESOLVE, _) => methods::tools_resolve::answer(engine, params, x).await,
         (method::TOOLS_LIST, _) => methods::tools_list::answer(engine, params, x).await,
         (method::RESOURCES_LIST, _) => methods::resources_list::answer(engine, params, x).await,
         (method::RESOURCES_TEMPLATES_LIST, _) => {

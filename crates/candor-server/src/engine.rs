@@ -1,13 +1,15 @@
 //! The running server: one function in which every transport meets.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use candor_protocol::json::{Object, RawValue, raw};
-use candor_protocol::names::notification;
+use candor_protocol::names::{extension, notification};
 use candor_protocol::rpc::{ErrorObject, Notification, Request, RequestId};
 use candor_protocol::types::{
     CancelledParams, Implementation, ListCapability, ResourcesCapability, ServerCapabilities,
+    ToolsCapability,
 };
 use candor_protocol::{Era, Message};
 use futures_util::FutureExt;
@@ -27,7 +29,8 @@ use crate::provider::Source;
 use crate::resource::Resources;
 use crate::seal::{Seal, Secret};
 use crate::span;
-use crate::tool::ToolSet;
+use crate::state::States;
+use crate::tool::{Form, ToolSet};
 
 /// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
 #[derive(Clone)]
@@ -44,6 +47,10 @@ pub(crate) struct Parts {
     pub(crate) secret: Secret,
     pub(crate) limits: Limits,
     pub(crate) cache: CacheHint,
+    pub(crate) states: Arc<States>,
+    pub(crate) form: Form,
+    /// Whether there are tools whose arguments make a difference to what they do.
+    pub(crate) foresees: bool,
 }
 
 struct Inner {
@@ -142,8 +149,21 @@ impl Engine {
     pub(crate) fn capabilities(&self) -> ServerCapabilities {
         let parts = &self.0.parts;
         let mut capabilities = ServerCapabilities::new();
-        capabilities.tools =
-            parts.tools.as_ref().map(|source| list_capability(source.may_change()));
+        capabilities.tools = parts.tools.as_ref().map(|source| {
+            let mut capability = ToolsCapability::new();
+            capability.list_changed = Some(source.may_change());
+            capability.dynamic_annotations = parts.foresees.then_some(true);
+            capability
+        });
+        if parts.foresees {
+            capabilities.extensions = Some(BTreeMap::from([
+                (extension::TOOL_RESOLUTION.to_owned(), Object::new()),
+                (
+                    extension::DYNAMIC_ANNOTATIONS.to_owned(),
+                    Object::new().with("version", &1).with("partial", &true),
+                ),
+            ]));
+        }
         capabilities.prompts =
             parts.prompts.as_ref().map(|source| list_capability(source.may_change()));
         capabilities.resources = parts.resources.as_ref().map(|resources| {

@@ -14,6 +14,7 @@
 //! | transports | [`transport::stdio`], [`transport::http`] |
 //! | who is asking | [`auth`] |
 //! | secrets and what they seal | [`Secret`] |
+//! | a client for tests | [`testing`] |
 //!
 //! This crate knows nothing of HTML and of command lines.
 
@@ -44,6 +45,8 @@ mod seal;
 mod server;
 mod session;
 mod span;
+mod state;
+pub mod testing;
 pub mod tool;
 pub mod transport;
 mod written;
@@ -58,6 +61,8 @@ pub use engine::Engine;
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};
 pub use server::{BuildError, Server};
+pub use state::{FromCtx, Need, State};
 
+pub use candor_hints as hints;
 pub use candor_protocol as protocol;
 pub use futures_util::future::BoxFuture;

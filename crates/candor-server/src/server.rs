@@ -14,7 +14,8 @@ use crate::prompt::{Prompt, PromptSet};
 use crate::provider::{Provider, Source};
 use crate::resource::Resources;
 use crate::seal::Secret;
-use crate::tool::{RegistrationError, Tool, ToolSet};
+use crate::state::States;
+use crate::tool::{Form, RegistrationError, Split, Tool, ToolSet};
 
 /// A server in the making: what it is called and what it offers.
 ///
@@ -38,6 +39,8 @@ pub struct Server {
     secret: Option<Secret>,
     limits: Limits,
     cache: CacheHint,
+    states: States,
+    form: Form,
 }
 
 /// Why a server cannot be built.
@@ -50,6 +53,13 @@ pub enum BuildError {
     DuplicatePrompt(String),
     /// Both single items and a provider were given for this list.
     TwoSources(&'static str),
+    /// A tool wants state that the server does not have.
+    MissingState {
+        /// The tool.
+        tool: String,
+        /// The type that it wants.
+        type_name: &'static str,
+    },
 }
 
 impl fmt::Display for BuildError {
@@ -58,6 +68,12 @@ impl fmt::Display for BuildError {
             Self::Tool(error) => error.fmt(f),
             Self::DuplicatePrompt(name) => {
                 write!(f, "prompt {name:?}: another prompt has this name")
+            }
+            Self::MissingState { tool, type_name } => {
+                write!(
+                    f,
+                    "tool {tool:?} wants State<{type_name}>: give the server one with `.state(…)`"
+                )
             }
             Self::TwoSources(list) => {
                 write!(f, "{list} come either one by one or from a provider, not both")
@@ -89,6 +105,8 @@ impl Server {
             secret: None,
             limits: Limits::default(),
             cache: CacheHint::default(),
+            states: States::default(),
+            form: Form::default(),
         }
     }
 
@@ -117,6 +135,43 @@ impl Server {
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// Shares a value with all handlers that have a `State` of its type as a parameter. One of each type.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.shared_state(Arc::new(value))
+    }
+
+    /// The same for a value that is shared already.
+    #[must_use]
+    pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.states.insert(value);
+        self
+    }
+
+    /// Publishes an optional argument as its plain type that may be left out, instead of `anyOf` with `null`: some hosts
+    /// refuse a list of tools that has the latter. `null` is accepted all the same.
+    #[must_use]
+    pub fn plain_optionals(mut self) -> Self {
+        self.form.plain_optionals = true;
+        self
+    }
+
+    /// Lists a tool whose effects depend on one argument as several, one for each of its values, with exact hints: for
+    /// hosts that read static hints only. Calls of a part are calls of the whole.
+    #[must_use]
+    pub fn split(mut self, split: Split) -> Self {
+        self.form.split = Some(split);
+        self
+    }
+
+    /// Sends results that are no objects to modern clients as they are. Without it, both eras get them in a box of one
+    /// field, so that a tool has one schema.
+    #[must_use]
+    pub fn native_output(mut self) -> Self {
+        self.form.native_output = true;
         self
     }
 
@@ -207,7 +262,27 @@ impl Server {
             (Some(_), false) => return Err(BuildError::TwoSources("tools")),
             (Some(provider), true) => Some(Source::Provided(provider)),
             (None, true) => None,
-            (None, false) => Some(Source::Fixed(Arc::new(ToolSet::new(self.tools)?))),
+            (None, false) => {
+                for tool in &self.tools {
+                    if let Some(need) = self.states.missing(tool.needs()) {
+                        return Err(BuildError::MissingState {
+                            tool: tool.definition().name.clone(),
+                            type_name: need.type_name(),
+                        });
+                    }
+                }
+                let tools = ToolSet::new(self.tools)?;
+                if self.form.split.is_some() {
+                    tools.check_split()?;
+                }
+                Some(Source::Fixed(Arc::new(tools)))
+            }
+        };
+        let foresees = match &tools {
+            None => false,
+            Some(Source::Fixed(tools)) => tools.foresees(),
+            // Not known before somebody asks.
+            Some(Source::Provided(_)) => true,
         };
         let prompts = match (self.prompt_provider, self.prompts.is_empty()) {
             (Some(_), false) => return Err(BuildError::TwoSources("prompts")),
@@ -227,6 +302,9 @@ impl Server {
             secret: self.secret.unwrap_or_else(Secret::random),
             limits: self.limits,
             cache: self.cache,
+            states: Arc::new(self.states),
+            form: self.form,
+            foresees,
         }))
     }
 }

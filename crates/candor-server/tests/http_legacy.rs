@@ -43,7 +43,7 @@ async fn a_session_speaks_the_revision_that_was_asked_for_or_our_latest() {
         assert!(id.len() >= 32 && id.bytes().all(|b| b.is_ascii_graphic()), "{id}");
         let expected = json!({
             "protocolVersion": spoken,
-            "capabilities": {"tools": {}, "resources": {"subscribe": true}, "logging": {}},
+            "capabilities": {"tools": {"listChanged": false}, "resources": {"subscribe": true}, "logging": {}},
             "serverInfo": {"name": "bench", "version": "1.2.3"},
         });
         assert_eq!(reply.result().await, expected);

@@ -3,13 +3,15 @@
 //! ```no_run
 //! use candor::prelude::*;
 //!
+//! /// Greets somebody by name.
+//! #[tool(read_only)]
+//! async fn greet(name: String) -> String {
+//!     format!("Hello, {name}!")
+//! }
+//!
 //! #[tokio::main]
 //! async fn main() -> candor::Result<()> {
-//!     let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
-//!     let greet = JsonTool::new("greet", &schema, |args, _ctx| async move {
-//!         Ok(format!("Hello, {}!", args["name"].as_str().unwrap_or_default()))
-//!     });
-//!     Server::new("greeter", "1.0.0").tool(greet).run().await
+//!     Server::new("greeter", "1.0.0").tools(tools![greet]).run().await
 //! }
 //! ```
 //!
@@ -18,15 +20,18 @@
 //! The parts, each usable alone: [`Server`] describes a server, [`Engine`] is one that is ready,
 //! [`transport`] connects it, [`run`] is all of it behind a command line.
 
+#[doc(hidden)]
+pub mod __private;
 mod error;
 #[cfg(feature = "run")]
 pub mod run;
 
+pub use candor_macros::{args, tool, toolbox};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
     Answer, Arguments, AskError, BuildError, CacheHint, CacheScope, Changes, Client, Ctx, Elicit,
-    Elicited, Engine, Limits, Sample, Secret, SecretError, Server, auth, prompt, protocol,
-    resource, tool, transport,
+    Elicited, Engine, FromCtx, Limits, Sample, Secret, SecretError, Server, State, auth, hints,
+    prompt, protocol, resource, testing, tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;
@@ -36,12 +41,25 @@ pub mod prelude {
     #[cfg(feature = "run")]
     pub use crate::run::Run;
     pub use crate::{
-        Arguments, Ctx, Elicit, Elicited, Sample, Server, json,
+        Arguments, Ctx, Elicit, Elicited, Sample, Server, State, json,
         prompt::Prompt,
         resource::ResourceSet,
-        tool::{JsonTool, Output, ToolError, ToolSet},
+        tool::{JsonTool, Output, ToolBox, ToolError, ToolSet},
+        tools,
     };
+    pub use candor_macros::{tool, toolbox};
     pub use candor_protocol::types::{
         Content, LogLevel, Resource, ResourceContents, ResourceTemplate,
+    };
+}
+
+/// A list of tools from functions that are marked [`#[tool]`](macro@tool), for
+/// [`Server::tools`](Server::tools).
+#[macro_export]
+macro_rules! tools {
+    ($($tool:path),* $(,)?) => {
+        <[::std::sync::Arc<dyn $crate::tool::Tool>]>::into_vec(::std::boxed::Box::new([
+            $(::std::sync::Arc::new(<$tool as $crate::tool::ToolFn>::tool())),*
+        ]))
     };
 }

@@ -44,6 +44,10 @@ pub(super) enum Figure {
     FirstAnswer,
     /// Memory of a server that has nothing to do.
     IdleMemory,
+    /// Time to make many tools ready.
+    Registering,
+    /// Time to check the arguments of one call.
+    Checking,
 }
 
 impl Figure {
@@ -51,8 +55,8 @@ impl Figure {
     pub(super) fn member(self) -> &'static str {
         match self {
             Self::CpuPerCall => "cpu_us",
-            Self::TimePerCall => "us",
-            Self::FirstAnswer => "ms",
+            Self::TimePerCall | Self::Checking => "us",
+            Self::FirstAnswer | Self::Registering => "ms",
             Self::IdleMemory => "resident_mb",
         }
     }
@@ -60,8 +64,8 @@ impl Figure {
     pub(super) fn unit(self) -> &'static str {
         match self {
             Self::CpuPerCall => "µs CPU",
-            Self::TimePerCall => "µs",
-            Self::FirstAnswer => "ms",
+            Self::TimePerCall | Self::Checking => "µs",
+            Self::FirstAnswer | Self::Registering => "ms",
             Self::IdleMemory => "MB",
         }
     }
@@ -84,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 14] = [
+pub(super) static ROWS: [Row; 16] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -169,6 +173,24 @@ pub(super) static ROWS: [Row; 14] = [
             figure: Figure::IdleMemory,
             ours: side("candor", "idle", &["candor", "1000"]),
             limit: 25.0,
+        },
+    },
+    Row {
+        name: "register-1000",
+        what: "deriving, compiling and registering 1,000 typed tools",
+        kind: Kind::Below {
+            figure: Figure::Registering,
+            ours: side("candor", "register", &[]),
+            limit: 100.0,
+        },
+    },
+    Row {
+        name: "check-five",
+        what: "checking five arguments against their schema",
+        kind: Kind::Below {
+            figure: Figure::Checking,
+            ours: side("candor", "check", &[]),
+            limit: 2.0,
         },
     },
     Row {

@@ -13,15 +13,20 @@ const SDKS: [Package; 2] = [
     Package { name: "@modelcontextprotocol/sdk", version: "1.32.2" },
 ];
 
+/// What judges schemas. An SDK brings it too, but does not promise to.
+const VALIDATORS: [Package; 2] =
+    [Package { name: "ajv", version: "8.20.0" }, Package { name: "ajv-formats", version: "3.0.1" }];
+
 /// What the manifests of the SDKs ask for.
 const OLDEST_NODE: u32 = 20;
 
 /// The Python SDK and all that it needs, each with its version.
 const REQUIREMENTS: &str = "clients/python/requirements.txt";
 
-/// Installs the TypeScript SDKs if they are not there, and says which Node runs them.
+/// Installs the TypeScript SDKs and validators if they are not there, and says which Node runs them.
 pub(super) fn npm_packages(place: &Path) -> Outcome<PathBuf> {
-    npm::ensure("official TypeScript SDKs", &SDKS, OLDEST_NODE, place)
+    let packages = [SDKS, VALIDATORS].concat();
+    npm::ensure("official TypeScript SDKs", &packages, OLDEST_NODE, place)
 }
 
 /// A Python that finds the SDK.

@@ -1,11 +1,12 @@
-//! `cargo xtask clients`: the clients of the official SDKs against the example server.
+//! `cargo xtask clients`: the clients of the official SDKs against the example servers.
 //!
-//! Each goes through the story in `clients/story.json`, in every era that it speaks: over stdio,
-//! where it starts a server of its own, and over HTTP, where all share one. A client judges by
-//! itself; here it is installed, started, given its time, and its lines are counted.
+//! Each goes through its stories, `clients/story.json` and `clients/schemas.json`, in every era that
+//! it speaks: over stdio, where it starts a server of its own, and over HTTP, where all share one. A
+//! client judges by itself; here it is installed, started, given its time, and its lines are counted.
 //!
 //! | file | subject |
 //! |---|---|
+//! | `story` | which stories there are, and the example server of each |
 //! | `sdk` | which SDKs there are, and how each client is started |
 //! | `install` | the pinned packages of npm and PyPI |
 //! | `run` | one client in one era over one transport |
@@ -13,6 +14,7 @@
 mod install;
 mod run;
 mod sdk;
+mod story;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -23,6 +25,7 @@ use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 use run::{Run, Transport};
 use sdk::{SDKS, Sdk};
+use story::{STORIES, Story};
 
 /// Which clients to run; the default is all of them.
 #[derive(Default)]
@@ -46,25 +49,16 @@ impl Selection {
 }
 
 pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
-    let place = at.target.join("clients");
-    let program = process::timed("example server (debug build)", || example_server::build(at))?;
-    let mut stage = Stage { program: &program, place: &place, server: None, story: None };
-
     let mut failed = Vec::new();
-    for sdk in SDKS.iter().filter(|sdk| selection.only.is_none_or(|only| only.name == sdk.name)) {
-        let client = (sdk.ready)(at, &place)?;
-        for era in sdk.eras {
-            for transport in [Transport::Stdio, Transport::Http] {
-                let run = Run { sdk: sdk.name, era, transport, client: &client };
-                if let Err(message) = stage.play(&run) {
-                    println!("{message}");
-                    failed.push(run.name());
-                }
-            }
+    for story in STORIES {
+        let chosen = |sdk: &&Sdk| selection.only.is_none_or(|only| only.name == sdk.name);
+        let sdks: Vec<&Sdk> = SDKS.iter().filter(chosen).filter(|sdk| sdk.tells(story)).collect();
+        if !sdks.is_empty() {
+            failed.extend(tell(at, story, &sdks)?);
         }
     }
     if failed.is_empty() {
-        return stage.dismiss_server();
+        return Ok(());
     }
     Err(format!(
         "Not understood by official clients: {}. To repeat one of them alone:\n\n    \
@@ -73,24 +67,50 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     ))
 }
 
-/// Where the runs take place.
+/// Lets the SDKs go through the story; gives the names of the runs that failed.
+fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
+    let place = at.target.join("clients");
+    let what = format!("example server {} (debug build)", story.example);
+    let program = process::timed(&what, || example_server::build(at, story.example))?;
+    let mut stage = Stage { program: &program, place: &place, server: None, checks: None };
+
+    let mut failed = Vec::new();
+    for sdk in sdks {
+        let client = (sdk.ready)(at, &place)?;
+        for era in sdk.eras {
+            for transport in [Transport::Stdio, Transport::Http] {
+                let run = Run { story, sdk: sdk.name, era, transport, client: &client };
+                if let Err(message) = stage.play(&run) {
+                    println!("{message}");
+                    failed.push(run.name());
+                }
+            }
+        }
+    }
+    if failed.is_empty() {
+        stage.dismiss_server()?;
+    }
+    Ok(failed)
+}
+
+/// Where the runs of a story take place.
 struct Stage<'a> {
     program: &'a Path,
     place: &'a Path,
     /// One for all HTTP runs, from the first of them on.
     server: Option<Server>,
-    /// The checks of the first good run: all clients must go through the same ones.
-    story: Option<Vec<String>>,
+    /// Those of the first good run: all clients must go through the same ones.
+    checks: Option<Vec<String>>,
 }
 
 impl Stage<'_> {
-    /// Prints `── rust, modern era, http … 40 checks in 1.6 s`, the first half before the run.
+    /// Prints `── everything, rust, modern era, http … 40 checks in 1.6 s`, the first half before the run.
     fn play(&mut self, run: &Run<'_>) -> Outcome {
         let place = match run.transport {
             Transport::Stdio => self.program.display().to_string(),
             Transport::Http => self.server(run)?.url(),
         };
-        print!("── {}, {} era, {} … ", run.sdk, run.era, run.transport);
+        print!("── {}, {}, {} era, {} … ", run.story.example, run.sdk, run.era, run.transport);
         io::stdout().flush().ok();
         let start = Instant::now();
         let mut outcome = run.go(&place, self.place).and_then(|checks| self.compare(&checks));
@@ -125,8 +145,8 @@ impl Stage<'_> {
         if checks.is_empty() {
             return Err("It has checked nothing.".to_owned());
         }
-        let story = self.story.get_or_insert_with(|| checks.to_vec());
-        if story != checks {
+        let first = self.checks.get_or_insert_with(|| checks.to_vec());
+        if first != checks {
             return Err(format!(
                 "It does not check what the clients before it check; compare the logs in {}.",
                 self.place.display()

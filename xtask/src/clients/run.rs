@@ -7,10 +7,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::story::Story;
 use crate::process::{self, Outcome};
-
-/// What every client goes through.
-const STORY: &str = "clients/story.json";
 
 /// A client bounds each of its checks with ten seconds. This is for one that can no longer do so.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -19,6 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 pub(super) struct Run<'a> {
+    pub(super) story: &'a Story,
     pub(super) sdk: &'a str,
     pub(super) era: &'a str,
     pub(super) transport: Transport,
@@ -57,14 +56,14 @@ impl Client {
 
 impl Run<'_> {
     pub(super) fn name(&self) -> String {
-        format!("{}-{}-{}", self.sdk, self.era, self.transport)
+        format!("{}-{}-{}-{}", self.sdk, self.story.example, self.era, self.transport)
     }
 
     /// Runs the client against the server at `place`, and gives the checks that it has passed.
     pub(super) fn go(&self, place: &str, logs: &Path) -> Outcome<Vec<String>> {
         let log = logs.join(format!("{}.log", self.name()));
         let mut command = self.client.command();
-        command.arg(self.era).arg(self.transport.to_string()).arg(place).arg(STORY);
+        command.arg(self.era).arg(self.transport.to_string()).arg(place).arg(self.story.file);
         match bounded(&mut command, &log)? {
             Some(status) if status.success() => {}
             Some(status) => {

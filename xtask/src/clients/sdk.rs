@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::install;
 use super::run::Client;
+use super::story::{EVERYTHING, SCHEMAS, Story};
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
@@ -16,6 +17,7 @@ const MODERN: &str = "modern";
 pub(super) struct Sdk {
     pub(super) name: &'static str,
     pub(super) eras: &'static [&'static str],
+    pub(super) stories: &'static [&'static Story],
     /// Installs or builds what the client needs.
     pub(super) ready: fn(&Workspace, &Path) -> Outcome<Client>,
 }
@@ -24,16 +26,29 @@ pub(super) static SDKS: [Sdk; 4] = [
     Sdk {
         name: "typescript",
         eras: &[LEGACY, MODERN],
+        stories: &[&EVERYTHING, &SCHEMAS],
         ready: |_, place| typescript(place, "client-2.mjs"),
     },
     Sdk {
         name: "typescript-1",
         eras: &[LEGACY],
+        stories: &[&EVERYTHING, &SCHEMAS],
         ready: |_, place| typescript(place, "client-1.mjs"),
     },
-    Sdk { name: "python", eras: &[LEGACY, MODERN], ready: |_, place| python(place) },
-    Sdk { name: "rust", eras: &[LEGACY, MODERN], ready: |at, _| rust(at) },
+    Sdk {
+        name: "python",
+        eras: &[LEGACY, MODERN],
+        stories: &[&EVERYTHING, &SCHEMAS],
+        ready: |_, place| python(place),
+    },
+    Sdk { name: "rust", eras: &[LEGACY, MODERN], stories: &[&EVERYTHING], ready: |at, _| rust(at) },
 ];
+
+impl Sdk {
+    pub(super) fn tells(&self, story: &Story) -> bool {
+        self.stories.iter().any(|told| told.file == story.file)
+    }
+}
 
 fn typescript(place: &Path, script: &str) -> Outcome<Client> {
     let node = install::npm_packages(place)?;
@@ -47,7 +62,9 @@ fn typescript(place: &Path, script: &str) -> Outcome<Client> {
 fn python(place: &Path) -> Outcome<Client> {
     let python = install::python_packages(place)?;
     let script = PathBuf::from("clients/python/client.py");
-    let settings = python.packages.map(|packages| ("PYTHONPATH", packages)).into_iter().collect();
+    // The repository is no place for what Python compiles.
+    let mut settings = vec![("PYTHONDONTWRITEBYTECODE", PathBuf::from("1"))];
+    settings.extend(python.packages.map(|packages| ("PYTHONPATH", packages)));
     Ok(Client { program: python.program, script: Some(script), settings })
 }
 

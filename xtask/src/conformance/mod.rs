@@ -76,7 +76,8 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     let place = at.target.join("conformance");
     let suite = install::ensure(&place)?;
     let runs = plan(&suite, selection)?;
-    let program = process::timed("example server (debug build)", || example_server::build(at))?;
+    let program =
+        process::timed("example server (debug build)", || example_server::build(at, "everything"))?;
     let mut server = Server::start(&program, &place.join("server.log"))?;
 
     let mut good = true;

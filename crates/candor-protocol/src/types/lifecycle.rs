@@ -82,7 +82,7 @@ message! {
     /// What a server can do.
     pub struct ServerCapabilities {
         /// It has tools.
-        optional tools: ListCapability = "tools",
+        optional tools: ToolsCapability = "tools",
         /// It has resources.
         optional resources: ResourcesCapability = "resources",
         /// It has prompts.
@@ -95,6 +95,14 @@ message! {
         optional extensions: BTreeMap<String, Object> = "extensions",
         /// Experiments and their settings.
         optional experimental: BTreeMap<String, Object> = "experimental",
+    }
+
+    /// Tools, of which more may be said for certain arguments.
+    pub struct ToolsCapability {
+        /// The server says when the list changes.
+        optional list_changed: bool = "listChanged",
+        /// The server answers `tools/annotations`.
+        optional dynamic_annotations: bool = "dynamicAnnotations",
     }
 
     /// A list that may change.

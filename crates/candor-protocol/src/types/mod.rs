@@ -27,7 +27,7 @@ pub use elicitation::{ElicitAction, ElicitForm, ElicitResult, ElicitUrl};
 pub use input::{InputRequest, InputRequired};
 pub use lifecycle::{
     ClientCapabilities, DiscoverResult, ElicitationCapability, InitializeParams, InitializeResult,
-    ListCapability, ResourcesCapability, SamplingCapability, ServerCapabilities,
+    ListCapability, ResourcesCapability, SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use notices::{CancelledParams, LogParams, ProgressParams, SetLevelParams};
 pub use prompt::{
@@ -43,4 +43,7 @@ pub use sampling::{
     SamplingMessage, ToolChoice,
 };
 pub use subscription::{AcknowledgedParams, ListenParams, SubscriptionFilter};
-pub use tool::{CallToolParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};
+pub use tool::{
+    CallToolParams, CallToolResult, ListToolsResult, ResolveToolResult, Tool, ToolAnnotations,
+    ToolAnnotationsParams, ToolAnnotationsResult,
+};

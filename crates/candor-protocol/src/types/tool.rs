@@ -20,6 +20,8 @@ message! {
         optional output_schema: Box<RawValue> = "outputSchema",
         /// What a call may do to the world, in the worst case.
         optional annotations: ToolAnnotations = "annotations",
+        /// Whether `tools/annotations` says more about a call than `annotations` does.
+        optional dynamic_annotations: bool = "dynamicAnnotations",
         /// Pictures.
         optional icons: Vec<Icon> = "icons",
         /// Metadata.
@@ -62,6 +64,34 @@ message! {
         optional structured_content: Box<RawValue> = "structuredContent",
         /// Whether the tool failed.
         optional is_error: bool = "isError",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// Parameters of `tools/annotations` and of `tools/resolve`.
+    pub struct ToolAnnotationsParams {
+        /// The tool.
+        required name: String = "name",
+        /// The arguments of the call that is meant, an object.
+        required arguments: Box<RawValue> = "arguments",
+        /// Metadata of the request.
+        optional meta: Object = "_meta",
+    }
+
+    /// What a call with these arguments may do.
+    pub struct ToolAnnotationsResult {
+        /// The hints, for these arguments.
+        required annotations: ToolAnnotations = "annotations",
+        /// Metadata.
+        optional meta: Object = "_meta",
+    }
+
+    /// The same as the extension for tool resolution says it.
+    pub struct ResolveToolResult {
+        /// The tool that was asked about.
+        required name: String = "name",
+        /// Exactly four hints, for these arguments.
+        required annotations: ToolAnnotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
     }

@@ -13,10 +13,13 @@ pub(crate) mod resources_read;
 pub(crate) mod resources_subscribe;
 pub(crate) mod resources_templates_list;
 pub(crate) mod set_level;
+pub(crate) mod tools_annotations;
 pub(crate) mod tools_call;
 pub(crate) mod tools_list;
+pub(crate) mod tools_resolve;
 
 mod asking;
+mod foreseeing;
 
 use bytes::Bytes;
 use candor_protocol::Message;

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use candor_hints::Hints;
 use candor_protocol::Era;
-use candor_protocol::json::Object;
-use candor_protocol::names::method;
+use candor_protocol::json::{Decode, Json, Object, RawValue};
+use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::ErrorObject;
-use candor_protocol::types::{CallToolParams, CallToolResult, Content};
+use candor_protocol::types::{CallToolParams, CallToolResult};
 use serde_json::json;
 
 use super::asking::{self, Ran};
@@ -17,9 +18,11 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::mirror;
 use crate::round::Binding;
-use crate::tool::{Entry, ErrorKind, Output, Prepared, ToolError};
+use crate::tool::{Entry, Invalid, Output, Prepared, ToolError, code, effects};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    let era = exchange.era();
+
     // decode
     let Some(source) = &engine.parts().tools else {
         return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
@@ -35,16 +38,25 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     // look up
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
-    let entry = tools.find(&call.name).ok_or_else(|| unknown(&call.name))?;
+    let found = tools.find(&call.name, engine.parts().form).ok_or_else(|| unknown(&call.name))?;
+    let entry = found.entry;
 
     // validate
     if let Some(headers) = &exchange.mirrored {
         mirror::check(&entry.mirrors, headers, &arguments)?;
     }
-    let prepared = match validate(entry, &arguments) {
-        Ok(prepared) => prepared,
-        Err(result) => return Ok(engine.complete(exchange, result)),
+    let validated = found.complete(arguments).and_then(|all| Ok((validate(entry, &all)?, all)));
+    let (prepared, arguments) = match validated {
+        Ok(validated) => validated,
+        Err(invalid) => {
+            // The model's to mend, so a result, not an error (SEP-1303).
+            let refused = ToolError::invalid(&call.name, invalid).into_result(&call.name, era)?;
+            return Ok(engine.complete(exchange, refused));
+        }
     };
+
+    // foresee
+    let foreseen = foresee(entry, &arguments, &*prepared);
 
     // run
     let binding = Binding {
@@ -57,77 +69,74 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // shape
     let result = match ran {
         Ran::Asks(questions) => return Ok(engine.input_required(exchange, questions)),
-        Ran::Panicked => failure(asking::PANICKED.to_owned()),
-        Ran::TookTooLong => failure(asking::TOOK_TOO_LONG.to_owned()),
-        Ran::Done(outcome) => shape(entry, outcome, exchange.era())?,
+        Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
+        Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
+        Ran::Done(outcome) => outcome.and_then(|output| shape(engine, entry, output, era)),
     };
 
     // encode
+    let mut result = result.or_else(|error| error.into_result(&call.name, era))?;
+    if entry.effects.is_dynamic() {
+        let said = json!({"foreseen": effects::annotations(foreseen)});
+        let meta = result.meta.take().unwrap_or_default();
+        result.meta = Some(meta.with(extension::DYNAMIC_ANNOTATIONS, &said));
+    }
     Ok(engine.complete(exchange, result))
 }
 
-fn unknown(name: &str) -> ErrorObject {
+pub(super) fn unknown(name: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("Unknown tool: {name}")).with_data(&json!({"tool": name}))
 }
 
-/// Arguments that do not fit are the model's to mend, so they are a result, not an error (SEP-1303).
-fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, CallToolResult> {
-    entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone())).map_err(
-        |invalid| {
-            failure(format!("Invalid arguments for {}: {invalid}", entry.tool.definition().name))
-        },
-    )
+/// Makes a call ready, if it is acceptable: the same for whoever makes it and whoever asks about it.
+pub(super) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, Invalid> {
+    entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
+}
+
+/// What this very call will do. An evaluator that fails cannot make a call look safe.
+fn foresee(entry: &Entry, arguments: &Arguments, prepared: &dyn Prepared) -> Hints {
+    entry.effects.of(arguments, prepared).map_or(Hints::WORST, |effective| effective.hints)
 }
 
 /// From what the tool returned to what the client may see.
 fn shape(
+    engine: &Engine,
     entry: &Entry,
-    outcome: Result<Output, ToolError>,
+    output: Output,
     era: Era,
-) -> Result<CallToolResult, ErrorObject> {
-    match outcome {
-        Ok(output) => {
-            if let Some(violation) = broken_promise(entry, &output) {
-                tracing::error!(
-                    tool = entry.tool.definition().name,
-                    violation,
-                    "a result does not fit the output schema"
-                );
-                return Ok(failure(
-                    "result_invalid: the tool ran, but its result does not fit its output schema"
-                        .to_owned(),
-                ));
-            }
-            let mut result = output.into_result();
-            // Up to 2025-11-25 structured content is an object or absent; the text says the same.
-            if era == Era::Legacy
-                && result.structured_content.as_ref().is_some_and(|raw| !raw.get().starts_with('{'))
-            {
-                result.structured_content = None;
-            }
-            Ok(result)
-        }
-        Err(error) => match error.0 {
-            ErrorKind::Failed(result) => Ok(*result),
-            ErrorKind::Ask(error) => match error.protocol_error(era) {
-                Some(error) => Err(error),
-                None => Ok(failure(error.to_string())),
-            },
-        },
+) -> Result<CallToolResult, ToolError> {
+    if let Some(violation) = broken_promise(entry, &output) {
+        return Err(ToolError::new("The tool ran, but its result does not fit its output schema.")
+            .code(code::RESULT_INVALID)
+            .log(violation));
     }
+    let mut result = output.into_result();
+    if era == Era::Modern && engine.parts().form.native_output && entry.boxed {
+        result.structured_content = result.structured_content.and_then(|raw| unboxed(&raw));
+    }
+    // Up to 2025-11-25 structured content is an object or absent; the text says the same.
+    if era == Era::Legacy
+        && result.structured_content.as_ref().is_some_and(|raw| !raw.get().starts_with('{'))
+    {
+        result.structured_content = None;
+    }
+    Ok(result)
+}
+
+/// The value in a box.
+fn unboxed(raw: &RawValue) -> Option<Box<RawValue>> {
+    let boxed = Object::decode(raw.into()).ok()?;
+    boxed.get(candor_schema::BOX_FIELD).map(Json::to_raw)
 }
 
 /// How a result breaks the tool's output schema, if it does.
 fn broken_promise(entry: &Entry, output: &Output) -> Option<String> {
     let schema = entry.output.as_ref()?;
-    match &output.structured {
-        None => Some("there is no structured content".to_owned()),
-        Some(value) => schema.check(value).err().map(|invalid| invalid.to_string()),
+    if output.is_error() {
+        return None;
     }
-}
-
-fn failure(message: String) -> CallToolResult {
-    let mut result = CallToolResult::new(vec![Content::text(message)]);
-    result.is_error = Some(true);
-    result
+    match output.checked_value() {
+        None => Some("there is no structured content".to_owned()),
+        Some(value) => schema.check(&value).err().map(|invalid| invalid.to_string()),
+    }
 }

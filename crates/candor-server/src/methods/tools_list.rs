@@ -1,17 +1,18 @@
 //! `tools/list`, from text that each set of tools keeps.
 
-use bytes::Bytes;
 use candor_protocol::json::Object;
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::PageParams;
 
+use super::foreseeing::resolves;
 use super::{params, provider_failed};
 use crate::answer::ListPage;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::page::{self, PAGE_SIZE};
+use crate::tool::Form;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let Some(source) = &engine.parts().tools else {
@@ -20,16 +21,13 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let asked: PageParams = params(asked)?;
     let start = page::start(engine.cursors(), method::TOOLS_LIST, asked.cursor.as_deref())?;
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
+    let form = Form { resolution: resolves(exchange), ..engine.parts().form };
+    let listed = tools.page(start, exchange.era(), form);
+    let next = start + PAGE_SIZE;
     let page = ListPage {
         key: "tools",
-        // A list that has shrunk since the cursor was made has no such page any more.
-        items: tools.page(start, exchange.era()).unwrap_or(Bytes::from_static(b"[]")),
-        next_cursor: page::next(
-            engine.cursors(),
-            method::TOOLS_LIST,
-            start + PAGE_SIZE,
-            tools.len(),
-        ),
+        items: listed.items,
+        next_cursor: page::next(engine.cursors(), method::TOOLS_LIST, next, listed.tools),
         meta: None,
     };
     Ok(engine.complete_cacheable(exchange, page, engine.parts().cache))

@@ -1,79 +1,311 @@
-//! How a tool fails.
+//! How a tool fails: what the caller reads, and what only the log does.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use candor_protocol::Era;
+use candor_protocol::json::Object;
+use candor_protocol::names::extension;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{CallToolResult, Content};
+use candor_schema::{Invalid, Violation};
+use serde_json::{Value, json};
 
 use crate::ask::AskError;
 
+/// Codes of failures that the framework itself reports.
+pub mod code {
+    /// The arguments do not fit the input schema.
+    pub const INVALID_ARGUMENTS: &str = "invalid_arguments";
+    /// The tool said no more than that it failed.
+    pub const FAILED: &str = "failed";
+    /// Something broke that is none of the caller's business.
+    pub const INTERNAL: &str = "internal";
+    /// The tool did not end in time.
+    pub const TIMED_OUT: &str = "timed_out";
+    /// The tool ran, but its result is not what its schema promises.
+    pub const RESULT_INVALID: &str = "result_invalid";
+}
+
+/// What the caller is told of a failure that is not for it to read.
+const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";
+
 /// A failure that the model should read: it becomes a result with `isError`.
 ///
-/// Say what happened and what to do now. What a stranger may not see belongs into the log.
-#[derive(Debug, Clone)]
-pub struct ToolError(pub(crate) ErrorKind);
+/// Say what happened and what to do now. What a stranger may not see goes into [`ToolError::internal`], or arrives by
+/// `?`: any error converts, its text goes to the log, and the caller learns only that something failed.
+///
+/// ```
+/// use std::time::Duration;
+/// use candor_server::tool::ToolError;
+/// use serde_json::json;
+///
+/// let error = ToolError::new("The invoice is still a draft")
+///     .code("not_sent")
+///     .instead("send_invoice", json!({"id": 7}))
+///     .retry_after(Duration::from_secs(30));
+/// assert_eq!(
+///     error.to_string(),
+///     "The invoice is still a draft. Call send_invoice with {\"id\":7} instead. Try again in 30 s.",
+/// );
+/// ```
+#[derive(Debug)]
+pub struct ToolError(Box<Failure>);
 
-#[derive(Debug, Clone)]
-pub(crate) enum ErrorKind {
-    /// The tool's own failure.
-    Failed(Box<CallToolResult>),
-    /// A question had no answer.
-    Ask(AskError),
+#[derive(Debug)]
+struct Failure {
+    code: Cow<'static, str>,
+    message: Cow<'static, str>,
+    /// For the log alone.
+    internal: Option<String>,
+    retry: Retry,
+    instead: Option<(String, Value)>,
+    fields: Vec<Violation>,
+    content: Vec<Content>,
+    /// A question had no answer; some clients learn that as a protocol error.
+    asked: Option<AskError>,
+}
+
+/// Whether the same call may succeed later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    Unknown,
+    Never,
+    After(Duration),
 }
 
 impl ToolError {
-    /// A failure in words.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self::with_content(vec![Content::text(message)])
+    /// A failure in words for the caller.
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Failure {
+            code: code::FAILED.into(),
+            message: message.into(),
+            internal: None,
+            retry: Retry::Unknown,
+            instead: None,
+            fields: Vec::new(),
+            content: Vec::new(),
+            asked: None,
+        }))
     }
 
-    /// A failure that needs more than words.
+    /// A failure whose reason goes to the log and to nobody else.
+    pub fn internal(reason: impl fmt::Display) -> Self {
+        let mut error = Self::new(HIDDEN).code(code::INTERNAL);
+        error.0.internal = Some(reason.to_string());
+        error
+    }
+
+    /// Arguments that do not fit.
+    pub(crate) fn invalid(tool: &str, invalid: Invalid) -> Self {
+        let message = format!("Invalid arguments for {tool}: {invalid}");
+        let mut error = Self::new(message).code(code::INVALID_ARGUMENTS);
+        error.0.fields = invalid.violations;
+        error
+    }
+
+    /// A stable word for programs: it should not change when the message does.
     #[must_use]
-    pub fn with_content(content: Vec<Content>) -> Self {
+    pub fn code(mut self, code: impl Into<Cow<'static, str>>) -> Self {
+        self.0.code = code.into();
+        self
+    }
+
+    /// More about it, for the log alone.
+    #[must_use]
+    pub fn log(mut self, reason: impl fmt::Display) -> Self {
+        self.0.internal = Some(reason.to_string());
+        self
+    }
+
+    /// The same call may succeed after this time.
+    #[must_use]
+    pub fn retry_after(mut self, time: Duration) -> Self {
+        self.0.retry = Retry::After(time);
+        self
+    }
+
+    /// The same call will never succeed.
+    #[must_use]
+    pub fn never_retry(mut self) -> Self {
+        self.0.retry = Retry::Never;
+        self
+    }
+
+    /// The tool to call instead, or first.
+    #[must_use]
+    pub fn instead(mut self, tool: impl Into<String>, arguments: Value) -> Self {
+        self.0.instead = Some((tool.into(), arguments));
+        self
+    }
+
+    /// What is wrong with one argument, named by its JSON Pointer: `"/invoice/id"`.
+    #[must_use]
+    pub fn field(mut self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
+        self.0.fields.push(Violation::new(pointer, problem));
+        self
+    }
+
+    /// Content to go with the message: an image, a link.
+    #[must_use]
+    pub fn content(mut self, content: impl IntoIterator<Item = Content>) -> Self {
+        self.0.content.extend(content);
+        self
+    }
+
+    /// The result that the caller gets, unless its era wants a protocol error. Writes the log.
+    pub(crate) fn into_result(self, tool: &str, era: Era) -> Result<CallToolResult, ErrorObject> {
+        if let Some(error) = self.0.asked.as_ref().and_then(|asked| asked.protocol_error(era)) {
+            return Err(error);
+        }
+        if let Some(reason) = &self.0.internal {
+            tracing::error!(tool, code = &*self.0.code, reason, "a tool failed");
+        }
+        let mut content = vec![Content::text(self.to_string())];
+        content.extend(self.0.content.iter().cloned());
         let mut result = CallToolResult::new(content);
         result.is_error = Some(true);
-        Self(ErrorKind::Failed(Box::new(result)))
+        result.meta = Some(Object::new().with(extension::ERROR, &self.details()));
+        Ok(result)
     }
-}
 
-impl ToolError {
+    /// What to do now, a sentence each.
+    fn advice(&self) -> Vec<String> {
+        let failure = &self.0;
+        let mut advice = Vec::new();
+        // The message of invalid arguments names them already.
+        if failure.code != code::INVALID_ARGUMENTS {
+            advice.extend(failure.fields.iter().map(|v| format!("{}: {}.", v.pointer, v.problem)));
+        }
+        match &failure.instead {
+            None => {}
+            Some((tool, Value::Object(members))) if !members.is_empty() => {
+                advice.push(format!("Call {tool} with {} instead.", json!(members)));
+            }
+            Some((tool, _)) => advice.push(format!("Call {tool} instead.")),
+        }
+        match failure.retry {
+            Retry::Unknown => {}
+            Retry::Never => advice.push("Do not try the same call again.".to_owned()),
+            Retry::After(time) => {
+                advice.push(format!("Try again in {} s.", time.as_secs_f64().ceil()));
+            }
+        }
+        advice
+    }
+
+    /// The same for programs.
+    fn details(&self) -> Value {
+        let failure = &self.0;
+        let mut details = json!({"code": failure.code});
+        match failure.retry {
+            Retry::Unknown => {}
+            Retry::Never => details["retriable"] = false.into(),
+            Retry::After(time) => {
+                details["retriable"] = true.into();
+                let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                details["retryAfterMs"] = millis.into();
+            }
+        }
+        if let Some((tool, arguments)) = &failure.instead {
+            details["instead"] = json!({"tool": tool, "arguments": arguments});
+        }
+        if !failure.fields.is_empty() {
+            let field = |v: &Violation| json!({"pointer": v.pointer, "problem": v.problem});
+            details["fields"] = failure.fields.iter().map(field).collect();
+        }
+        details
+    }
+
     /// The same where results cannot be errors: for resources and prompts.
     pub(crate) fn into_protocol_error(self, era: Era) -> ErrorObject {
-        let asked = match &self.0 {
-            ErrorKind::Ask(error) => error.protocol_error(era),
-            ErrorKind::Failed(_) => None,
-        };
-        asked.unwrap_or_else(|| ErrorObject::internal(self.to_string()))
+        if let Some(error) = self.0.asked.as_ref().and_then(|asked| asked.protocol_error(era)) {
+            return error;
+        }
+        if let Some(reason) = &self.0.internal {
+            tracing::error!(code = &*self.0.code, reason, "a handler failed");
+        }
+        ErrorObject::internal(self.to_string())
+            .with_data(&json!({extension::ERROR: self.details()}))
     }
 }
 
 impl fmt::Display for ToolError {
+    /// What the caller reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            ErrorKind::Failed(result) => {
-                let text: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
-                f.write_str(&text.join("\n"))
+        let failure = &self.0;
+        f.write_str(&failure.message)?;
+        let advice = self.advice();
+        if !advice.is_empty() && !failure.message.ends_with(['.', '!', '?', ':']) {
+            f.write_str(".")?;
+        }
+        advice.iter().try_for_each(|sentence| write!(f, " {sentence}"))
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
+    /// `?` on any error: its text, with the reasons behind it, goes to the log and to nobody else.
+    fn from(error: E) -> Self {
+        let error: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
+        match error.downcast::<AskError>() {
+            Ok(asked) => {
+                let mut failure = Self::new(asked.to_string());
+                failure.0.asked = Some(*asked);
+                failure
             }
-            ErrorKind::Ask(error) => error.fmt(f),
+            Err(error) => {
+                let mut text = error.to_string();
+                let mut reason = error.source();
+                while let Some(next) = reason {
+                    text = format!("{text}: {next}");
+                    reason = next.source();
+                }
+                Self::internal(text)
+            }
         }
     }
 }
 
-impl From<AskError> for ToolError {
-    fn from(error: AskError) -> Self {
-        Self(ErrorKind::Ask(error))
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl From<String> for ToolError {
-    fn from(message: String) -> Self {
-        Self::new(message)
+    fn text(error: ToolError) -> String {
+        serde_json::to_string(&error.into_result("t", Era::Modern).unwrap()).unwrap()
     }
-}
 
-impl From<&str> for ToolError {
-    fn from(message: &str) -> Self {
-        Self::new(message)
+    #[test]
+    fn the_text_of_a_foreign_error_stays_here() {
+        fn fails() -> Result<(), ToolError> {
+            std::fs::read("/no/such/secret/place")?;
+            Ok(())
+        }
+        let shown = text(fails().unwrap_err());
+        assert!(shown.contains(HIDDEN) && !shown.contains("No such file"), "{shown}");
+        assert!(shown.contains(r#""code":"internal""#), "{shown}");
+    }
+
+    #[test]
+    fn everything_that_helps_is_said_in_words_and_for_programs() {
+        let error = ToolError::new("No such invoice")
+            .code("not_found")
+            .field("/id", "there is no invoice 7")
+            .instead("list_invoices", json!({}))
+            .never_retry();
+        assert_eq!(
+            error.to_string(),
+            "No such invoice. /id: there is no invoice 7. Call list_invoices instead. Do not try the same call again."
+        );
+        let details = error.details();
+        assert_eq!(
+            details,
+            json!({
+                "code": "not_found",
+                "retriable": false,
+                "instead": {"tool": "list_invoices", "arguments": {}},
+                "fields": [{"pointer": "/id", "problem": "there is no invoice 7"}],
+            })
+        );
     }
 }

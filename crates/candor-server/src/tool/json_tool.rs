@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use candor_hints::{Hints, Table};
 use candor_protocol::json::raw;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::{IntoOutput, Invalid, Output, Prepared, Tool, ToolError};
+use super::{Effects, IntoOutput, Invalid, Output, Prepared, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 
@@ -30,7 +31,11 @@ type Handler =
 pub struct JsonTool {
     definition: Definition,
     handler: Arc<Handler>,
+    effects: Option<Effects>,
+    evaluate: Option<Arc<Evaluate>>,
 }
+
+type Evaluate = dyn Fn(&Value) -> Hints + Send + Sync;
 
 impl JsonTool {
     /// A tool. The schema's root must be `"type": "object"`.
@@ -41,9 +46,20 @@ impl JsonTool {
         O: IntoOutput,
     {
         let handler = move |arguments, ctx| -> BoxFuture<'static, Result<Output, ToolError>> {
-            handler(arguments, ctx).map(|result| result.map(IntoOutput::into_output)).boxed()
+            handler(arguments, ctx).map(|result| result.and_then(IntoOutput::into_output)).boxed()
         };
-        Self { definition: Definition::new(name, raw(input_schema)), handler: Arc::new(handler) }
+        let definition = Definition::new(name, raw(input_schema));
+        Self { definition, handler: Arc::new(handler), effects: None, evaluate: None }
+    }
+
+    /// A tool that takes any object.
+    pub fn open<F, R, O>(name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, ToolError>> + Send + 'static,
+        O: IntoOutput,
+    {
+        Self::new(name, &candor_schema::permissive(), handler)
     }
 
     /// What the tool does, for models and people.
@@ -67,6 +83,24 @@ impl JsonTool {
         self
     }
 
+    /// What a call does, by its arguments: the first row that fits. Static annotations come from it.
+    #[must_use]
+    pub fn effects(mut self, table: Table) -> Self {
+        self.effects = Some(Effects::Table(Arc::new(table)));
+        self
+    }
+
+    /// What a call does, by a function of its arguments that has no effects itself, and is never riskier than `at_most`.
+    #[must_use]
+    pub fn effects_by<F>(mut self, at_most: Hints, effects: F) -> Self
+    where
+        F: Fn(&Value) -> Hints + Send + Sync + 'static,
+    {
+        self.effects = Some(Effects::Function(at_most));
+        self.evaluate = Some(Arc::new(effects));
+        self
+    }
+
     /// Changes the definition in any other way.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut Definition)) -> Self {
@@ -81,16 +115,26 @@ impl Tool for JsonTool {
     }
 
     fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid> {
-        Ok(Box::new(PreparedJson { handler: self.handler.clone(), arguments }))
+        let (handler, evaluate) = (self.handler.clone(), self.evaluate.clone());
+        Ok(Box::new(PreparedJson { handler, evaluate, arguments }))
+    }
+
+    fn effects(&self) -> Effects {
+        self.effects.clone().unwrap_or_else(|| Effects::of_annotations(&self.definition))
     }
 }
 
 struct PreparedJson {
     handler: Arc<Handler>,
+    evaluate: Option<Arc<Evaluate>>,
     arguments: Arguments,
 }
 
 impl Prepared for PreparedJson {
+    fn hints(&self) -> Option<Hints> {
+        self.evaluate.as_ref().map(|evaluate| evaluate(&self.arguments))
+    }
+
     fn run(self: Box<Self>, ctx: Ctx) -> BoxFuture<'static, Result<Output, ToolError>> {
         (self.handler)(self.arguments, ctx)
     }

@@ -1,24 +1,39 @@
 //! Tools: what they are, how they are prepared and run, and where they come from.
 
+mod coverage;
+pub(crate) mod effects;
+mod entry;
 mod error;
 mod json_tool;
 mod output;
+mod publish;
+#[doc(hidden)]
+pub mod returned;
 mod set;
+mod split;
+mod typed;
 
+use candor_hints::Hints;
 use candor_protocol::types::Tool as Definition;
 use futures_util::future::BoxFuture;
 
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::state::Need;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
-pub use candor_schema::{Invalid, Violation};
-pub(crate) use error::ErrorKind;
-pub use error::ToolError;
+pub use candor_schema::{Invalid, OutputSchema, Violation};
+pub use effects::{Effects, Variants};
+pub(crate) use entry::Entry;
+pub use error::{ToolError, code};
 pub use json_tool::JsonTool;
-pub use output::{IntoOutput, Output};
-pub(crate) use set::Entry;
+pub use output::{Blocks, IntoOutput, Output};
+pub(crate) use publish::Form;
 pub use set::{RegistrationError, ToolSet};
+pub use split::Split;
+pub use typed::{
+    Carried, GivenSchema, Input, Spec, ToolBox, ToolFn, TypedTool, published, published_as,
+};
 
 /// A tool, erased once: everything that differs between tools is behind these two functions.
 pub trait Tool: Send + Sync + 'static {
@@ -27,10 +42,25 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Types the arguments, which have passed the input schema. What is prepared here is what runs.
     fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid>;
+
+    /// What its calls do to the world; looked at once, when the tool is registered.
+    fn effects(&self) -> Effects {
+        Effects::of_annotations(self.definition())
+    }
+
+    /// The state that it cannot run without.
+    fn needs(&self) -> &[Need] {
+        &[]
+    }
 }
 
 /// A call that is ready to run, once.
 pub trait Prepared: Send {
+    /// What it will do, for a tool whose effects are a function of its typed arguments. Must be pure.
+    fn hints(&self) -> Option<Hints> {
+        None
+    }
+
     /// Runs it.
     fn run(self: Box<Self>, ctx: Ctx) -> BoxFuture<'static, Result<Output, ToolError>>;
 }

@@ -1,8 +1,16 @@
-//! What a tool returns.
+//! What a tool returns, and how values of every kind become it.
 
-use candor_protocol::json::{Object, raw};
-use candor_protocol::types::{CallToolResult, Content};
-use serde_json::Value;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use candor_protocol::json::{Decode, Object, raw};
+use candor_protocol::types::{
+    AudioContent, CallToolResult, Content, EmbeddedResource, ImageContent, ResourceLink,
+    TextContent,
+};
+use candor_schema::OutputSchema;
+use serde_json::{Map, Value};
+
+use super::ToolError;
 
 /// What a tool returns: content for models and people, and a value for programs.
 #[derive(Debug, Clone, Default)]
@@ -14,20 +22,68 @@ pub struct Output {
     pub structured: Option<Value>,
     /// Metadata of the result.
     pub meta: Option<Object>,
+    /// A whole result that the tool has made itself: sent as it is.
+    given: Option<Box<CallToolResult>>,
 }
 
 impl Output {
+    /// Text, and nothing for programs.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], ..Self::default() }
+    }
+
     /// A value for programs, and the same as text for everybody else.
     #[must_use]
     pub fn structured(value: Value) -> Self {
         Self {
             content: vec![Content::text(value.to_string())],
             structured: Some(value),
-            meta: None,
+            ..Self::default()
         }
     }
 
+    /// From a value whose type is known: objects are structured content, anything else stands in a box of one field,
+    /// as its schema says.
+    pub(crate) fn of(value: Value, boxed: bool) -> Self {
+        let mut content = Vec::new();
+        as_blocks(&value, &mut content);
+        let structured = if boxed { boxed_value(value) } else { value };
+        Self { content, structured: Some(structured), ..Self::default() }
+    }
+
+    /// From a value of which nothing is known before it is there.
+    pub(crate) fn of_any(value: Value) -> Self {
+        match value {
+            Value::Null => Self::default(),
+            Value::Object(members) => match as_result(&members) {
+                Some(result) => result.into(),
+                None => Self::of(Value::Object(members), false),
+            },
+            other => Self::of(other, true),
+        }
+    }
+
+    /// The value for programs as it is to be checked, if there is one.
+    pub(crate) fn checked_value(&self) -> Option<std::borrow::Cow<'_, Value>> {
+        use std::borrow::Cow;
+        match &self.given {
+            None => self.structured.as_ref().map(Cow::Borrowed),
+            Some(given) => {
+                let raw = given.structured_content.as_ref()?;
+                serde_json::from_str(raw.get()).ok().map(Cow::Owned)
+            }
+        }
+    }
+
+    /// Whether the tool itself says that this is a failure, of which no schema speaks.
+    pub(crate) fn is_error(&self) -> bool {
+        self.given.as_ref().is_some_and(|given| given.is_error == Some(true))
+    }
+
     pub(crate) fn into_result(self) -> CallToolResult {
+        if let Some(given) = self.given {
+            return *given;
+        }
         let mut result = CallToolResult::new(self.content);
         result.structured_content = self.structured.as_ref().map(raw);
         result.meta = self.meta;
@@ -35,41 +91,180 @@ impl Output {
     }
 }
 
-/// What a handler may return.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot return `{Self}`",
-    note = "return text, `Content`, a list of `Content`, or an `Output`"
-)]
-pub trait IntoOutput {
-    /// The same as an output.
-    fn into_output(self) -> Output;
+fn boxed_value(value: Value) -> Value {
+    Value::Object(Map::from_iter([(candor_schema::BOX_FIELD.to_owned(), value)]))
 }
 
-impl IntoOutput for Output {
-    fn into_output(self) -> Output {
-        self
+/// A value as blocks of text: an array gives one for each of its elements, and nothing gives none.
+fn as_blocks(value: &Value, content: &mut Vec<Content>) {
+    match value {
+        Value::Null => {}
+        Value::String(text) => content.push(Content::text(text.as_str())),
+        Value::Array(items) => items.iter().for_each(|item| as_blocks(item, content)),
+        other => content.push(Content::text(other.to_string())),
     }
 }
 
-impl IntoOutput for Vec<Content> {
-    fn into_output(self) -> Output {
-        Output { content: self, ..Output::default() }
+/// An object that looks like a result is one, if it is a valid one.
+fn as_result(members: &Map<String, Value>) -> Option<CallToolResult> {
+    if !members.contains_key("content") {
+        // Everything else is optional in a result, so a word alone does not make one.
+        let telling = ["structuredContent", "isError"];
+        if !telling.iter().any(|key| members.contains_key(*key)) {
+            return None;
+        }
+    }
+    let mut members = members.clone();
+    members.entry("content").or_insert_with(|| Value::Array(Vec::new()));
+    if let Some(meta) = members.remove("meta") {
+        members.entry("_meta").or_insert(meta);
+    }
+    let result = CallToolResult::decode((&*raw(&Value::Object(members))).into()).ok()?;
+    let known = |block: &Content| !matches!(block, Content::Other(_));
+    result.content.iter().all(known).then_some(result)
+}
+
+impl From<CallToolResult> for Output {
+    fn from(result: CallToolResult) -> Self {
+        Self { given: Some(Box::new(result)), ..Self::default() }
+    }
+}
+
+/// What a handler may return. Implement it for types of yours whose content should not be their JSON text.
+///
+/// Typed tools may also return whatever is `Serialize` and `JsonSchema`, and any of it in a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "not something that a caller could be sent",
+    note = "derive `serde::Serialize` and `schemars::JsonSchema` for it, or put `#[candor::args]` on it",
+    note = "or return text, `Content`, a list of `Content`, or an `Output`; or implement `IntoOutput`"
+)]
+pub trait IntoOutput: Sized {
+    /// The schema of the structured content that every output has; none if there is no structured content.
+    #[must_use]
+    fn schema() -> Option<OutputSchema> {
+        None
+    }
+
+    /// The same as an output.
+    fn into_output(self) -> Result<Output, ToolError>;
+}
+
+impl IntoOutput for Output {
+    fn into_output(self) -> Result<Output, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoOutput for CallToolResult {
+    fn into_output(self) -> Result<Output, ToolError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoOutput for Option<CallToolResult> {
+    fn into_output(self) -> Result<Output, ToolError> {
+        Ok(self.map(Output::from).unwrap_or_default())
     }
 }
 
 impl IntoOutput for () {
-    fn into_output(self) -> Output {
-        Output::default()
+    fn into_output(self) -> Result<Output, ToolError> {
+        Ok(Output::default())
     }
 }
 
-macro_rules! one_block {
+impl IntoOutput for Value {
+    fn into_output(self) -> Result<Output, ToolError> {
+        Ok(Output::of_any(self))
+    }
+}
+
+impl IntoOutput for Map<String, Value> {
+    fn into_output(self) -> Result<Output, ToolError> {
+        Ok(Output::of_any(Value::Object(self)))
+    }
+}
+
+macro_rules! into_text {
     ($($type:ty)*) => {$(
         impl IntoOutput for $type {
-            fn into_output(self) -> Output {
-                vec![Content::from(self)].into_output()
+            fn into_output(self) -> Result<Output, ToolError> {
+                Ok(Output::text(self))
             }
         }
     )*};
 }
-one_block!(Content String &str);
+into_text!(String & str);
+
+macro_rules! into_base64 {
+    ($($type:ty)*) => {$(
+        impl IntoOutput for $type {
+            fn into_output(self) -> Result<Output, ToolError> {
+                Ok(Output::text(BASE64.encode(self)))
+            }
+        }
+    )*};
+}
+into_base64!(Vec<u8> bytes::Bytes);
+
+#[diagnostic::do_not_recommend]
+impl<T: Blocks> IntoOutput for T {
+    fn into_output(self) -> Result<Output, ToolError> {
+        let mut output = Output::default();
+        self.push_into(&mut output.content);
+        Ok(output)
+    }
+}
+
+/// Content, alone or in lists, tuples, maps and options: understood by every client, so it has no schema.
+pub trait Blocks {
+    /// Adds the blocks in order.
+    fn push_into(self, content: &mut Vec<Content>);
+}
+
+macro_rules! blocks {
+    ($($type:ty)*) => {$(
+        impl Blocks for $type {
+            fn push_into(self, content: &mut Vec<Content>) {
+                content.push(self.into());
+            }
+        }
+    )*};
+}
+blocks!(Content TextContent ImageContent AudioContent ResourceLink EmbeddedResource);
+
+macro_rules! lists_of_blocks {
+    ($($type:ty [$($generics:tt)*])*) => {$(
+        impl<T: Blocks, $($generics)*> Blocks for $type {
+            fn push_into(self, content: &mut Vec<Content>) {
+                self.into_iter().for_each(|block| block.push_into(content));
+            }
+        }
+    )*};
+}
+lists_of_blocks!(Vec<T> [] Option<T> [] [T; N] [const N: usize]);
+
+macro_rules! maps_of_blocks {
+    ($($type:ty)*) => {$(
+        impl<K, T: Blocks> Blocks for $type {
+            fn push_into(self, content: &mut Vec<Content>) {
+                self.into_iter().for_each(|(_, block)| block.push_into(content));
+            }
+        }
+    )*};
+}
+maps_of_blocks!(std::collections::BTreeMap<K, T> std::collections::HashMap<K, T>);
+
+macro_rules! tuples_of_blocks {
+    ($(($($name:ident)*))*) => {$(
+        #[allow(non_snake_case)]
+        impl<$($name: Blocks),*> Blocks for ($($name,)*) {
+            fn push_into(self, content: &mut Vec<Content>) {
+                let ($($name,)*) = self;
+                $($name.push_into(content);)*
+            }
+        }
+    )*};
+}
+tuples_of_blocks!((A)(A B)(A B C)(A B C D));

@@ -3,18 +3,19 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use candor_protocol::Era;
-use candor_protocol::json::RawValue;
 use candor_protocol::types::Tool as Definition;
-use candor_schema::Schema;
-use serde_json::Value;
+use candor_schema::Invalid;
 
 use super::Tool;
+use super::entry::Entry;
+use super::publish::Form;
+use super::split::{Part, Split};
+use crate::arguments::Arguments;
 use crate::methods;
-use crate::mirror::{self, Mirror};
 use crate::page::PAGE_SIZE;
 
 /// Tools in the order in which they are listed.
@@ -22,17 +23,44 @@ use crate::page::PAGE_SIZE;
 pub struct ToolSet {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
-    /// The pages of the list, written when first asked for, for each era.
-    modern: OnceLock<Vec<Bytes>>,
-    legacy: OnceLock<Vec<Bytes>>,
+    parts: OnceLock<Result<Parts, RegistrationError>>,
+    /// The list, written when first asked for, for each era and form.
+    lists: Mutex<HashMap<(Era, Form), Arc<List>>>,
 }
 
-/// A tool with everything that can be known of it before a call.
-pub(crate) struct Entry {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) input: Arc<Schema>,
-    pub(crate) output: Option<Arc<Schema>>,
-    pub(crate) mirrors: Vec<Mirror>,
+/// The parts of all tools that can be split.
+#[derive(Default)]
+struct Parts {
+    /// Each with the tool that it is a part of.
+    all: Vec<(usize, Part)>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Parts {
+    /// The parts of one tool. They stand in the order of their tools.
+    fn of(&self, whole: usize) -> &[(usize, Part)] {
+        let from = self.all.partition_point(|(at, _)| *at < whole);
+        let to = self.all.partition_point(|(at, _)| *at <= whole);
+        &self.all[from..to]
+    }
+}
+
+/// A list as text.
+struct List {
+    pages: Vec<Bytes>,
+    tools: usize,
+}
+
+/// A page of a list, and how many tools the list has.
+pub(crate) struct Page {
+    pub(crate) items: Bytes,
+    pub(crate) tools: usize,
+}
+
+/// What a name stands for.
+pub(crate) struct Found<'a> {
+    pub(crate) entry: &'a Entry,
+    part: Option<&'a Part>,
 }
 
 /// Why a tool cannot be registered.
@@ -78,87 +106,110 @@ impl ToolSet {
         self.entries.is_empty()
     }
 
-    /// The tools as they are listed.
+    /// The tools, whole, in their order.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.entries.iter().map(|entry| entry.tool.definition())
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
-        self.by_name.get(name).map(|at| &self.entries[*at])
+    /// Whether the arguments of any tool make a difference to what it does.
+    pub(crate) fn foresees(&self) -> bool {
+        self.entries.iter().any(|entry| entry.effects.is_dynamic())
     }
 
-    /// The page that begins at `start`, as a JSON array. Pages begin at multiples of the page size.
-    pub(crate) fn page(&self, start: usize, era: Era) -> Option<Bytes> {
-        let pages = match era {
-            Era::Modern => self.modern.get_or_init(|| pages(self.definitions().map(Cow::Borrowed))),
-            Era::Legacy => self.legacy.get_or_init(|| pages(self.definitions().map(for_legacy))),
-        };
-        start.is_multiple_of(PAGE_SIZE).then(|| pages.get(start / PAGE_SIZE).cloned())?
+    /// Checks that the tools can be listed in parts.
+    pub(crate) fn check_split(&self) -> Result<(), RegistrationError> {
+        self.parts().as_ref().map(|_| ()).map_err(Clone::clone)
     }
-}
 
-fn pages<'a>(definitions: impl Iterator<Item = Cow<'a, Definition>>) -> Vec<Bytes> {
-    let definitions: Vec<_> = definitions.map(Listed).collect();
-    definitions.chunks(PAGE_SIZE).map(methods::write).collect()
-}
-
-/// A definition on its way out.
-struct Listed<'a>(Cow<'a, Definition>);
-
-impl serde::Serialize for Listed<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+    fn parts(&self) -> &Result<Parts, RegistrationError> {
+        self.parts.get_or_init(|| {
+            let mut parts = Parts::default();
+            for (whole, entry) in self.entries.iter().enumerate() {
+                let tool = &entry.tool.definition().name;
+                let refuse = |problem| RegistrationError { tool: tool.clone(), problem };
+                for part in entry.parts().map_err(refuse)? {
+                    let name = part.definition.name.clone();
+                    if self.by_name.contains_key(&name) || parts.by_name.contains_key(&name) {
+                        let problem = format!("its part {name:?} has the name of another tool");
+                        return Err(refuse(problem));
+                    }
+                    parts.by_name.insert(name, parts.all.len());
+                    parts.all.push((whole, part));
+                }
+            }
+            Ok(parts)
+        })
     }
-}
 
-/// Up to 2025-11-25 an output schema is an object's, and a client that finds one expects structured content;
-/// so what structured content cannot be there is not announced there.
-fn for_legacy(definition: &Definition) -> Cow<'_, Definition> {
-    let of_object = |schema: &RawValue| {
-        let schema: Result<Value, _> = serde_json::from_str(schema.get());
-        schema.is_ok_and(|s| s.get("type").and_then(Value::as_str) == Some("object"))
-    };
-    match &definition.output_schema {
-        Some(schema) if !of_object(schema) => {
-            let mut without = definition.clone();
-            without.output_schema = None;
-            Cow::Owned(without)
+    /// The parts, for servers that list them. Sets that cannot be split, which only a provider can give, are listed whole.
+    fn listed_parts(&self, form: Form) -> Option<&Parts> {
+        form.split?;
+        self.parts().as_ref().inspect_err(|error| tracing::error!(%error, "not split")).ok()
+    }
+
+    /// The tool that a name stands for: a whole one, or a part.
+    pub(crate) fn find(&self, name: &str, form: Form) -> Option<Found<'_>> {
+        if let Some(at) = self.by_name.get(name) {
+            return Some(Found { entry: &self.entries[*at], part: None });
         }
-        _ => Cow::Borrowed(definition),
+        let parts = self.listed_parts(form)?;
+        let (whole, part) = &parts.all[*parts.by_name.get(name)?];
+        Some(Found { entry: &self.entries[*whole], part: Some(part) })
+    }
+
+    /// The page that begins at `start`. Pages begin at multiples of the page size.
+    pub(crate) fn page(&self, start: usize, era: Era, form: Form) -> Page {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = lists.entry((era, form)).or_insert_with(|| Arc::new(self.list(era, form)));
+        let page = start.is_multiple_of(PAGE_SIZE).then(|| list.pages.get(start / PAGE_SIZE));
+        // A list that has shrunk since a cursor was made has no such page any more.
+        let items = page.flatten().cloned().unwrap_or(Bytes::from_static(b"[]"));
+        Page { items, tools: list.tools }
+    }
+
+    fn list(&self, era: Era, form: Form) -> List {
+        let parts = self.listed_parts(form);
+        let mut listed: Vec<Cow<'_, Definition>> = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            let own = parts.map_or(&[][..], |parts| parts.of(at));
+            let own: Vec<_> = own.iter().map(|(_, part)| form.part(part, entry, era)).collect();
+            if own.is_empty() || form.split != Some(Split::Instead) {
+                listed.push(form.whole(entry, era));
+            }
+            listed.extend(own);
+        }
+        let tools = listed.len();
+        List {
+            pages: listed
+                .chunks(PAGE_SIZE)
+                .map(|page| methods::write(&definitions(page)))
+                .collect(),
+            tools,
+        }
+    }
+}
+
+fn definitions<'a>(page: &'a [Cow<'_, Definition>]) -> Vec<&'a Definition> {
+    page.iter().map(AsRef::as_ref).collect()
+}
+
+impl Found<'_> {
+    /// The arguments of the whole tool, from those that were sent.
+    pub(crate) fn complete(&self, arguments: Arguments) -> Result<Arguments, Invalid> {
+        match self.part {
+            None => Ok(arguments),
+            Some(part) => part.complete(&arguments),
+        }
+    }
+
+    /// Whether the arguments that are sent make a difference.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.entry.effects.is_dynamic() && self.part.is_none_or(|part| part.varies)
     }
 }
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.definitions().map(|d| &d.name)).finish()
-    }
-}
-
-impl Entry {
-    fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
-        let definition = tool.definition();
-        warn_about_name(&definition.name);
-        let schema: Value =
-            serde_json::from_str(definition.input_schema.get()).map_err(|e| e.to_string())?;
-        if schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
-        }
-        let mirrors = mirror::mirrors(&schema)?;
-        let input = Schema::compile(definition.input_schema.get())
-            .map_err(|e| format!("input schema: {e}"))?;
-        let output = match &definition.output_schema {
-            None => None,
-            Some(schema) => {
-                Some(Schema::compile(schema.get()).map_err(|e| format!("output schema: {e}"))?)
-            }
-        };
-        Ok(Self { tool, input, output, mirrors })
-    }
-}
-
-fn warn_about_name(name: &str) {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        tracing::warn!(tool = name, "hosts may refuse this name: use 1 to 64 of A-Z a-z 0-9 _ -");
     }
 }

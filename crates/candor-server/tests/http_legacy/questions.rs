@@ -119,7 +119,7 @@ async fn an_answer_that_does_not_fit_the_form_fails_the_tool() {
     session.answer(&question, &json!({"action": "accept", "content": {"name": 7}})).await;
     assert_eq!(
         failure(&result(events).await),
-        r#"the client's answer cannot be used: /name: 7 is not of type "string""#
+        r#"the client's answer cannot be used: /name: expected a string, received the number 7"#
     );
 }
 

@@ -55,7 +55,7 @@ async fn arguments_that_do_not_fit_are_a_result_that_points_at_them() {
     let result = reply.await.result().await;
     assert_eq!(
         failure(&result),
-        r#"Invalid arguments for wake: /when/hour~1local: "six" is not of type "integer""#
+        r#"Invalid arguments for wake: /when/hour~1local: expected an integer, received the string "six""#
     );
     assert_eq!(result["resultType"], "complete");
 }
@@ -82,7 +82,7 @@ async fn a_number_that_cannot_be_held_exactly_is_refused() {
         assert_eq!(
             error["message"],
             format!(
-                "Invalid params: the number {number} cannot be held exactly; send it as a string"
+                "Invalid params: the number {number} cannot be held exactly; send 64 bits or fewer digits, or a string where one is taken"
             )
         );
     }
@@ -182,14 +182,14 @@ fn promising(value: Value) -> Site {
 async fn a_result_that_breaks_the_output_schema_is_not_passed_on() {
     let site = promising(json!("a secret"));
     let result = site.send(call("measure", &json!({}))).await.result().await;
-    assert!(failure(&result).starts_with("result_invalid: "));
+    assert_eq!(result["_meta"]["dev.candor/error"]["code"], "result_invalid");
     assert_eq!(result.get("structuredContent"), None);
     assert!(!result.to_string().contains("a secret"));
 
     let nothing = tool("measure", |_, _| async { Ok("only words") });
     let site = Site::of(server().tool(nothing.output_schema(&json!({"type": "integer"}))));
     let result = site.send(call("measure", &json!({}))).await.result().await;
-    assert!(failure(&result).starts_with("result_invalid: "));
+    assert_eq!(result["_meta"]["dev.candor/error"]["code"], "result_invalid");
 }
 
 #[tokio::test]

@@ -166,7 +166,7 @@ async fn discovery_tells_what_is_served() {
     );
     assert_eq!(
         result["capabilities"],
-        json!({"tools": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}, "logging": {}})
+        json!({"tools": {"listChanged": false}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}, "logging": {}})
     );
     assert_eq!(result["instructions"], "Be kind.");
 }

@@ -16,7 +16,7 @@ async fn a_legacy_client_shakes_hands_and_calls() {
         opened,
         json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": {"tools": {}, "logging": {}},
+            "capabilities": {"tools": {"listChanged": false}, "logging": {}},
             "serverInfo": {"name": "test", "version": "1.0.0"},
             "instructions": "Be nice.",
         })
@@ -109,7 +109,7 @@ async fn discover_says_what_the_server_is_and_which_revisions_it_serves() {
             "ttlMs": 0,
             "cacheScope": "private",
             "supportedVersions": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
-            "capabilities": {"tools": {}, "logging": {}},
+            "capabilities": {"tools": {"listChanged": false}, "logging": {}},
             "instructions": "Be nice.",
             "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "test", "version": "1.0.0"}},
         })

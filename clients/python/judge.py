@@ -1,0 +1,40 @@
+"""The package `jsonschema` as a judge of schemas that knows nothing of the server's own."""
+
+from jsonschema import Draft202012Validator
+
+from checks import Mismatch, holds
+
+
+class Judge:
+    """Holds what tools publish against the rules of JSON Schema, and what is said against what they publish."""
+
+    def __init__(self, tools):
+        self.takes = {tool["name"]: validator(tool["inputSchema"]) for tool in tools}
+        self.gives = {tool["name"]: validator(tool["outputSchema"]) for tool in tools}
+
+    def hear(self, step, result):
+        """One call: its arguments fit if the server took them, and what it gives fits always."""
+        takes, gives = self.takes[step["call"]], self.gives[step["call"]]
+        if "refuses" in step:
+            refuses(takes, step["arguments"])
+        else:
+            accepts(takes, step["arguments"])
+        if not result.get("isError"):
+            accepts(gives, result["structuredContent"])
+        if "withholds" in step:
+            refuses(gives, step["withholds"])
+
+
+def validator(schema):
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def accepts(schema, value):
+    problems = [f"{error.json_path}: {error.message}" for error in schema.iter_errors(value)]
+    if problems:
+        raise Mismatch(f"{value!r} does not fit {schema.schema!r}: {problems}")
+
+
+def refuses(schema, value):
+    holds(not schema.is_valid(value), f"{value!r} fits {schema.schema!r}")

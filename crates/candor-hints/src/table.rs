@@ -1,0 +1,393 @@
+//! From arguments to hints, as data.
+
+use serde_json::Value;
+
+use crate::hints::Hints;
+use crate::pointer::Pointer;
+use crate::test::{Found, Test, same};
+
+/// Rows that are tried in order: the first that fits says what the call does. A call that no row fits is the worst case.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    rows: Vec<Row>,
+    /// Values that arguments have when they are left out.
+    defaults: Vec<(Pointer, Value)>,
+    /// Whether nothing that the tool does reaches outside, so the worst case does not either.
+    closed_world: bool,
+    exhaustive: bool,
+}
+
+/// One row: what must hold of the arguments, and what the call does then.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    tests: Vec<(Pointer, Test)>,
+    hints: Hints,
+}
+
+impl Row {
+    /// A row that fits when an argument passes a test. Does the worst until [`Row::then`] says what it does.
+    pub fn when(argument: impl Into<Pointer>, test: Test) -> Self {
+        Self { tests: vec![(argument.into(), test)], hints: Hints::WORST }
+    }
+
+    /// A row that always fits: the last one.
+    #[must_use]
+    pub const fn otherwise(hints: Hints) -> Self {
+        Self { tests: Vec::new(), hints }
+    }
+
+    /// A further test that must hold too.
+    #[must_use]
+    pub fn and(mut self, argument: impl Into<Pointer>, test: Test) -> Self {
+        self.tests.push((argument.into(), test));
+        self
+    }
+
+    /// What the call does when the row fits.
+    #[must_use]
+    pub const fn then(mut self, hints: Hints) -> Self {
+        self.hints = hints;
+        self
+    }
+
+    /// What the call does when the row fits.
+    #[must_use]
+    pub const fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    /// What must hold.
+    #[must_use]
+    pub fn tests(&self) -> &[(Pointer, Test)] {
+        &self.tests
+    }
+}
+
+/// Whether a row fits arguments. Of those that are not "no", the later is the less certain.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    No,
+    Yes,
+    /// With the arguments that are still missing it may or may not.
+    Perhaps,
+    /// An argument can be read in more than one way.
+    Unclear,
+}
+
+impl Table {
+    /// A table without rows: everything is the worst case.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a row, tried after those before it.
+    #[must_use]
+    pub fn row(mut self, row: Row) -> Self {
+        self.rows.push(row);
+        self
+    }
+
+    /// Nothing that the tool does reaches outside: neither a row nor the worst case.
+    #[must_use]
+    pub fn closed_world(mut self) -> Self {
+        self.closed_world = true;
+        self
+    }
+
+    /// The value that an argument has when it is left out.
+    #[must_use]
+    pub fn default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
+        self.defaults.push((argument.into(), value));
+        self
+    }
+
+    /// Every call that can be made fits some row, so the worst case is not among them. Whoever knows the schema says so.
+    #[must_use]
+    pub fn exhaustive(mut self) -> Self {
+        self.exhaustive = true;
+        self
+    }
+
+    /// The rows in order.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// What a call with these arguments does.
+    #[must_use]
+    pub fn of(&self, arguments: &Value) -> Hints {
+        for row in &self.rows {
+            match self.fit(row, arguments, false) {
+                Fit::Yes => return self.in_world(row.hints),
+                Fit::No | Fit::Perhaps => {}
+                Fit::Unclear => break,
+            }
+        }
+        self.unknown()
+    }
+
+    /// What a call may do whose arguments are not complete yet: the worst of what is still possible.
+    #[must_use]
+    pub fn of_partial(&self, arguments: &Value) -> Hints {
+        let mut possible: Option<Hints> = None;
+        let mut add = |hints: Hints| {
+            let joined = possible.map_or(hints, |so_far| so_far.join(hints));
+            possible = Some(joined);
+            joined
+        };
+        for row in &self.rows {
+            match self.fit(row, arguments, true) {
+                Fit::Yes => return add(self.in_world(row.hints)),
+                Fit::No => {}
+                Fit::Perhaps => {
+                    add(self.in_world(row.hints));
+                }
+                Fit::Unclear => return self.unknown(),
+            }
+        }
+        if !self.exhaustive {
+            add(self.unknown());
+        }
+        possible.unwrap_or_else(|| self.unknown())
+    }
+
+    /// What any call may do.
+    #[must_use]
+    pub fn worst(&self) -> Hints {
+        self.of_partial(&Value::Object(serde_json::Map::new()))
+    }
+
+    /// Rows that no call can reach, because an earlier row asks the same of the same arguments.
+    #[must_use]
+    pub fn unreachable(&self) -> Vec<usize> {
+        let shadowed = |at: &usize| {
+            let row = &self.rows[*at];
+            self.rows[..*at].iter().any(|earlier| {
+                earlier.tests.iter().all(|test| row.tests.iter().any(|own| implies(own, test)))
+            })
+        };
+        (0..self.rows.len()).filter(shadowed).collect()
+    }
+
+    fn in_world(&self, hints: Hints) -> Hints {
+        if self.closed_world { hints.closed_world() } else { hints }
+    }
+
+    fn unknown(&self) -> Hints {
+        self.in_world(Hints::WORST)
+    }
+
+    fn fit(&self, row: &Row, arguments: &Value, partial: bool) -> Fit {
+        let mut fit = Fit::Yes;
+        for (pointer, test) in &row.tests {
+            let given = pointer.find(arguments);
+            if given.is_none() && partial && arguments.pointer(pointer.as_str()).is_none() {
+                // What may come may also be unclear, and that is the worst case.
+                fit = fit.max(if test.may_be_unclear() { Fit::Unclear } else { Fit::Perhaps });
+                continue;
+            }
+            let default = || self.defaults.iter().find(|(p, _)| p == pointer).map(|(_, v)| v);
+            match test.look(given.or_else(default)) {
+                Found::Yes => {}
+                // However the rest is read, this row does not fit.
+                Found::No => return Fit::No,
+                Found::Unclear => fit = Fit::Unclear,
+            }
+        }
+        fit
+    }
+}
+
+/// Whether a value that passes one test passes the other too. Says yes only when it is sure.
+fn implies((own_at, own): &(Pointer, Test), (at, wanted): &(Pointer, Test)) -> bool {
+    own_at == at
+        && match (own, wanted) {
+            (Test::OneOf(own), Test::OneOf(wanted)) => {
+                own.iter().all(|value| wanted.iter().any(|wanted| same(wanted, value)))
+            }
+            (Test::Absent, Test::Present) | (Test::Present, Test::Absent) => false,
+            (own, Test::Present) => *own != Test::Absent,
+            (own, wanted) => own == wanted,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hints::tests::any_hints;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn files() -> Table {
+        let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
+        Table::new()
+            .row(row("read", Hints::READS))
+            .row(row("append", Hints::ADDS))
+            .row(row("replace", Hints::DELETES.repeatable()))
+            .row(row("delete", Hints::DELETES.repeatable()))
+            .closed_world()
+    }
+
+    #[test]
+    fn the_first_row_that_fits_decides() {
+        let of = |action: &str| files().of(&json!({"path": "a", "action": action}));
+        assert_eq!(of("read"), Hints::new(true, false, true, false));
+        assert_eq!(of("append"), Hints::new(false, false, false, false));
+        assert_eq!(of("replace"), Hints::new(false, true, true, false));
+        assert_eq!(of("delete"), Hints::new(false, true, true, false));
+        assert_eq!(of("shred"), Hints::new(false, true, false, false));
+    }
+
+    #[test]
+    fn the_worst_case_is_computed() {
+        assert_eq!(files().worst(), Hints::new(false, true, false, false));
+        let reads = Table::new().row(Row::when("a", Test::equals(1)).then(Hints::READS));
+        assert_eq!(reads.worst(), Hints::WORST);
+        assert_eq!(reads.exhaustive().worst(), Hints::READS);
+    }
+
+    #[test]
+    fn what_is_not_said_yet_may_still_be_anything() {
+        let table = files().exhaustive();
+        assert_eq!(table.of_partial(&json!({"path": "a"})), table.worst());
+        assert!(table.of_partial(&json!({"action": "read"})).is_read_only());
+    }
+
+    #[test]
+    fn a_left_out_argument_has_its_default() {
+        let table = files().default_of("action", json!("read"));
+        assert!(table.of(&json!({})).is_read_only());
+        assert!(table.of(&json!({"action": null})).is_read_only());
+        assert!(table.of(&json!({"action": "delete"})).is_destructive());
+    }
+
+    #[test]
+    fn methods_and_paths_are_looked_at_together_and_nested() {
+        let row = |method: &str| Row::when("/request/method", Test::equals(method));
+        let table = Table::new().row(row("GET").then(Hints::READS)).row(
+            row("POST")
+                .and("/request/path", Test::Glob("/repos/*/*/issues".into()))
+                .then(Hints::ADDS),
+        );
+        let of = |method: &str, path: &str| {
+            table.of(&json!({"request": {"method": method, "path": path}}))
+        };
+        assert!(of("GET", "/repos/a/b").is_read_only());
+        assert_eq!(of("POST", "/repos/a/b/issues"), Hints::ADDS);
+        assert_eq!(of("POST", "/repos/a/b/issues/../../../admin"), Hints::WORST);
+        assert_eq!(of("DELETE", "/repos/a/b"), Hints::WORST);
+    }
+
+    #[test]
+    fn a_path_that_can_be_read_in_two_ways_is_the_worst_case() {
+        let table = Table::new()
+            .row(Row::when("path", Test::Below("/private".into())).then(Hints::DELETES))
+            .row(Row::otherwise(Hints::READS));
+        assert_eq!(table.of(&json!({"path": "/public/a"})), Hints::READS);
+        assert_eq!(table.of(&json!({"path": "/public/../private/a"})), Hints::DELETES);
+        // Not the last row, though the first does not fit.
+        assert_eq!(table.of(&json!({"path": "/%70rivate/a"})), Hints::WORST);
+    }
+
+    #[test]
+    fn numbers_and_presence() {
+        let table = Table::new()
+            .row(Row::when("n", Test::Range(None, Some(10.0))).then(Hints::READS))
+            .row(Row::when("force", Test::Absent).then(Hints::ADDS))
+            .row(Row::when("force", Test::Present).then(Hints::DELETES));
+        assert_eq!(table.of(&json!({"n": 10})), Hints::READS);
+        assert_eq!(table.of(&json!({"n": 10.0})), Hints::READS);
+        assert_eq!(table.of(&json!({"n": 11})), Hints::ADDS);
+        assert_eq!(table.of(&json!({"n": "5"})), Hints::ADDS);
+        assert_eq!(table.of(&json!({"n": 11, "force": false})), Hints::DELETES);
+    }
+
+    #[test]
+    fn rows_that_nothing_can_reach_are_found() {
+        let row = |value: &str| Row::when("a", Test::equals(value));
+        let table = Table::new()
+            .row(row("x"))
+            .row(Row::when("a", Test::OneOf(vec![json!("y"), json!("z")])))
+            .row(row("x").and("b", Test::Present))
+            .row(row("z"))
+            .row(row("w"));
+        assert_eq!(table.unreachable(), [2, 3]);
+        let closed = Table::new().row(Row::otherwise(Hints::READS)).row(row("x"));
+        assert_eq!(closed.unreachable(), [1]);
+    }
+
+    fn any_test() -> impl Strategy<Value = Test> {
+        let value =
+            prop_oneof![Just(json!("x")), Just(json!("y")), Just(json!(1)), Just(json!(2.5))];
+        prop_oneof![
+            prop::collection::vec(value, 1..3).prop_map(Test::OneOf),
+            Just(Test::Present),
+            Just(Test::Absent),
+            (0..3_i32).prop_map(|n| Test::Range(Some(f64::from(n)), None)),
+            Just(Test::Below("/x".into())),
+            Just(Test::Glob("/*/y".into())),
+        ]
+    }
+
+    fn any_table() -> impl Strategy<Value = Table> {
+        let tests = prop::collection::vec((prop_oneof![Just("a"), Just("b")], any_test()), 0..3);
+        let row = (tests, any_hints()).prop_map(|(tests, hints)| Row {
+            tests: tests.into_iter().map(|(at, test)| (Pointer::from(at), test)).collect(),
+            hints,
+        });
+        (prop::collection::vec(row, 0..5), any::<bool>()).prop_map(|(rows, closed_world)| Table {
+            rows,
+            closed_world,
+            ..Table::default()
+        })
+    }
+
+    fn any_arguments() -> impl Strategy<Value = Value> {
+        let value = prop_oneof![
+            Just(json!("x")),
+            Just(json!("y")),
+            Just(json!("/x/y")),
+            Just(json!("../x")),
+            Just(json!("%2e")),
+            Just(json!(1)),
+            Just(json!(2.5)),
+            Just(Value::Null),
+            Just(json!({"c": 1})),
+        ];
+        prop::collection::btree_map(prop_oneof![Just("a"), Just("b"), Just("c")], value, 0..3)
+            .prop_map(|members| json!(members))
+    }
+
+    proptest! {
+        /// The law that everything rests on: no call is riskier than what is said of the tool, or of a part of the call.
+        #[test]
+        fn no_call_is_riskier_than_what_was_said_before(table in any_table(), arguments in any_arguments()) {
+            let call = table.of(&arguments);
+            prop_assert!(call.is_at_most(table.worst()));
+            let members = arguments.as_object().unwrap();
+            for left_out in members.keys() {
+                let mut partial = members.clone();
+                partial.remove(left_out);
+                prop_assert!(call.is_at_most(table.of_partial(&Value::Object(partial))), "{table:?} {arguments}");
+            }
+            prop_assert!(call.is_at_most(table.of_partial(&arguments)));
+        }
+
+        #[test]
+        fn the_spelling_of_a_number_does_not_matter(table in any_table()) {
+            let other: Value = serde_json::from_str(r#"{"b": 1.0, "a": 1}"#).unwrap();
+            prop_assert_eq!(table.of(&json!({"a": 1, "b": 1})), table.of(&other));
+        }
+
+        #[test]
+        fn a_row_that_is_called_unreachable_changes_nothing(table in any_table(), arguments in any_arguments()) {
+            let mut without = table.clone();
+            for at in table.unreachable().into_iter().rev() {
+                without.rows.remove(at);
+            }
+            prop_assert_eq!(table.of(&arguments), without.of(&arguments));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! One question about one argument.
+
+use serde_json::Value;
+
+use crate::path;
+
+/// What a row asks of an argument's value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// It is one of these values.
+    OneOf(Vec<Value>),
+    /// It is a path at or below this one.
+    Below(String),
+    /// It is a path that fits this pattern: `*` is any part of one name, `**` any number of names.
+    Glob(String),
+    /// It is a number from here to there, both included.
+    Range(Option<f64>, Option<f64>),
+    /// It is there.
+    Present,
+    /// It is not there, or `null`.
+    Absent,
+}
+
+/// What a test finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    Yes,
+    No,
+    /// The value can be read in more than one way, so nothing can be said of it.
+    Unclear,
+}
+
+impl Test {
+    /// It is this value.
+    pub fn equals(value: impl Into<Value>) -> Self {
+        Self::OneOf(vec![value.into()])
+    }
+
+    /// Whether there are values of which it can say nothing.
+    pub(crate) const fn may_be_unclear(&self) -> bool {
+        matches!(self, Self::Below(_) | Self::Glob(_))
+    }
+
+    /// Looks at a value that is there, or is not.
+    pub(crate) fn look(&self, value: Option<&Value>) -> Found {
+        let found = match (self, value) {
+            (Self::Absent, value) => value.is_none(),
+            (Self::Present, value) => value.is_some(),
+            (_, None) => false,
+            (Self::OneOf(wanted), Some(value)) => wanted.iter().any(|wanted| same(wanted, value)),
+            (Self::Range(from, to), Some(value)) => value.as_f64().is_some_and(|number| {
+                from.is_none_or(|from| number >= from) && to.is_none_or(|to| number <= to)
+            }),
+            (Self::Below(place), Some(value)) => return look_at_path(value, place, path::is_below),
+            (Self::Glob(pattern), Some(value)) => return look_at_path(value, pattern, path::fits),
+        };
+        if found { Found::Yes } else { Found::No }
+    }
+}
+
+fn look_at_path(value: &Value, wanted: &str, fits: fn(&[&str], &[&str]) -> bool) -> Found {
+    let Some(text) = value.as_str() else { return Found::No };
+    let Some(parts) = path::parts(text) else { return Found::Unclear };
+    let wanted: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
+    if fits(&parts, &wanted) { Found::Yes } else { Found::No }
+}
+
+/// The same value, however its numbers are written and its members ordered.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() == b.as_f64() && is_small(a)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Whether a double tells this number from its neighbours.
+fn is_small(number: &serde_json::Number) -> bool {
+    number.as_f64().is_some_and(|n| n.abs() <= 9_007_199_254_740_992.0)
+}

@@ -1,0 +1,183 @@
+//! `#[args]` on a type: fit for arguments and results.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Path, Result, Token};
+
+use crate::field::Marks;
+use crate::signature::conditions;
+
+pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
+    let parsed: DeriveInput = match syn::parse2(item.clone()) {
+        Ok(parsed) => parsed,
+        Err(_) => {
+            let message = "`#[args]` stands on a struct or an enum";
+            let error = Error::new_spanned(item, message).to_compile_error();
+            return quote!(#error #item);
+        }
+    };
+    args(options, parsed.clone()).unwrap_or_else(|error| {
+        let error = error.to_compile_error();
+        let bare = bare(parsed);
+        quote!(#error #[allow(unused)] #bare)
+    })
+}
+
+/// What the fields of a type come to.
+#[derive(Default)]
+struct Read {
+    /// The functions that make their defaults.
+    functions: Vec<TokenStream>,
+    /// That each can be an argument, in the compiler's words.
+    checks: Vec<TokenStream>,
+    /// Whether one of them takes in members that are not known.
+    is_open: bool,
+}
+
+fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
+    if !options.is_empty() {
+        return Err(Error::new_spanned(options, "`#[args]` takes no options"));
+    }
+    let told = told(&item.attrs);
+    let is_told = |word: &str| told.iter().any(|told| told == word);
+    let mut read = Read::default();
+    let mut style = Vec::new();
+    let owner = &item.ident;
+    match &mut item.data {
+        Data::Struct(data) => {
+            for field in &mut data.fields {
+                read.field(field, owner, is_told("default"))?;
+            }
+            read.is_open |= !matches!(data.fields, Fields::Named(_)) || is_told("transparent");
+        }
+        Data::Enum(data) => {
+            for variant in &mut data.variants {
+                let owner = format_ident!("{}_{}", owner, variant.ident);
+                for field in &mut variant.fields {
+                    read.field(field, &owner, false)?;
+                }
+            }
+            style.push(("rename_all", quote!(rename_all = "snake_case")));
+        }
+        Data::Union(data) => {
+            let message = "a union has no JSON; make it an enum";
+            return Err(Error::new_spanned(data.union_token, message));
+        }
+    }
+    if !read.is_open {
+        style.push(("deny_unknown_fields", quote!(deny_unknown_fields)));
+    }
+    // What the author says is not said again.
+    let style = style.iter().filter(|(word, _)| !is_told(word)).map(|(_, tokens)| tokens);
+    let derived = derived(&item.attrs);
+    let derives = [
+        ("Serialize", quote!(::candor::__private::serde::Serialize)),
+        ("Deserialize", quote!(::candor::__private::serde::Deserialize)),
+        ("JsonSchema", quote!(::candor::__private::schemars::JsonSchema)),
+    ];
+    let derives = derives.iter().filter(|(name, _)| !derived.iter().any(|d| d == name));
+    let derives = derives.map(|(_, path)| path);
+    let Read { functions, checks, .. } = &read;
+    // A generic type is checked where it is used.
+    let checks = checks.iter().filter(|_| item.generics.params.is_empty());
+    let conditions = conditions(&item.attrs);
+    Ok(quote! {
+        // First, so that the compiler complains in our words first.
+        #conditions
+        const _: fn() = || {
+            #(#checks)*
+        };
+
+        #[derive(#(#derives),*)]
+        #[serde(crate = "::candor::__private::serde", #(#style),*)]
+        #[schemars(crate = "::candor::__private::schemars")]
+        #item
+
+        #(#conditions #functions)*
+    })
+}
+
+impl Read {
+    /// Reads a field, and writes its attributes as serde and schemars understand them.
+    fn field(&mut self, field: &mut Field, owner: &Ident, has_default: bool) -> Result<()> {
+        let marks = Marks::read(&field.attrs)?;
+        if marks.inject {
+            return Err(Error::new_spanned(&field, "only parameters of a tool can be injected"));
+        }
+        self.is_open |= marks.is_flat();
+        let written = match &field.ident {
+            // Left out, a field is what the default of the whole says.
+            Some(_) if has_default && marks.default.is_none() && !marks.optional => {
+                marks.passed.clone()
+            }
+            Some(name) => {
+                let (written, default) = marks.write(owner, name, &field.ty)?;
+                self.functions.extend(default);
+                written
+            }
+            None if marks.default.is_some() || marks.optional => {
+                let message = "only a field with a name may be left out";
+                return Err(Error::new_spanned(&field.ty, message));
+            }
+            None => marks.passed.clone(),
+        };
+        if marks.speaks_for_itself() {
+            let ty = &field.ty;
+            let check = quote_spanned!(ty.span()=> ::candor::__private::is_argument::<#ty>(););
+            self.checks.push(check);
+        }
+        let written = quote!(#(#written)*);
+        field.attrs = marks.kept;
+        field.attrs.extend(syn::parse::Parser::parse2(Attribute::parse_outer, written)?);
+        Ok(())
+    }
+}
+
+/// What the author has told serde about the type, word by word.
+fn told(attributes: &[Attribute]) -> Vec<String> {
+    let mut told = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // What is wrong with it is serde's to complain about.
+        let _ = attribute.parse_nested_meta(|meta| {
+            told.extend(meta.path.get_ident().map(ToString::to_string));
+            if meta.input.peek(Token![=]) {
+                meta.value()?.parse::<syn::Expr>()?;
+            } else if meta.input.peek(syn::token::Paren) {
+                let inside;
+                syn::parenthesized!(inside in meta.input);
+                inside.parse::<TokenStream>()?;
+            }
+            Ok(())
+        });
+    }
+    told
+}
+
+/// What the author derives already.
+fn derived(attributes: &[Attribute]) -> Vec<String> {
+    let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    derives
+        .filter_map(|derive| {
+            derive.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated).ok()
+        })
+        .flatten()
+        .filter_map(|path| path.segments.last().map(|segment| segment.ident.to_string()))
+        .collect()
+}
+
+/// The type without anything that needs a derive, so that the reason why there is none is the only complaint.
+fn bare(mut item: DeriveInput) -> DeriveInput {
+    item.attrs.retain(|attribute| attribute.path().is_ident("cfg"));
+    let strip = |fields: &mut Fields| fields.iter_mut().for_each(|field| field.attrs.clear());
+    match &mut item.data {
+        Data::Struct(data) => strip(&mut data.fields),
+        Data::Enum(data) => data.variants.iter_mut().for_each(|variant| {
+            variant.attrs.clear();
+            strip(&mut variant.fields);
+        }),
+        Data::Union(data) => data.fields.named.iter_mut().for_each(|field| field.attrs.clear()),
+    }
+    item
+}

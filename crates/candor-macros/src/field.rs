@@ -1,0 +1,213 @@
+//! Attributes of parameters and of fields: what we understand becomes what serde and schemars understand.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Error, Expr, GenericArgument, Ident, LitStr, Meta, PathArguments, Result, Token,
+    Type,
+};
+
+/// What stands on a parameter or a field.
+#[derive(Default)]
+pub(crate) struct Marks {
+    /// Attributes that go on the field: docs, serde's, schemars' own.
+    pub(crate) passed: Vec<TokenStream>,
+    /// What stays on a parameter of the function itself.
+    pub(crate) kept: Vec<Attribute>,
+    pub(crate) default: Option<Expr>,
+    pub(crate) optional: bool,
+    pub(crate) inject: bool,
+    /// The name that the caller knows it by, if serde was told one.
+    pub(crate) renamed: Option<String>,
+    constrained: bool,
+    /// What the author has told serde and schemars, word by word.
+    told: Vec<String>,
+}
+
+/// The constraints that have a short form, with the way to write them for schemars.
+const CONSTRAINTS: [&str; 4] = ["length", "range", "email", "url"];
+
+impl Marks {
+    /// Takes our attributes off, and says what they mean.
+    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut marks = Self::default();
+        for attribute in attributes {
+            marks.take(attribute)?;
+        }
+        Ok(marks)
+    }
+
+    fn take(&mut self, attribute: &Attribute) -> Result<()> {
+        let path = attribute.path();
+        if path.is_ident("default") {
+            let Meta::List(list) = &attribute.meta else {
+                return Err(Error::new(attribute.span(), "say which value: `#[default(100)]`"));
+            };
+            self.default = Some(list.parse_args()?);
+        } else if path.is_ident("optional") {
+            self.optional = true;
+        } else if path.is_ident("inject") {
+            self.inject = true;
+        } else if path.is_ident("regex") {
+            let Pattern(pattern) = attribute.parse_args()?;
+            self.constrained = true;
+            self.passed.push(quote!(#[schemars(regex(pattern = #pattern))]));
+        } else if CONSTRAINTS.iter().any(|name| path.is_ident(name)) {
+            let meta = &attribute.meta;
+            self.constrained = true;
+            self.passed.push(quote!(#[schemars(#meta)]));
+        } else if ["doc", "serde", "schemars", "validate"].iter().any(|name| path.is_ident(name)) {
+            self.constrained |= !path.is_ident("doc");
+            self.listen(attribute);
+            self.passed.push(quote!(#attribute));
+        } else {
+            self.kept.push(attribute.clone());
+        }
+        Ok(())
+    }
+
+    /// Remembers what an attribute of serde or schemars says. What is wrong with it is theirs to complain about.
+    fn listen(&mut self, attribute: &Attribute) {
+        if attribute.path().is_ident("doc") {
+            return;
+        }
+        let for_serde = attribute.path().is_ident("serde");
+        let _ = attribute.parse_nested_meta(|meta| {
+            let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            if meta.input.peek(syn::token::Paren) {
+                let inside;
+                syn::parenthesized!(inside in meta.input);
+                inside.parse::<TokenStream>()?;
+            } else if meta.input.peek(Token![=]) {
+                let value: Expr = meta.value()?.parse()?;
+                if for_serde && word == "rename" {
+                    self.renamed = text_of(&value);
+                }
+            }
+            self.told.push(word);
+            Ok(())
+        });
+    }
+
+    fn is_told(&self, words: &[&str]) -> bool {
+        self.told.iter().any(|told| words.contains(&told.as_str()))
+    }
+
+    /// Whether the members of the value stand among those of its owner.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.is_told(&["flatten"])
+    }
+
+    /// Whether the value is read and described by its type, and not by what the author has put in its place.
+    pub(crate) fn speaks_for_itself(&self) -> bool {
+        !self.is_told(&["with", "deserialize_with", "schema_with", "skip", "skip_deserializing"])
+    }
+
+    /// Whether anything here says more than words about the value, so that it must be a property of its own.
+    pub(crate) fn says_something(&self) -> bool {
+        self.constrained || self.default.is_some() || self.optional
+    }
+
+    /// The attributes of the field, and the function that makes its default. `owner` tells the defaults of fields of one
+    /// name apart.
+    pub(crate) fn write(
+        &self,
+        owner: &Ident,
+        name: &Ident,
+        ty: &Type,
+    ) -> Result<(Vec<TokenStream>, Option<TokenStream>)> {
+        let mut attributes = self.passed.clone();
+        let within = option_of(ty);
+        match (&self.default, self.optional, within) {
+            (Some(default), true, _) => {
+                let message =
+                    "`#[default]` says already that it may be left out; take `#[optional]` away";
+                return Err(Error::new(default.span(), message));
+            }
+            (Some(default), false, _) => {
+                let function = format_ident!("__candor_default_of_{}_{}", owner, name.unraw());
+                let path = function.to_string();
+                attributes.push(quote!(#[serde(default = #path)]));
+                let value = default_value(default, ty);
+                let function = quote! {
+                    #[doc(hidden)]
+                    #[allow(non_snake_case, clippy::all)]
+                    fn #function() -> #ty {
+                        #value
+                    }
+                };
+                return Ok((attributes, Some(function)));
+            }
+            (None, true, None) => {
+                let message =
+                    "`#[optional]` needs an `Option`: it is `None` when the caller leaves it out";
+                return Err(Error::new(ty.span(), message));
+            }
+            (None, true, Some(within)) => {
+                let with = quote!(#within).to_string();
+                if !self.is_told(&["default"]) {
+                    attributes.push(quote!(#[serde(default)]));
+                }
+                if !self.is_told(&["skip_serializing_if"]) {
+                    let is_none = "::core::option::Option::is_none";
+                    attributes.push(quote!(#[serde(skip_serializing_if = #is_none)]));
+                }
+                attributes.push(quote!(#[schemars(with = #with)]));
+            }
+            (None, false, Some(_)) if !self.is_told(&["default", "flatten"]) => {
+                attributes.push(quote!(#[serde(default)]));
+            }
+            (None, false, _) => {}
+        }
+        Ok((attributes, None))
+    }
+}
+
+/// A default as a value of the parameter's type: texts and constants are converted, and an `Option` is put around a literal.
+fn default_value(default: &Expr, ty: &Type) -> TokenStream {
+    let span = default.span();
+    let (literal, text) = match default {
+        Expr::Lit(syn::ExprLit { lit, .. }) => (true, matches!(lit, syn::Lit::Str(_))),
+        Expr::Unary(syn::ExprUnary { expr, .. }) => (matches!(**expr, Expr::Lit(_)), false),
+        _ => (false, false),
+    };
+    let value = match default {
+        _ if text => quote_spanned!(span=> ::candor::__private::DefaultText::from_text(#default)),
+        Expr::Path(_) => quote_spanned!(span=> ::core::convert::From::from(#default)),
+        other => quote!(#other),
+    };
+    match option_of(ty) {
+        Some(_) if literal => quote_spanned!(span=> ::core::option::Option::Some(#value)),
+        _ => value,
+    }
+}
+
+fn text_of(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
+struct Pattern(LitStr);
+
+impl Parse for Pattern {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let problem = "write the pattern: `#[regex(\"^[a-z]+$\")]`";
+        input.parse().map(Self).map_err(|e| Error::new(e.span(), problem))
+    }
+}
+
+/// The `T` of an `Option<T>`.
+pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! The attributes of Candor. Everything they write names its parts through the facade, `::candor`, so that a user
+//! depends on one crate.
+//!
+//! | attribute | file |
+//! |---|---|
+//! | `#[tool]` on a function | `tool` |
+//! | `#[toolbox]` on an `impl` | `toolbox` |
+//! | `#[args]` on a struct or enum | `args` |
+//!
+//! `signature` reads a function, `field` the attributes of parameters and fields alike, `write` writes the tool.
+
+mod args;
+mod field;
+mod options;
+mod signature;
+mod tool;
+mod toolbox;
+mod write;
+
+use proc_macro::TokenStream;
+
+/// Makes a tool of a function: the signature is its schema.
+///
+/// ```ignore
+/// /// Greets somebody.
+/// #[tool(read_only)]
+/// async fn greet(
+///     /// Whom to greet
+///     name: String,
+///     #[default(1)] times: u32,
+/// ) -> String {
+///     format!("Hello, {name}! ").repeat(times as usize)
+/// }
+///
+/// Server::new("greeter", "1.0.0").tools(tools![greet])
+/// ```
+///
+/// # On the function
+///
+/// - `read_only`: a call changes nothing. `unclassified`: nothing is said about it, and callers must expect the worst. One
+///   of the two is required.
+/// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.
+/// - `input_schema = …`, `output_schema = …`: a schema of your own, as JSON text or `json!` value, published as it is and
+///   enforced. The parameters are read from whatever it lets through.
+///
+/// # On a parameter
+///
+/// - A doc comment is its description.
+/// - `#[default(…)]`, with any expression: it may be left out. `Option<T>`: it may be left out or `null`. `#[optional]` on an `Option<T>`: it
+///   may be left out, but is never `null`.
+/// - `#[length(min = 1, max = 20)]`, `#[range(min = 0, max = 120)]`, `#[regex("^a+$")]`, `#[email]`, `#[url]`,
+///   `#[schemars(…)]`, `#[serde(…)]`.
+/// - `Ctx`, `State<T>`, `Principal`, by these names, and whatever is marked `#[inject]` come from the server. `Arguments` is
+///   all arguments, untyped.
+/// - One parameter that is a struct *is* the arguments.
+#[proc_macro_attribute]
+pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
+    tool::expand(options.into(), &item.into()).into()
+}
+
+/// Makes tools of the methods that are marked `#[tool]`: they share the value that they are called on.
+///
+/// ```ignore
+/// #[toolbox]
+/// impl Notes {
+///     /// Adds a note.
+///     #[tool(unclassified)]
+///     async fn add(&self, text: String) -> usize { … }
+/// }
+///
+/// Server::new("notes", "1.0.0").tools(Notes::default().into_tools())
+/// ```
+#[proc_macro_attribute]
+pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
+    toolbox::expand(&options.into(), &item.into()).into()
+}
+
+/// Makes a type fit for arguments and results: `Serialize`, `Deserialize` and `JsonSchema`, closed, in snake case.
+///
+/// Fields take the attributes that parameters of a `#[tool]` take. What you derive or tell serde yourself stays as it is.
+#[proc_macro_attribute]
+pub fn args(options: TokenStream, item: TokenStream) -> TokenStream {
+    args::expand(&options.into(), &item.into()).into()
+}

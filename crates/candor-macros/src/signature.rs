@@ -1,0 +1,255 @@
+//! A function as a tool sees it: what the caller sends, what the server gives, what comes back.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Error, FnArg, GenericArgument, Meta, Pat, PathArguments, ReceiverKind, Result,
+    ReturnType, Signature, Type,
+};
+
+use crate::field::{Marks, option_of};
+
+/// What a tool needs to know of a function.
+pub(crate) struct Function {
+    pub(crate) name: Ident,
+    pub(crate) description: Option<String>,
+    pub(crate) is_async: bool,
+    pub(crate) has_self: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) returns: TokenStream,
+}
+
+/// One parameter.
+pub(crate) struct Parameter {
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    pub(crate) marks: Marks,
+    pub(crate) from: Source,
+}
+
+/// Where a parameter's value comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A property of the arguments.
+    Caller,
+    /// All arguments, untyped.
+    AllArguments,
+    /// The server.
+    Server,
+}
+
+impl Function {
+    /// Reads a function, and takes the attributes off its parameters that only we understand.
+    pub(crate) fn read(signature: &mut Signature, attributes: &[Attribute]) -> Result<Self> {
+        refuse_the_impossible(signature)?;
+        let mut parameters: Vec<Parameter> = Vec::new();
+        let mut has_self = false;
+        for input in &mut signature.inputs {
+            match input {
+                FnArg::Receiver(receiver) => {
+                    has_self = true;
+                    if !matches!(receiver.kind, ReceiverKind::Reference(_, _, None)) {
+                        let message = "take `&self`: calls run side by side and share the value";
+                        return Err(Error::new(receiver.span(), message));
+                    }
+                }
+                FnArg::Typed(typed) => {
+                    let Pat::Ident(pattern) = &*typed.pat else {
+                        let message = "give the parameter a name: it becomes the property's name";
+                        return Err(Error::new(typed.pat.span(), message));
+                    };
+                    let parameter = Parameter::read(&pattern.ident, &typed.ty, &typed.attrs)?;
+                    typed.attrs = parameter.marks.kept.clone();
+                    if parameters.iter().any(|earlier| earlier.collides_with(&parameter)) {
+                        let message = format!(
+                            "two parameters are named `{}`; each is a property of its own, so rename one",
+                            parameter.property()
+                        );
+                        return Err(Error::new(parameter.name.span(), message));
+                    }
+                    parameters.push(parameter);
+                }
+            }
+        }
+        check_all_arguments(&parameters)?;
+        let returns = match &signature.output {
+            ReturnType::Default => quote!(()),
+            ReturnType::Type(_, ty) => {
+                if let Some(unnamed) = find(ty, &|ty| matches!(ty, Type::ImplTrait(_))) {
+                    let message = "name the type that is returned: its schema is published";
+                    return Err(Error::new(unnamed.span(), message));
+                }
+                ty.to_token_stream()
+            }
+        };
+        Ok(Self {
+            name: signature.ident.clone(),
+            description: doc_of(attributes),
+            is_async: signature.asyncness.is_some(),
+            has_self,
+            parameters,
+            returns,
+        })
+    }
+
+    /// The parameters that the caller sends.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.from == Source::Caller)
+    }
+
+    /// Whether the function takes all arguments as they are.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.from == Source::AllArguments)
+    }
+}
+
+impl Parameter {
+    fn read(name: &Ident, ty: &Type, attributes: &[Attribute]) -> Result<Self> {
+        let marks = Marks::read(attributes)?;
+        let from = if marks.inject { Source::Server } else { Source::of(ty) };
+        if from == Source::Caller {
+            refuse_borrowed(ty)?;
+        } else if marks.says_something() {
+            let message =
+                "the caller does not send this parameter, so it has no default and no constraints";
+            return Err(Error::new(name.span(), message));
+        }
+        Ok(Self { name: name.clone(), ty: ty.clone(), marks, from })
+    }
+
+    /// The name that the caller knows it by.
+    fn property(&self) -> String {
+        self.marks.renamed.clone().unwrap_or_else(|| self.name.unraw().to_string())
+    }
+
+    fn collides_with(&self, other: &Self) -> bool {
+        let both_sent = self.from == Source::Caller && other.from == Source::Caller;
+        self.name == other.name || (both_sent && self.property() == other.property())
+    }
+
+    /// Whether it may be all of the arguments by itself, if it turns out to be a struct.
+    pub(crate) fn may_be_everything(&self) -> bool {
+        !self.marks.says_something() && option_of(&self.ty).is_none()
+    }
+}
+
+impl Source {
+    /// By the type's name, as nothing else is known of it here.
+    fn of(ty: &Type) -> Self {
+        let Type::Path(path) = ty else { return Self::Caller };
+        let Some(last) = path.path.segments.last() else { return Self::Caller };
+        match (last.ident.to_string().as_str(), last.arguments.is_none()) {
+            ("Ctx" | "Principal", true) | ("State", false) => Self::Server,
+            ("Arguments", true) => Self::AllArguments,
+            _ => Self::Caller,
+        }
+    }
+}
+
+fn refuse_borrowed(ty: &Type) -> Result<()> {
+    if let Some(unnamed) = find(ty, &|ty| matches!(ty, Type::ImplTrait(_))) {
+        let message = "name the type: callers can only send a type that is known";
+        return Err(Error::new(unnamed.span(), message));
+    }
+    let Some(Type::Reference(reference)) = find(ty, &|ty| matches!(ty, Type::Reference(_))) else {
+        return Ok(());
+    };
+    let owned = match &*reference.elem {
+        Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
+        Type::Slice(slice) => format!("Vec<{}>", slice.elem.to_token_stream()),
+        other => other.to_token_stream().to_string(),
+    };
+    let message = format!("a tool owns its arguments: write `{owned}` instead of a reference");
+    Err(Error::new(reference.span(), message))
+}
+
+/// The first type like that, in a type or in what it is made of.
+fn find<'a>(ty: &'a Type, is_it: &dyn Fn(&Type) -> bool) -> Option<&'a Type> {
+    if is_it(ty) {
+        return Some(ty);
+    }
+    match ty {
+        Type::Array(array) => find(&array.elem, is_it),
+        Type::Group(group) => find(&group.elem, is_it),
+        Type::Paren(paren) => find(&paren.elem, is_it),
+        Type::Slice(slice) => find(&slice.elem, is_it),
+        Type::Tuple(tuple) => tuple.elems.iter().find_map(|ty| find(ty, is_it)),
+        Type::Path(path) => {
+            path.path.segments.iter().find_map(|segment| match &segment.arguments {
+                PathArguments::AngleBracketed(inside) => {
+                    inside.args.iter().find_map(|argument| match argument {
+                        GenericArgument::Type(ty) => find(ty, is_it),
+                        _ => None,
+                    })
+                }
+                _ => None,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn refuse_the_impossible(signature: &Signature) -> Result<()> {
+    if !signature.generics.params.is_empty() {
+        let message = "a tool has one schema, so its function cannot be generic";
+        return Err(Error::new(signature.generics.span(), message));
+    }
+    if let Some(variadic) = &signature.variadic {
+        let message = "take `args: Arguments` for arguments that are not known beforehand";
+        return Err(Error::new(variadic.span(), message));
+    }
+    Ok(())
+}
+
+fn check_all_arguments(parameters: &[Parameter]) -> Result<()> {
+    let all = parameters.iter().find(|p| p.from == Source::AllArguments);
+    let sent = parameters.iter().find(|p| p.from == Source::Caller);
+    match (all, sent) {
+        (Some(_), Some(sent)) => Err(Error::new(
+            sent.name.span(),
+            "`Arguments` are all arguments: take them, or name each, but not both",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Takes our attributes off the parameters of a function that cannot be a tool, so that the reason is the only complaint.
+pub(crate) fn bare(signature: &mut Signature) {
+    for input in &mut signature.inputs {
+        if let FnArg::Typed(typed) = input {
+            typed.attrs.clear();
+        }
+    }
+}
+
+/// What clippy should not hold against a tool: it owns its arguments, and has as many as its callers need.
+pub(crate) fn lenient() -> Attribute {
+    syn::parse_quote!(#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)])
+}
+
+/// The conditions under which an item is compiled at all.
+pub(crate) fn conditions(attributes: &[Attribute]) -> TokenStream {
+    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    quote!(#(#conditions)*)
+}
+
+/// The text of a doc comment, without the space that each line begins with.
+pub(crate) fn doc_of(attributes: &[Attribute]) -> Option<String> {
+    let lines: Vec<String> = attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.meta {
+            Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+                syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .map(|line| {
+            line.strip_prefix(' ').map_or(line.clone(), str::to_owned).trim_end().to_owned()
+        })
+        .collect();
+    let text = lines.join("\n").trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}

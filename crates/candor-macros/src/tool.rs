@@ -1,0 +1,68 @@
+//! `#[tool]` on a function.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, ItemFn, Result};
+
+use crate::options::Options;
+use crate::signature::{Function, bare, conditions, lenient};
+use crate::write;
+
+pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let mut function: ItemFn = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(_) => {
+            let message = "`#[tool]` stands on a function; on an `impl` write `#[toolbox]`, and `#[tool]` on its methods";
+            let error = Error::new_spanned(item, message).to_compile_error();
+            return quote!(#error #item);
+        }
+    };
+    match tool(options, &mut function) {
+        Ok(tool) => {
+            let lenient = lenient();
+            quote!(#lenient #function #tool)
+        }
+        Err(error) => {
+            let error = error.to_compile_error();
+            bare(&mut function.sig);
+            let stub = stub(&function);
+            quote!(#error #[allow(unused)] #function #stub)
+        }
+    }
+}
+
+/// A tool that is none, so that the only complaint is the one about the function. A method cannot have items beside it.
+fn stub(function: &ItemFn) -> Option<TokenStream> {
+    let is_method = function.sig.receiver().is_some();
+    (!is_method).then(|| named(function, &quote!({ ::core::unreachable!() })))
+}
+
+/// What `tools![…]` finds under the function's name.
+fn named(item: &ItemFn, tool: &TokenStream) -> TokenStream {
+    let (name, visibility) = (&item.sig.ident, &item.vis);
+    let conditions = conditions(&item.attrs);
+    // A struct with braces lives among the types only: the function keeps its name among the values.
+    quote! {
+        #conditions
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        #visibility struct #name {}
+
+        #conditions
+        impl ::candor::tool::ToolFn for #name {
+            fn tool() -> ::candor::tool::TypedTool #tool
+        }
+    }
+}
+
+fn tool(options: TokenStream, item: &mut ItemFn) -> Result<TokenStream> {
+    let options: Options = syn::parse2(options)?;
+    let function = Function::read(&mut item.sig, &item.attrs)?;
+    if function.has_self {
+        let message = "a method becomes a tool with `#[toolbox]` on its `impl`";
+        return Err(Error::new_spanned(&item.sig, message));
+    }
+    let name = &item.sig.ident;
+    let tool = write::tool(&function, &options, &quote!(#name), None)?;
+    Ok(named(item, &tool))
+}

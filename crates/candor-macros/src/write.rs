@@ -1,0 +1,196 @@
+//! From a function to the expression that makes its tool.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Result;
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned;
+
+use crate::field::option_of;
+use crate::options::{Effects, Options};
+use crate::signature::{Function, Source};
+
+/// The struct that a function's parameters are the fields of, as items and as a name; none if the function takes all
+/// arguments as they are.
+struct Fields {
+    items: TokenStream,
+    ty: TokenStream,
+}
+
+/// An expression of type `TypedTool`. `call` makes a call of the function from its arguments; `shared` is what the
+/// expression has in scope and each call gets a clone of.
+pub(crate) fn tool(
+    function: &Function,
+    options: &Options,
+    call: &TokenStream,
+    shared: Option<&Ident>,
+) -> Result<TokenStream> {
+    let effects = match options.effects(function.name.span())? {
+        Effects::ReadOnly => quote!(::core::option::Option::Some(true)),
+        Effects::Unclassified => quote!(::core::option::Option::None),
+    };
+    let fields = fields(function, options)?;
+    let Fields { items, ty } = &fields;
+    let input = input(function, options, ty);
+    let name =
+        options.name.as_ref().map_or_else(|| function.name.unraw().to_string(), syn::LitStr::value);
+    let title = text(options.title.as_ref().map(syn::LitStr::value));
+    let described = options.description.as_ref().map(syn::LitStr::value);
+    let description = text(described.or_else(|| function.description.clone()));
+    let needs = function.parameters.iter().filter(|p| p.from == Source::Server).map(|p| {
+        let ty = &p.ty;
+        quote!(<#ty as ::candor::FromCtx>::needs())
+    });
+    let taken = taken(function);
+    let names = (0..function.parameters.len()).map(local);
+    let returns = &function.returns;
+    let waiting = function.is_async.then(|| quote!(.await));
+    let output = match &options.output_schema {
+        None => quote!(::candor::__private::published(__kind.schema())),
+        Some(schema) => {
+            quote!(::candor::__private::published_as(#schema, __kind.schema().as_ref()))
+        }
+    };
+    let share = shared.map(|shared| quote!(let #shared = ::std::clone::Clone::clone(&#shared);));
+    let error = quote_spanned!(returns.span()=> (&&&__split.error()).error_kind());
+    // At the return type, so that the compiler points there when nothing can be made of it.
+    let kind = quote_spanned!(returns.span()=> (&&&&&__split.value()).kind());
+    Ok(quote! {{
+        #items
+        #[allow(unused_imports)]
+        use ::candor::__private::{ReadsArguments as _, ReadsNothing as _};
+        #[allow(unused_imports)]
+        use ::candor::__private::returned::{
+            Convert as _, ErrorKnown as _, ErrorNone as _, ErrorOther as _, ErrorText as _, KindBeside as _,
+            KindJson as _, KindNone as _, KindPair as _, KindSelf as _, KindText as _, Send as _, SplitOther as _,
+            SplitResult as _,
+        };
+        let __split = (&&::candor::__private::returned::probe::<#returns>()).split();
+        let __kind = #kind;
+        let __error = #error;
+        let (__output, __carried) = #output;
+        ::candor::tool::TypedTool::new(
+            ::candor::__private::Spec {
+                name: #name,
+                title: #title,
+                description: #description,
+                read_only: #effects,
+                needs: ::std::vec::Vec::from_iter(
+                    [#(#needs),*].into_iter().flatten() as ::std::iter::Flatten<
+                        ::std::array::IntoIter<::core::option::Option<::candor::__private::Need>, _>,
+                    >,
+                ),
+            },
+            #input,
+            __output,
+            move |__arguments: #ty, __ctx: ::candor::Ctx| {
+                #share
+                async move {
+                    #taken
+                    let __returned = #call(#(#names),*) #waiting;
+                    match __split.open(__returned) {
+                        ::core::result::Result::Ok(value) => __kind.send(value, __carried),
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err(__error.convert(error))
+                        }
+                    }
+                }
+            },
+        )
+    }})
+}
+
+fn text(text: Option<String>) -> TokenStream {
+    match text {
+        Some(text) => quote!(::core::option::Option::Some(#text)),
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+fn fields(function: &Function, options: &Options) -> Result<Fields> {
+    if function.takes_all() {
+        return Ok(Fields { items: TokenStream::new(), ty: quote!(::candor::Arguments) });
+    }
+    let owner = format_ident!("__Parameters", span = Span::call_site());
+    let (mut members, mut functions, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut bounds = Vec::new();
+    for parameter in function.sent() {
+        let (name, ty) = (&parameter.name, &parameter.ty);
+        let (attributes, default) = parameter.marks.write(&owner, name, ty)?;
+        members.push(quote!(#(#attributes)* #name: #ty));
+        functions.extend(default);
+        if parameter.marks.speaks_for_itself() {
+            checks.push(quote_spanned!(ty.span()=> ::candor::__private::is_argument::<#ty>();));
+            bounds.push(quote!(for<'__any> #ty: ::candor::__private::Argument));
+            // Where it is optional, schemars looks at the type within.
+            let within = option_of(ty).filter(|_| parameter.marks.optional);
+            bounds.extend(within.map(|ty| quote!(for<'__any> #ty: ::candor::__private::Argument)));
+        }
+    }
+    // A type that cannot be an argument is for `is_argument` to name. The derived code would complain of it several times
+    // more, so it takes for granted what is checked above. The compiler lets that pass only in a bound `for` some lifetime,
+    // and schemars only in a type that is generic in something.
+    let granted = quote!(#(#bounds),*).to_string();
+    // A schema of the author's own may let more through than the parameters.
+    let closed = options.input_schema.is_none().then(|| quote!(deny_unknown_fields));
+    let items = quote! {
+        #(#checks)*
+        #[derive(::candor::__private::serde::Deserialize, ::candor::__private::schemars::JsonSchema)]
+        #[serde(crate = "::candor::__private::serde", bound(deserialize = #granted), #closed)]
+        #[schemars(crate = "::candor::__private::schemars", bound = #granted)]
+        struct #owner<const CHECKED: bool> { #(#members),* }
+        #(#functions)*
+    };
+    Ok(Fields { items, ty: quote!(#owner::<true>) })
+}
+
+fn input(function: &Function, options: &Options, ty: &TokenStream) -> TokenStream {
+    if function.takes_all() {
+        return match &options.input_schema {
+            Some(schema) => quote!(::candor::__private::Input::raw(#schema)),
+            None => quote!(::candor::__private::Input::anything()),
+        };
+    }
+    let mut sent = function.sent();
+    let read = match (sent.next(), sent.next()) {
+        (Some(only), None) if only.may_be_everything() => {
+            let (name, own) = (&only.name, &only.ty);
+            quote!((&&::candor::__private::reads::<#ty, #own>()).parameter(|__only| #ty { #name: __only }))
+        }
+        _ => quote!((&&::candor::__private::reads::<#ty, ()>()).parameters()),
+    };
+    match &options.input_schema {
+        Some(schema) => quote!(#read.publishing(#schema)),
+        None => read,
+    }
+}
+
+/// The name of a parameter where the function is called: its own may be that of the function.
+fn local(index: usize) -> Ident {
+    format_ident!("__parameter_{}", index)
+}
+
+/// Takes every parameter from where it comes from.
+fn taken(function: &Function) -> TokenStream {
+    let sent = function.parameters.iter().enumerate().filter(|(_, p)| p.from == Source::Caller);
+    let opened = if function.takes_all() {
+        TokenStream::new()
+    } else {
+        let sent = sent.map(|(index, p)| {
+            let (name, local) = (&p.name, local(index));
+            quote!(#name: #local)
+        });
+        quote!(let __Parameters { #(#sent),* } = __arguments;)
+    };
+    let others = function.parameters.iter().enumerate().filter_map(|(index, p)| {
+        let (name, ty) = (local(index), &p.ty);
+        match p.from {
+            Source::Caller => None,
+            Source::AllArguments => Some(quote!(let #name = __arguments;)),
+            Source::Server => {
+                Some(quote!(let #name = <#ty as ::candor::FromCtx>::from_ctx(&__ctx)?;))
+            }
+        }
+    });
+    quote!(#opened #(#others)*)
+}

@@ -1,0 +1,85 @@
+//! From a Rust type to its JSON Schema 2020-12.
+//!
+//! schemars reads the type; [`crate::inline`], [`crate::unions`] and [`crate::tidy`] bring what it writes
+//! into the form that hosts accept: no references, no titles, closed objects, `anyOf`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value};
+
+use crate::{inline, tidy, unions, walk};
+
+/// Which side of a type is described: what it reads or what it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// What serde deserialises.
+    Input,
+    /// What serde serialises.
+    Output,
+}
+
+static DERIVATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// How many schemas this process has derived. Listing and calling derive nothing.
+#[must_use]
+pub fn derivations() -> u64 {
+    DERIVATIONS.load(Ordering::Relaxed)
+}
+
+/// Derives the schema of a type.
+///
+/// The result has no `title` and no `$schema`. A `$ref` is left only where a type contains itself; its
+/// definition is then in `$defs` at the root.
+///
+/// ```
+/// use candor_schema::{View, derive};
+///
+/// assert_eq!(
+///     derive::<Option<u8>>(View::Input),
+///     serde_json::json!({
+///         "anyOf": [{"type": "integer", "minimum": 0, "maximum": 255}, {"type": "null"}]
+///     }),
+/// );
+/// ```
+#[must_use]
+pub fn derive<T: JsonSchema>(view: View) -> Value {
+    DERIVATIONS.fetch_add(1, Ordering::Relaxed);
+    let (referring, definitions) = generate::<T>(view, false);
+    let schema = if inline::recursive(&definitions).is_empty() {
+        // schemars drops a constraint on a field whose type it refers to (`#[schemars(range(max = 9))]
+        // level: Level`) and keeps it where the type stands in place.
+        generate::<T>(view, true).0
+    } else {
+        inline::inline(referring, &definitions)
+    };
+    tidied(schema, view)
+}
+
+fn generate<T: JsonSchema>(view: View, inline: bool) -> (Value, Map<String, Value>) {
+    let mut generator = generator(view, inline);
+    let schema = generator.subschema_for::<T>().to_value();
+    (schema, generator.take_definitions(false))
+}
+
+fn generator(view: View, inline: bool) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = inline;
+    });
+    match view {
+        View::Input => settings.for_deserialize(),
+        View::Output => settings.for_serialize(),
+    }
+    .into_generator()
+}
+
+fn tidied(mut schema: Value, view: View) -> Value {
+    walk::from_the_leaves(&mut schema, &tidy::prune);
+    walk::from_the_leaves(&mut schema, &unions::settle);
+    tidy::close(&mut schema);
+    walk::from_the_leaves(&mut schema, &|schema| tidy::members(schema, view));
+    walk::from_the_leaves(&mut schema, &tidy::order);
+    schema
+}

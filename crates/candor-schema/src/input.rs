@@ -1,0 +1,124 @@
+//! The input schema of a tool, from the struct of its arguments.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value, json};
+
+use crate::derive::{View, derive};
+use crate::unions::{is_null, is_nullable};
+use crate::walk::{children_mut, is_type};
+
+/// Derives the input schema of a tool whose arguments are the struct `T`.
+///
+/// Every argument has a description: the author's words, else `Parameter <name>`. A type that cannot be
+/// the arguments of a tool (a number, an enum) gives [`permissive`].
+///
+/// ```
+/// #[derive(schemars::JsonSchema)]
+/// struct Greet {
+///     name: String,
+/// }
+///
+/// assert_eq!(
+///     candor_schema::input::<Greet>(),
+///     serde_json::json!({
+///         "type": "object",
+///         "properties": {"name": {"type": "string", "description": "Parameter name"}},
+///         "required": ["name"],
+///         "additionalProperties": false
+///     }),
+/// );
+/// ```
+#[must_use]
+pub fn input<T: JsonSchema>() -> Value {
+    let Value::Object(derived) = derive::<T>(View::Input) else { return permissive() };
+    if !is_type(&derived, "object") || is_combined(&derived) {
+        return permissive();
+    }
+    let open = derived.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
+    let is_map = !derived.contains_key("properties") && open;
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    if !is_map {
+        schema.insert("properties".to_owned(), json!({}));
+    }
+    schema.extend(derived);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for (name, property) in properties {
+            describe(name, property);
+        }
+    }
+    if !["additionalProperties", "patternProperties"].iter().any(|k| schema.contains_key(*k)) {
+        schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    crate::tidy::order(&mut schema);
+    Value::Object(schema)
+}
+
+fn describe(name: &str, property: &mut Value) {
+    if *property == Value::Bool(true) {
+        *property = json!({});
+    }
+    if let Value::Object(keywords) = property
+        && !keywords.contains_key("description")
+    {
+        keywords.insert("description".to_owned(), format!("Parameter {name}").into());
+        crate::tidy::order(keywords);
+    }
+}
+
+/// Whether a derived schema is that of a struct, which may *be* the arguments of a tool. Anything else
+/// becomes one named argument: hosts drop tools whose input is a union at its root.
+#[must_use]
+pub fn is_struct(schema: &Value) -> bool {
+    schema.as_object().is_some_and(|schema| {
+        is_type(schema, "object") && schema.contains_key("properties") && !is_combined(schema)
+    })
+}
+
+fn is_combined(schema: &Map<String, Value>) -> bool {
+    ["anyOf", "oneOf", "allOf", "not", "if", "$ref"].iter().any(|k| schema.contains_key(*k))
+}
+
+/// The schema of arguments about which nothing is known: any object.
+#[must_use]
+pub fn permissive() -> Value {
+    json!({"type": "object", "additionalProperties": true})
+}
+
+/// The same schema for hosts that refuse `anyOf` with null: an optional member is a plain member that is
+/// not required. For publishing only; what is enforced goes on accepting null.
+#[must_use]
+pub fn plain_optionals(schema: &Value) -> Value {
+    let mut plain = schema.clone();
+    plain_members(&mut plain);
+    plain
+}
+
+fn plain_members(schema: &mut Value) {
+    let Value::Object(keywords) = schema else { return };
+    children_mut(keywords).into_iter().for_each(plain_members);
+    let required = keywords.get("required").cloned().unwrap_or_default();
+    let is_required =
+        |name: &str| required.as_array().is_some_and(|r| r.iter().any(|required| required == name));
+    let Some(Value::Object(properties)) = keywords.get_mut("properties") else { return };
+    for (name, property) in properties {
+        if !is_required(name) && is_nullable(property) {
+            without_null(property);
+        }
+    }
+}
+
+fn without_null(property: &mut Value) {
+    let Value::Object(keywords) = property else { return };
+    let Some(Value::Array(branches)) = keywords.get_mut("anyOf") else { return };
+    branches.retain(|branch| !is_null(branch));
+    if let [Value::Object(only)] = branches.as_mut_slice() {
+        let only = std::mem::take(only);
+        keywords.shift_remove("anyOf");
+        *keywords = crate::merge::merge(std::mem::take(keywords), only);
+    }
+    if keywords.get("default").is_some_and(Value::is_null) {
+        keywords.shift_remove("default");
+    }
+    crate::tidy::order(keywords);
+}

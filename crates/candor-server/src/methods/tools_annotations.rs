@@ -1,0 +1,40 @@
+//! `tools/annotations`: the hints of a call, before it is made.
+
+use candor_protocol::json::Object;
+use candor_protocol::names::{extension, method};
+use candor_protocol::types::ToolAnnotationsResult;
+use serde_json::json;
+
+use super::foreseeing::{Given, foresee};
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+
+pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    let given = given(exchange);
+    let foreseen = foresee(engine, method::TOOLS_ANNOTATIONS, asked, given, exchange).await?;
+    let [read_only, destructive, idempotent, open_world] =
+        foreseen.effective.sources.map(candor_hints::Source::as_str);
+    // Where each hint comes from, instead of how sure we are: it is never a guess.
+    let about = json!({
+        "sources": {
+            "readOnlyHint": read_only,
+            "destructiveHint": destructive,
+            "idempotentHint": idempotent,
+            "openWorldHint": open_world,
+        },
+        "summary": foreseen.effective.hints.in_words(),
+    });
+    let mut result = ToolAnnotationsResult::new(foreseen.annotations);
+    result.meta = Some(Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about));
+    Ok(engine.complete(exchange, result))
+}
+
+/// Whether the request says that its arguments are not complete yet: ours to offer, so ours to name.
+fn given(exchange: &Exchange) -> Given {
+    let wanted = exchange.meta.read::<Object>(extension::DYNAMIC_ANNOTATIONS).ok().flatten();
+    match wanted.and_then(|wanted| wanted.read("partial").ok().flatten()) {
+        Some(true) => Given::Some,
+        _ => Given::All,
+    }
+}

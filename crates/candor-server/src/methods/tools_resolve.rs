@@ -1,0 +1,38 @@
+//! `tools/resolve`: the same in the form of the working group's extension.
+
+use candor_protocol::Era;
+use candor_protocol::json::{Object, raw};
+use candor_protocol::names::{extension, method};
+use candor_protocol::rpc::{ErrorObject, code};
+use candor_protocol::types::ResolveToolResult;
+use serde_json::json;
+
+use super::foreseeing::{Given, foresee, resolves};
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::tool::effects;
+
+pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    if engine.parts().foresees && !resolves(exchange) {
+        let needed = json!({"extensions": {extension::TOOL_RESOLUTION: {}}});
+        return Err(ErrorObject::new(
+            code::MISSING_CLIENT_CAPABILITY,
+            format!("tools/resolve is for clients that declare {}", extension::TOOL_RESOLUTION),
+        )
+        .with_data(&json!({"requiredCapabilities": needed})));
+    }
+    let foreseen = foresee(engine, method::TOOLS_RESOLVE, asked, Given::All, exchange).await?;
+    if !foreseen.dynamic {
+        let problem = format!("Invalid params: {} says all in its annotations", foreseen.name);
+        return Err(ErrorObject::invalid_params(problem));
+    }
+    // Exactly the four: no title, and nothing that the tool's author added.
+    let annotations = effects::annotations(foreseen.effective.hints);
+    let mut result = ResolveToolResult::new(foreseen.name, annotations);
+    if exchange.era() == Era::Legacy {
+        // The draft wants it in every result, also where the core has no such member.
+        result.extra.set("resultType", raw("complete"));
+    }
+    Ok(engine.complete(exchange, result))
+}

@@ -1,0 +1,322 @@
+//! Who the test client is: what it speaks, for whom, what it can answer. What it can ask stands in `requests`.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use candor_protocol::json::{Decode, Object, raw};
+use candor_protocol::names::meta;
+use candor_protocol::rpc::{RequestId, write_request};
+use candor_protocol::types::{
+    ClientCapabilities, CreateMessageParams, ElicitationCapability, InputRequired, LogLevel,
+    SamplingCapability,
+};
+use candor_protocol::{Era, Message, Principal, Revision};
+
+use super::answers::{Answers, Asked, Said};
+use super::called::Notice;
+use super::wire::{self, Asking, Connection, Outcome};
+use crate::ask::Elicited;
+use crate::engine::Engine;
+
+/// Long enough for a slow machine, short enough for somebody who waits.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// More than any conversation has: a handler that gets further asks the same question in other words each time.
+const MOST_ROUNDS: usize = 64;
+
+/// A client of a server in the same process, for tests. Made by [`Server::test`](crate::Server::test).
+///
+/// Requests may run side by side; one whose future is dropped is taken back. A legacy client opens its session with its first
+/// request.
+pub struct TestClient {
+    engine: Engine,
+    revision: Revision,
+    principal: Principal,
+    capabilities: ClientCapabilities,
+    answers: Answers,
+    deadline: Duration,
+    next_id: AtomicU64,
+    /// What the test has not looked at yet.
+    notices: Mutex<Vec<Notice>>,
+    /// The legacy session, once there is one.
+    connection: OnceLock<Connection>,
+}
+
+impl TestClient {
+    /// A client of a server that is built already. It speaks the modern revision, for the principal `tester`.
+    #[must_use]
+    pub fn of(engine: &Engine) -> Self {
+        Self {
+            engine: engine.clone(),
+            revision: Revision::V2026_07_28,
+            principal: Principal::new("tester"),
+            capabilities: ClientCapabilities::new(),
+            answers: Answers::default(),
+            deadline: DEADLINE,
+            next_id: AtomicU64::new(1),
+            notices: Mutex::default(),
+            connection: OnceLock::new(),
+        }
+    }
+
+    /// Another client of the same server that acts for somebody else: `client.by("bob").call(…)`.
+    #[must_use]
+    pub fn by(&self, principal: &str) -> Self {
+        Self { principal: Principal::new(principal), ..self.another() }
+    }
+
+    /// Another client of the same server that speaks this revision.
+    #[must_use]
+    pub fn speaking(&self, revision: Revision) -> Self {
+        Self { revision, ..self.another() }
+    }
+
+    /// Answers questions to the person, and says that it can. The closure returns the form's values as JSON, or an
+    /// [`Elicited`]; an assertion in it is an assertion of the test.
+    ///
+    /// ```
+    /// # use candor_server::{Elicited, Server};
+    /// # use serde_json::json;
+    /// # let server = || Server::new("s", "1");
+    /// server().test().on_elicit(|asked| json!({"name": "Ada"}));
+    /// server().test().on_elicit(|asked| Elicited::Declined);
+    /// ```
+    #[must_use]
+    pub fn on_elicit<A: Into<Elicited>>(
+        self,
+        answer: impl FnMut(&Asked) -> A + Send + 'static,
+    ) -> Self {
+        self.changed(|client| {
+            client.answers.by_person(answer);
+            let mut capability = ElicitationCapability::new();
+            capability.form = Some(Object::new());
+            capability.url = Some(Object::new());
+            client.capabilities.elicitation = Some(capability);
+        })
+    }
+
+    /// Answers questions to the model, and says that it can. The closure returns text, content, or a whole result.
+    ///
+    /// ```
+    /// # let server = || candor_server::Server::new("s", "1");
+    /// server().test().on_sample(|asked| format!("I was told {} things", asked.messages.len()));
+    /// ```
+    #[must_use]
+    pub fn on_sample<A: Into<Said>>(
+        self,
+        answer: impl FnMut(&CreateMessageParams) -> A + Send + 'static,
+    ) -> Self {
+        self.changed(|client| {
+            client.answers.by_model(answer);
+            let mut capability = SamplingCapability::new();
+            capability.context = Some(Object::new());
+            capability.tools = Some(Object::new());
+            client.capabilities.sampling = Some(capability);
+        })
+    }
+
+    /// The folders that the client works in: `client.roots(["file:///home/ada"])`. Says that it can name them.
+    #[must_use]
+    pub fn roots(self, uris: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.changed(|client| {
+            client.answers.roots(uris);
+            client.capabilities.roots = Some(Object::new());
+        })
+    }
+
+    /// Changes what the client says it can do. Without this, it is what it has answers for.
+    #[must_use]
+    pub fn capabilities(self, change: impl FnOnce(&mut ClientCapabilities)) -> Self {
+        self.changed(|client| change(&mut client.capabilities))
+    }
+
+    /// How long an answer may take, with all questions on the way, before the test fails. Without this, ten seconds.
+    #[must_use]
+    pub fn deadline(self, deadline: Duration) -> Self {
+        self.changed(|client| client.deadline = deadline)
+    }
+
+    /// The server, for example to tell its clients of [changes](Engine::changes).
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What the server has said to this client since the last time, besides answers and questions: progress, log messages,
+    /// and to a legacy client changes.
+    #[must_use]
+    pub fn notices(&self) -> Vec<Notice> {
+        let mut notices =
+            std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        notices.extend(self.connection.get().map(Connection::unread).unwrap_or_default());
+        notices
+    }
+
+    /// The same client anew: what it has heard and its session stay behind.
+    fn another(&self) -> Self {
+        Self {
+            revision: self.revision,
+            principal: self.principal.clone(),
+            capabilities: self.capabilities.clone(),
+            answers: self.answers.clone(),
+            deadline: self.deadline,
+            ..Self::of(&self.engine)
+        }
+    }
+
+    /// A session keeps what its client could do when it was opened, so a client that changes opens another.
+    fn changed(self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut client = self.another();
+        change(&mut client);
+        client
+    }
+
+    /// Sends a request, with all rounds that it takes. Fails the test if that gives no answer.
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        params: Object,
+        at: Spot,
+    ) -> (Outcome, Vec<Notice>) {
+        let subject = subject(method, &params);
+        let mut notices = Vec::new();
+        let rounds = self.rounds(method, params, &mut notices);
+        let outcome = match tokio::time::timeout(self.deadline, rounds).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(problem)) => fail(at, format_args!("{subject}: {problem}")),
+            Err(_) => fail(
+                at,
+                format_args!(
+                    "{subject} has no answer after {:?}: it hangs, or it needs more time (`.deadline(…)`)",
+                    self.deadline
+                ),
+            ),
+        };
+        let mut unread = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.extend(notices.iter().cloned());
+        (outcome, notices)
+    }
+
+    /// Sends a request again and again, each time with the answers to the questions that came back.
+    async fn rounds(
+        &self,
+        method: &str,
+        mut params: Object,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, String> {
+        let connection = self.connection()?;
+        let asking = Asking {
+            engine: &self.engine,
+            principal: &self.principal,
+            connection,
+            answers: &self.answers,
+        };
+        for _ in 0..MOST_ROUNDS {
+            let id = RequestId::from(self.next_id.fetch_add(1, Ordering::Relaxed));
+            let message = write_request(&id, method, &self.with_meta(&params, &id));
+            let outcome = asking.send(&message, notices).await?;
+            let Some(questions) = self.questions(&outcome)? else {
+                return Ok(outcome);
+            };
+            let mut answers = Object::new();
+            for (key, question) in questions.input_requests.unwrap_or_default() {
+                let params = match &question.params {
+                    None => Object::new(),
+                    Some(params) => Object::decode((&**params).into())
+                        .map_err(|e| format!("the parameters of question {key:?}: {e}"))?,
+                };
+                answers.set(key, self.answers.to(&question.method, params)?);
+            }
+            params.set("inputResponses", raw(&answers));
+            if let Some(state) = questions.request_state {
+                params.set("requestState", raw(&state));
+            }
+        }
+        Err(format!(
+            "it still asks after {MOST_ROUNDS} rounds: each round runs the handler again, and it must put the same \
+             question in the same words"
+        ))
+    }
+
+    /// The session of a legacy client, opened now if need be.
+    fn connection(&self) -> Result<Option<&Connection>, String> {
+        if self.revision.era() == Era::Modern {
+            return Ok(None);
+        }
+        if let Some(connection) = self.connection.get() {
+            return Ok(Some(connection));
+        }
+        let opened = Connection::open(
+            &self.engine,
+            self.principal.clone(),
+            self.revision,
+            &self.capabilities,
+        )
+        .map_err(|error| format!("the server refuses the session: {}", error.message))?;
+        Ok(Some(self.connection.get_or_init(|| opened)))
+    }
+
+    /// The parameters with what every request carries; what the test has set itself stays.
+    fn with_meta(&self, params: &Object, id: &RequestId) -> Object {
+        let mut params = params.clone();
+        let Ok(given) = params.read::<Object>("_meta") else {
+            return params;
+        };
+        // Whoever does not ask for progress and logs does not get them, and tests should see them.
+        let mut meta = Object::new().with(meta::PROGRESS_TOKEN, id);
+        if self.revision.era() == Era::Modern {
+            meta = meta
+                .with(meta::PROTOCOL_VERSION, self.revision.as_str())
+                .with(meta::CLIENT_CAPABILITIES, &self.capabilities)
+                .with(meta::CLIENT_INFO, &wire::info())
+                .with(meta::LOG_LEVEL, &LogLevel::Debug);
+        }
+        for (key, value) in given.unwrap_or_default().iter() {
+            meta.set(key, value.to_raw());
+        }
+        params.set("_meta", raw(&meta));
+        params
+    }
+
+    /// The questions that a modern result is, if it is no answer.
+    fn questions(&self, outcome: &Outcome) -> Result<Option<InputRequired>, String> {
+        let (Era::Modern, Ok(result)) = (self.revision.era(), outcome) else {
+            return Ok(None);
+        };
+        let malformed = |e| format!("the server's result cannot be read: {e}");
+        let result = Object::decode((&**result).into()).map_err(malformed)?;
+        if result.read_str("resultType").map_err(malformed)?.as_deref() != Some("input_required") {
+            return Ok(None);
+        }
+        InputRequired::from_object(result).map(Some).map_err(malformed)
+    }
+}
+
+impl fmt::Debug for TestClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestClient")
+            .field("server", &self.engine.name())
+            .field("revision", &self.revision)
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The line of the test that asked: a panic in a future does not know it.
+pub(super) type Spot = &'static Location<'static>;
+
+/// Fails the test.
+pub(super) fn fail(at: Spot, problem: impl fmt::Display) -> ! {
+    panic!("{problem}\n  asked at {at}")
+}
+
+/// A request in words: `tools/call of "greet"`.
+pub(super) fn subject(method: &str, params: &Object) -> String {
+    match params.read_str("name").ok().flatten().or(params.read_str("uri").ok().flatten()) {
+        Some(name) => format!("{method} of {name:?}"),
+        None => method.to_owned(),
+    }
+}

@@ -1,0 +1,93 @@
+//! What a test client can ask about a call, before it makes it.
+
+use std::panic::Location;
+
+use candor_hints::Hints;
+use candor_protocol::json::Object;
+use candor_protocol::names::{extension, method};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::{Tool, ToolAnnotationsResult};
+use serde::Serialize;
+use serde_json::json;
+
+use super::client::{Spot, TestClient};
+use super::requests::{named, refused};
+use crate::tool::effects;
+
+impl TestClient {
+    /// What a call with these arguments would do. Nothing runs.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # use candor_server::{Server, tool::{JsonTool, ToolError}};
+    /// # use candor_hints::{Hints, Row, Table, Test};
+    /// # use serde_json::json;
+    /// # let table = Table::new().row(Row::when("action", Test::equals("read")).then(Hints::READS));
+    /// # let files = JsonTool::open("files", |_, _| async { Ok::<_, ToolError>("") }).effects(table);
+    /// # let client = Server::new("files", "1.0.0").tool(files).test();
+    /// assert!(client.hints("files", json!({"action": "read"})).await.is_read_only());
+    /// assert!(client.hints("files", json!({"action": "delete"})).await.is_destructive());
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the answer is an error: the tool would not accept the arguments, or no tool of the server says more than its
+    /// annotations do. For a tool that does not exist, says which there are.
+    #[track_caller]
+    pub fn hints(&self, tool: &str, arguments: impl Serialize) -> impl Future<Output = Hints> {
+        let at = Location::caller();
+        self.expected_hints(tool, named(method::TOOLS_ANNOTATIONS, tool, &arguments, at), at)
+    }
+
+    /// The same for tests that expect an error.
+    #[track_caller]
+    pub fn try_hints(
+        &self,
+        tool: &str,
+        arguments: impl Serialize,
+    ) -> impl Future<Output = Result<Hints, ErrorObject>> {
+        let at = Location::caller();
+        let params = named(method::TOOLS_ANNOTATIONS, tool, &arguments, at);
+        self.asked_hints(params, at)
+    }
+
+    /// What a call may do of whose arguments only some are known: the worst that can still become of it.
+    ///
+    /// # Panics
+    /// Like [`TestClient::hints`].
+    #[track_caller]
+    pub fn hints_of_partial(
+        &self,
+        tool: &str,
+        arguments: impl Serialize,
+    ) -> impl Future<Output = Hints> {
+        let at = Location::caller();
+        let params = named(method::TOOLS_ANNOTATIONS, tool, &arguments, at);
+        let partial = json!({extension::DYNAMIC_ANNOTATIONS: {"partial": true}});
+        self.expected_hints(tool, params.with("_meta", &partial), at)
+    }
+
+    pub(super) async fn expected_hints(&self, tool: &str, params: Object, at: Spot) -> Hints {
+        match self.asked_hints(params, at).await {
+            Ok(hints) => hints,
+            Err(error) => {
+                let tools: Vec<Tool> =
+                    self.pages(method::TOOLS_LIST, "tools", at).await.unwrap_or_default();
+                let names = tools.into_iter().map(|tool| tool.name);
+                refused("tool", tool, method::TOOLS_ANNOTATIONS, names, &error, at)
+            }
+        }
+    }
+
+    async fn asked_hints(&self, params: Object, at: Spot) -> Result<Hints, ErrorObject> {
+        // Unlike in a call, no arguments must be said.
+        let params = match params.get("arguments") {
+            Some(_) => params,
+            None => params.with("arguments", &json!({})),
+        };
+        let result: ToolAnnotationsResult =
+            self.answer(method::TOOLS_ANNOTATIONS, params, at).await?;
+        Ok(effects::declared(&result.annotations).effective().hints)
+    }
+}

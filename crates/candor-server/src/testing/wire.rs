@@ -1,0 +1,189 @@
+//! One request from bytes to bytes: what a transport does, without one.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use candor_protocol::json::{Object, RawValue};
+use candor_protocol::names::{method, notification};
+use candor_protocol::rpc::{
+    ErrorObject, Incoming, Rejected, Request, RequestId, decode_message, write_notification,
+    write_request, write_result,
+};
+use candor_protocol::types::{ClientCapabilities, Implementation, InitializeParams};
+use candor_protocol::{Principal, Revision};
+use tokio_util::sync::CancellationToken;
+
+use super::answers::Answers;
+use super::called::Notice;
+use crate::answer::Answer;
+use crate::engine::Engine;
+use crate::exchange::Arrival;
+use crate::methods::initialize;
+use crate::outlet::Outlet;
+use crate::pipe::Pipe;
+use crate::session::{Peer, Session};
+
+/// Messages of a session that wait for a test to look at them; further changes wait for their turn.
+const MOST_UNREAD: usize = 1024;
+
+/// The server's result, or its protocol error.
+pub(super) type Outcome = Result<Box<RawValue>, ErrorObject>;
+
+/// Decodes bytes as the transports do.
+fn receive(engine: &Engine, message: &[u8]) -> Result<Incoming, Rejected> {
+    let limits = engine.limits();
+    if message.len() > limits.message_bytes {
+        let problem = format!("a message may have {} bytes", limits.message_bytes);
+        return Err(Rejected { id: None, error: ErrorObject::invalid_request(problem) });
+    }
+    decode_message(message, limits.depth)
+}
+
+/// Decodes bytes of the server. It may nest as deep as it likes.
+fn understand(message: &[u8]) -> Result<Incoming, String> {
+    decode_message(message, usize::MAX).map_err(|rejected| {
+        let text = String::from_utf8_lossy(message);
+        format!("the server sends what is no message: {}: {text}", rejected.error.message)
+    })
+}
+
+/// How the client introduces itself.
+pub(super) fn info() -> Implementation {
+    Implementation::new("candor-testing", env!("CARGO_PKG_VERSION"))
+}
+
+/// A legacy session, and what the server says in it outside of any request.
+pub(super) struct Connection {
+    session: Arc<Session>,
+    unread: Pipe,
+}
+
+impl Connection {
+    /// Opens a session: `initialize`, its answer, `notifications/initialized`.
+    pub(super) fn open(
+        engine: &Engine,
+        principal: Principal,
+        revision: Revision,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Self, ErrorObject> {
+        let params = InitializeParams::new(revision.as_str(), capabilities.clone(), info());
+        let hello = write_request(&"initialize".into(), method::INITIALIZE, &params);
+        let request = match receive(engine, &hello) {
+            Ok(Incoming::Request(request)) => request,
+            Ok(_) => return Err(ErrorObject::invalid_request("not a request")),
+            Err(rejected) => return Err(rejected.error),
+        };
+        let unread = Pipe::new(MOST_UNREAD);
+        let peer = Peer { principal, address: None };
+        let outlet = Outlet::Pipe(unread.clone());
+        let (session, _) = initialize::open(engine, request, peer, "testing".to_owned(), outlet)?;
+        let ready = write_notification(notification::INITIALIZED, &Object::new());
+        if let Ok(Incoming::Notification(ready)) = receive(engine, &ready) {
+            engine.notice(ready, &session.calls);
+        }
+        Ok(Self { session, unread })
+    }
+
+    /// What the server has said since the last time, outside of any request.
+    pub(super) fn unread(&self) -> Vec<Notice> {
+        let messages = std::iter::from_fn(|| self.unread.try_next());
+        let notices = messages.filter_map(|message| match understand(&message) {
+            Ok(Incoming::Notification(notice)) => Some(notice.into()),
+            _ => None,
+        });
+        notices.collect()
+    }
+}
+
+/// What the client needs for a request, besides its message.
+pub(super) struct Asking<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) principal: &'a Principal,
+    /// None in the modern era.
+    pub(super) connection: Option<&'a Connection>,
+    pub(super) answers: &'a Answers,
+}
+
+enum Step {
+    Said(Bytes),
+    Answered(Answer),
+}
+
+impl Asking<'_> {
+    /// Sends a message and gives its answer; what the server says first is added to `notices`, and what it asks is
+    /// answered. Fails with a reason if something happened that is no answer.
+    pub(super) async fn send(
+        &self,
+        message: &[u8],
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome, String> {
+        let request = match receive(self.engine, message) {
+            Ok(Incoming::Request(request)) => request,
+            Ok(_) => return Err("the test client has written no request".to_owned()),
+            Err(rejected) => return Ok(Err(rejected.error)),
+        };
+        let said = Pipe::new(self.engine.limits().queue);
+        let cancel = CancellationToken::new();
+        // A test that stops waiting takes its request back.
+        let hang_up = cancel.clone().drop_guard();
+        let arrival = Arrival {
+            principal: self.principal.clone(),
+            session: self.connection.map(|connection| connection.session.clone()),
+            outlet: Outlet::Pipe(said.clone()),
+            cancel,
+            closing: None,
+            mirrored: None,
+        };
+        let mut running = pin!(self.engine.handle(request, arrival));
+        let answer = loop {
+            let step = std::future::poll_fn(|cx| match said.poll_next(cx) {
+                Poll::Ready(message) => Poll::Ready(Step::Said(message)),
+                Poll::Pending => running.as_mut().poll(cx).map(Step::Answered),
+            });
+            match step.await {
+                Step::Said(message) => self.hear(&message, notices)?,
+                Step::Answered(answer) => break answer,
+            }
+        };
+        hang_up.disarm();
+        while let Some(message) = said.try_next() {
+            self.hear(&message, notices)?;
+        }
+        let Some(answer) = answer.into_message() else {
+            return Err("the server took the request as cancelled and does not answer".to_owned());
+        };
+        match understand(&answer)? {
+            Incoming::Response(response) => Ok(response.outcome),
+            _ => Err(format!("not an answer: {}", String::from_utf8_lossy(&answer))),
+        }
+    }
+
+    /// Takes a message that came ahead of the answer: a notification, or a question to a legacy client.
+    fn hear(&self, message: &[u8], notices: &mut Vec<Notice>) -> Result<(), String> {
+        match understand(message)? {
+            Incoming::Notification(notice) => notices.push(notice.into()),
+            Incoming::Request(Request { id, method, params, .. }) => {
+                let answer = self.answers.to(&method, params)?;
+                self.reply(&id, &answer)?;
+            }
+            Incoming::Response(_) => return Err("the server answers twice".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Answers a question of a session.
+    fn reply(&self, id: &RequestId, answer: &RawValue) -> Result<(), String> {
+        match (receive(self.engine, &write_result(id, &answer)), self.connection) {
+            (Ok(Incoming::Response(response)), Some(connection)) => {
+                connection.session.answered(response);
+                Ok(())
+            }
+            (Err(rejected), _) => {
+                Err(format!("the server does not take the answer: {}", rejected.error.message))
+            }
+            _ => Err("the server asks a client that has no session".to_owned()),
+        }
+    }
+}

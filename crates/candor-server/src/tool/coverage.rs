@@ -1,0 +1,122 @@
+//! What a schema adds to a table: defaults of arguments, and whether the rows cover every call.
+
+use candor_hints::{Pointer, Row, Table, Test};
+use serde_json::Value;
+
+/// The table with what the schema knows, or why it cannot be meant.
+pub(crate) fn complete(table: &Table, schema: &Value) -> Result<Table, String> {
+    if let Some(row) = table.unreachable().first() {
+        return Err(format!(
+            "row {} of its effects is never reached: an earlier row asks the same",
+            row + 1
+        ));
+    }
+    let mut table = table.clone();
+    let tested: Vec<Pointer> =
+        table.rows().iter().flat_map(Row::tests).map(|(at, _)| at.clone()).collect();
+    for pointer in tested {
+        let property = pointer.argument().and_then(|name| schema["properties"].get(name));
+        match property {
+            // Deeper ones are not looked for: a schema says where they are in too many ways.
+            None if pointer.argument().is_none() => {}
+            None if schema["additionalProperties"] == Value::Bool(false) => {
+                return Err(format!("its effects ask about {pointer}, which is no argument"));
+            }
+            None => {}
+            Some(property) => {
+                if let Some(default) = property.get("default").filter(|d| !d.is_null()) {
+                    table = table.default_of(pointer.as_str(), default.clone());
+                }
+            }
+        }
+    }
+    Ok(if covers(table.rows(), schema) { table.exhaustive() } else { table })
+}
+
+/// Whether every call fits some row: the last takes all, or the rows name every value of some argument.
+fn covers(rows: &[Row], schema: &Value) -> bool {
+    let alone = |row: &Row| match row.tests() {
+        [(at, test)] => Some((at.clone(), test.clone())),
+        _ => None,
+    };
+    let single: Vec<(Pointer, Test)> = rows.iter().filter_map(alone).collect();
+    rows.iter().any(|row| row.tests().is_empty())
+        || single.iter().any(|(at, _)| {
+            let Some(name) = at.argument() else { return false };
+            let about: Vec<&Test> =
+                single.iter().filter(|(other, _)| other == at).map(|(_, test)| test).collect();
+            let property = &schema["properties"][name];
+            let required = schema["required"].as_array().into_iter().flatten();
+            let always_there = required.into_iter().any(|r| r == name)
+                || property.get("default").is_some_and(|default| !default.is_null());
+            let absent = always_there || about.contains(&&Test::Absent);
+            absent && (about.contains(&&Test::Present) || names_all(&about, property))
+        })
+}
+
+fn names_all(tests: &[&Test], property: &Value) -> bool {
+    let values = match (property.get("enum").and_then(Value::as_array), property["type"].as_str()) {
+        (Some(values), _) => values.clone(),
+        (None, Some("boolean")) => vec![Value::Bool(true), Value::Bool(false)],
+        _ => return false,
+    };
+    values.iter().all(|value| {
+        tests.iter().any(|test| matches!(test, Test::OneOf(named) if named.contains(value)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_hints::Hints;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "action": {"type": "string", "enum": ["read", "add"]},
+                "dry": {"type": "boolean", "default": true},
+                "path": {"type": "string"},
+            },
+            "required": ["action", "path"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn row(at: &str, value: Value, hints: Hints) -> Row {
+        Row::when(at, Test::OneOf(vec![value])).then(hints)
+    }
+
+    #[test]
+    fn rows_for_every_value_are_all_there_is() {
+        let read = row("action", json!("read"), Hints::READS);
+        let add = row("action", json!("add"), Hints::ADDS);
+        let some = Table::new().row(read.clone());
+        assert_eq!(complete(&some, &schema()).unwrap().worst(), Hints::WORST);
+        assert_eq!(complete(&some.row(add), &schema()).unwrap().worst(), Hints::ADDS);
+        let all = Table::new().row(read).row(Row::otherwise(Hints::ADDS));
+        assert_eq!(complete(&all, &schema()).unwrap().worst(), Hints::ADDS);
+    }
+
+    #[test]
+    fn an_argument_with_a_default_is_always_there() {
+        let table = Table::new().row(row("dry", json!(true), Hints::READS)).row(row(
+            "dry",
+            json!(false),
+            Hints::ADDS,
+        ));
+        let table = complete(&table, &schema()).unwrap();
+        assert_eq!(table.worst(), Hints::ADDS);
+        assert_eq!(table.of(&json!({"action": "read", "path": "a"})), Hints::READS);
+    }
+
+    #[test]
+    fn mistakes_are_reported_when_the_tool_is_registered() {
+        let twice = row("action", json!("read"), Hints::READS);
+        let table = Table::new().row(twice.clone()).row(twice);
+        assert!(complete(&table, &schema()).unwrap_err().contains("row 2"));
+        let typo = Table::new().row(row("acton", json!("read"), Hints::READS));
+        assert!(complete(&typo, &schema()).unwrap_err().contains("/acton"));
+    }
+}

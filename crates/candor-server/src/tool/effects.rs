@@ -1,0 +1,127 @@
+//! What a tool's calls do to the world, as its author declared it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use candor_hints::{Declared, Effective, Hints, Table};
+use candor_protocol::types::{Tool as Definition, ToolAnnotations};
+use serde_json::Value;
+
+use super::Prepared;
+
+/// What is known of a tool's calls before they run.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub enum Effects {
+    /// Nothing: callers must expect the worst.
+    #[default]
+    Unclassified,
+    /// The same of every call.
+    Fixed(Declared),
+    /// What a table says of the arguments.
+    Table(Arc<Table>),
+    /// What a function says of the typed arguments: [`Prepared::hints`]. Never riskier than this.
+    Function(Hints),
+}
+
+/// An argument whose value says what a call does: an enum with `#[candor::args]` and an `#[effect(…)]` on each variant.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what a call does",
+    note = "put `#[candor::args]` on the enum, and `#[effect(read_only)]`, `#[effect(additive)]` or `#[effect(destructive)]` on each of its variants"
+)]
+pub trait Variants {
+    /// One row for each variant, of the argument at this JSON Pointer.
+    fn effects(at: &str) -> Table;
+}
+
+impl<T: Variants> Variants for Option<T> {
+    fn effects(at: &str) -> Table {
+        T::effects(at)
+    }
+}
+
+/// An evaluator that failed: it panicked, or it said something that its own declaration rules out.
+#[derive(Debug)]
+pub(crate) struct EvaluatorFailed;
+
+impl Effects {
+    /// What a tool's annotations say of every call.
+    #[must_use]
+    pub fn of_annotations(definition: &Definition) -> Self {
+        let annotations = definition.annotations.as_ref();
+        annotations.map_or(Self::Unclassified, |said| Self::Fixed(declared(said)))
+    }
+
+    /// Whether the arguments make a difference.
+    #[must_use]
+    pub const fn is_dynamic(&self) -> bool {
+        matches!(self, Self::Table(_) | Self::Function(_))
+    }
+
+    /// What any call may do.
+    #[must_use]
+    pub fn worst(&self) -> Effective {
+        match self {
+            Self::Unclassified => Declared::default().effective(),
+            Self::Fixed(declared) => declared.effective(),
+            Self::Table(table) => table.worst().declared().effective(),
+            Self::Function(at_most) => at_most.declared().effective(),
+        }
+    }
+
+    /// What a call with these arguments does. They have passed the schema, and `prepared` was made of them.
+    pub(crate) fn of(
+        &self,
+        arguments: &Value,
+        prepared: &dyn Prepared,
+    ) -> Result<Effective, EvaluatorFailed> {
+        match self {
+            Self::Unclassified | Self::Fixed(_) => Ok(self.worst()),
+            Self::Table(table) => Ok(Effective::resolved(table.of(arguments))),
+            Self::Function(at_most) => {
+                let said = catch_unwind(AssertUnwindSafe(|| prepared.hints()));
+                match said.ok().flatten() {
+                    Some(hints) if hints.is_at_most(*at_most) => Ok(Effective::resolved(hints)),
+                    Some(hints) => {
+                        tracing::error!(?hints, ?at_most, "riskier than the declared worst case");
+                        Err(EvaluatorFailed)
+                    }
+                    None => Err(EvaluatorFailed),
+                }
+            }
+        }
+    }
+
+    /// What a call may do whose arguments are not complete yet.
+    pub(crate) fn of_partial(&self, arguments: &Value) -> Effective {
+        match self {
+            Self::Table(table) => Effective::resolved(table.of_partial(arguments)),
+            other => other.worst(),
+        }
+    }
+}
+
+/// Exactly four hints, as they are sent.
+pub(crate) fn annotations(hints: Hints) -> ToolAnnotations {
+    let mut annotations = ToolAnnotations::new();
+    write(hints.declared(), &mut annotations);
+    annotations
+}
+
+/// What annotations declare.
+pub(crate) fn declared(annotations: &ToolAnnotations) -> Declared {
+    Declared {
+        read_only: annotations.read_only_hint,
+        destructive: annotations.destructive_hint,
+        idempotent: annotations.idempotent_hint,
+        open_world: annotations.open_world_hint,
+    }
+}
+
+/// Writes declared hints into annotations; what else stands there stays.
+pub(crate) fn write(declared: Declared, annotations: &mut ToolAnnotations) {
+    annotations.read_only_hint = declared.read_only;
+    annotations.destructive_hint = declared.destructive;
+    annotations.idempotent_hint = declared.idempotent;
+    annotations.open_world_hint = declared.open_world;
+}

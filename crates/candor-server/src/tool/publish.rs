@@ -1,0 +1,108 @@
+//! A tool as a client sees it: by its era, what it knows, and what the server was told about its hosts.
+
+use std::borrow::Cow;
+
+use candor_protocol::Era;
+use candor_protocol::json::{Decode, Object, RawValue, raw};
+use candor_protocol::names::extension;
+use candor_protocol::types::{Tool as Definition, ToolAnnotations};
+use serde_json::{Value, json};
+
+use super::effects;
+use super::entry::Entry;
+use super::split::{Part, Split};
+
+/// How a server publishes its tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    /// Optional arguments as plain types.
+    pub(crate) plain_optionals: bool,
+    /// No boxes for modern clients.
+    pub(crate) native_output: bool,
+    /// Tools are marked for clients that know the extension for tool resolution.
+    pub(crate) resolution: bool,
+    /// Tools whose effects depend on one argument are listed in parts.
+    pub(crate) split: Option<Split>,
+}
+
+impl Form {
+    /// The whole tool.
+    pub(super) fn whole(self, entry: &Entry, era: Era) -> Cow<'_, Definition> {
+        let mut definition = Cow::Borrowed(entry.tool.definition());
+        if entry.effects.is_dynamic() {
+            let definition = definition.to_mut();
+            // Computed, never written by hand.
+            let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
+            effects::write(entry.effects.worst().hints.declared(), annotations);
+            self.flag(definition);
+        }
+        self.schemas(definition, entry, era)
+    }
+
+    /// A part of a tool. Its hints are exact, unless the arguments that are left make a difference.
+    pub(super) fn part<'a>(self, part: &'a Part, entry: &Entry, era: Era) -> Cow<'a, Definition> {
+        let mut definition = Cow::Borrowed(&part.definition);
+        if part.varies {
+            self.flag(definition.to_mut());
+        }
+        self.schemas(definition, entry, era)
+    }
+
+    /// Says that more can be said about a call.
+    fn flag(self, definition: &mut Definition) {
+        definition.dynamic_annotations = Some(true);
+        if self.resolution {
+            let marked = definition.meta.take().unwrap_or_default();
+            let mark = json!({"resolvable": true});
+            definition.meta = Some(marked.with(extension::TOOL_RESOLUTION, &mark));
+        }
+    }
+
+    fn schemas<'a>(
+        self,
+        mut definition: Cow<'a, Definition>,
+        entry: &Entry,
+        era: Era,
+    ) -> Cow<'a, Definition> {
+        if era == Era::Legacy && !has_object_output(&definition) {
+            definition.to_mut().output_schema = None;
+        }
+        if era == Era::Modern
+            && self.native_output
+            && entry.boxed
+            && let Some(schema) = definition.output_schema.as_deref().and_then(unboxed)
+        {
+            definition.to_mut().output_schema = Some(schema);
+        }
+        if self.plain_optionals
+            && let Ok(schema) = serde_json::from_str(definition.input_schema.get())
+        {
+            definition.to_mut().input_schema = raw(&candor_schema::plain_optionals(&schema));
+        }
+        definition
+    }
+}
+
+/// Up to 2025-11-25 an output schema is an object's, and a client that finds one expects structured content;
+/// so what structured content cannot be there is not announced there.
+fn has_object_output(definition: &Definition) -> bool {
+    definition.output_schema.as_ref().is_none_or(|schema| {
+        let schema: Result<Value, _> = serde_json::from_str(schema.get());
+        schema.is_ok_and(|s| s.get("type").and_then(Value::as_str) == Some("object"))
+    })
+}
+
+pub(super) fn is_boxed(schema: &RawValue) -> bool {
+    Object::decode(schema.into())
+        .is_ok_and(|schema| schema.get(candor_schema::BOX_KEYWORD).is_some())
+}
+
+/// The schema of the value in a box. Definitions that it refers to come along.
+fn unboxed(schema: &RawValue) -> Option<Box<RawValue>> {
+    let mut schema: Value = serde_json::from_str(schema.get()).ok()?;
+    let mut inner = schema["properties"][candor_schema::BOX_FIELD].take();
+    if let Some(definitions) = schema.get_mut("$defs").map(Value::take) {
+        inner.as_object_mut()?.insert("$defs".to_owned(), definitions);
+    }
+    Some(raw(&inner))
+}

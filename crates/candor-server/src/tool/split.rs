@@ -1,0 +1,185 @@
+//! The split view: one tool listed as several, each with exact hints.
+//!
+//! Today's hosts read static hints only. A tool whose effects are a table over one argument can be shown to them as one tool
+//! for each value of that argument: `manage_files_read`, `manage_files_delete`. Only the list and the look-up know; a call
+//! of a part is a call of the whole with the argument put back, so everything behind the look-up is the same.
+
+use candor_hints::{Pointer, Row, Table, Test};
+use candor_protocol::json::raw;
+use candor_protocol::types::{Tool as Definition, ToolAnnotations};
+use candor_schema::{Invalid, Violation};
+use serde_json::{Map, Value};
+
+use super::effects;
+use crate::arguments::Arguments;
+
+/// How split tools are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// The parts instead of the whole.
+    Instead,
+    /// The parts after the whole.
+    Beside,
+}
+
+/// The names that hosts accept.
+const LONGEST_NAME: usize = 64;
+
+/// One part of a tool.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) definition: Definition,
+    /// The argument that is gone, and the value that it has.
+    argument: String,
+    value: Value,
+    /// Whether the other arguments still make a difference, so that the hints are those of the worst case.
+    pub(crate) varies: bool,
+}
+
+impl Part {
+    /// The arguments of the whole, from those of the part.
+    pub(crate) fn complete(&self, arguments: &Arguments) -> Result<Arguments, Invalid> {
+        let mut all: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
+        match all.insert(self.argument.clone(), self.value.clone()) {
+            None => Ok(Arguments::from_value(Value::Object(all))),
+            Some(_) => {
+                let pointer = Pointer::from(self.argument.as_str());
+                let problem = format!("is always {} here; leave it out", self.value);
+                Err(Violation::new(pointer.as_str(), problem).into())
+            }
+        }
+    }
+}
+
+/// The parts of a tool, if its table is over an argument with few values; or why they cannot be listed.
+pub(crate) fn parts(
+    definition: &Definition,
+    table: &Table,
+    schema: &Value,
+) -> Result<Vec<Part>, String> {
+    let Some(argument) = deciding(table, schema) else { return Ok(Vec::new()) };
+    let values = schema["properties"][&argument]["enum"].as_array().into_iter().flatten();
+    values.map(|value| part(definition, table, schema, &argument, value)).collect()
+}
+
+/// The argument that every row asks about, if the schema names its values.
+fn deciding(table: &Table, schema: &Value) -> Option<String> {
+    let (first, _) = table.rows().first()?.tests().first()?;
+    let name = first.argument()?;
+    let asks = |test: &(Pointer, Test)| test.0 == *first && matches!(test.1, Test::OneOf(_));
+    let named = schema["properties"][name]["enum"].as_array()?;
+    let all = table.rows().iter().all(|row| row.tests().is_empty() || row.tests().iter().any(asks));
+    (all && named.iter().all(Value::is_string)).then(|| name.to_owned())
+}
+
+fn part(
+    whole: &Definition,
+    table: &Table,
+    schema: &Value,
+    argument: &str,
+    value: &Value,
+) -> Result<Part, String> {
+    let word = value.as_str().unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = format!("{}_{word}", whole.name).chars().map(plain).collect();
+    if name.len() > LONGEST_NAME {
+        return Err(format!("its part {name:?} has a name of more than {LONGEST_NAME} letters"));
+    }
+    let mut narrowed = schema.clone();
+    if let Some(properties) = narrowed.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.shift_remove(argument);
+    }
+    if let Some(required) = narrowed.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name != argument);
+    }
+    if narrowed["required"].as_array().is_some_and(Vec::is_empty)
+        && let Some(keywords) = narrowed.as_object_mut()
+    {
+        keywords.shift_remove("required");
+    }
+    let hints =
+        table.of_partial(&Value::Object(Map::from_iter([(argument.to_owned(), value.clone())])));
+    let mut definition = whole.clone();
+    definition.input_schema = raw(&narrowed);
+    definition.title = whole.title.as_ref().map(|title| format!("{title}: {word}"));
+    let described = whole.description.as_deref().unwrap_or(&whole.name);
+    definition.description = Some(format!("{described} ({argument}: {word})"));
+    let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
+    effects::write(hints.declared(), annotations);
+    definition.dynamic_annotations = None;
+    definition.name = name;
+    let varies = varies(table.rows(), argument, value);
+    Ok(Part { definition, argument: argument.to_owned(), value: value.clone(), varies })
+}
+
+/// Whether a row that may fit this value asks about another argument too.
+fn varies(rows: &[Row], argument: &str, value: &Value) -> bool {
+    let own = Pointer::from(argument);
+    let may_fit = |(at, test): &(Pointer, Test)| match test {
+        Test::OneOf(values) if *at == own => values.contains(value),
+        _ => true,
+    };
+    rows.iter()
+        .filter(|row| row.tests().iter().all(may_fit))
+        .any(|row| row.tests().iter().any(|(at, _)| *at != own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_hints::Hints;
+    use serde_json::json;
+
+    fn tool() -> (Definition, Table, Value) {
+        let schema = json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "action": {"type": "string", "enum": ["read", "soft delete"]}},
+            "required": ["path", "action"],
+            "additionalProperties": false,
+        });
+        let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
+        let table = Table::new()
+            .row(row("read", Hints::READS))
+            .row(row("soft delete", Hints::DELETES))
+            .closed_world();
+        let mut definition = Definition::new("files", raw(&schema));
+        definition.description = Some("Files".to_owned());
+        (definition, table, schema)
+    }
+
+    #[test]
+    fn each_value_is_a_tool_with_exact_hints_and_without_the_argument() {
+        let (definition, table, schema) = tool();
+        let parts = parts(&definition, &table, &schema).unwrap();
+        let names: Vec<_> = parts.iter().map(|part| part.definition.name.as_str()).collect();
+        assert_eq!(names, ["files_read", "files_soft_delete"]);
+        let read = &parts[0].definition;
+        assert_eq!(
+            read.input_schema.get(),
+            r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}"#
+        );
+        assert_eq!(read.description.as_deref(), Some("Files (action: read)"));
+        let annotations = read.annotations.as_ref().unwrap();
+        assert_eq!(
+            (annotations.read_only_hint, annotations.open_world_hint),
+            (Some(true), Some(false))
+        );
+    }
+
+    #[test]
+    fn a_call_of_a_part_is_a_call_of_the_whole() {
+        let (definition, table, schema) = tool();
+        let parts = parts(&definition, &table, &schema).unwrap();
+        let sent = Arguments::from_value(json!({"path": "a"}));
+        assert_eq!(*parts[0].complete(&sent).unwrap(), json!({"path": "a", "action": "read"}));
+        let twice = Arguments::from_value(json!({"path": "a", "action": "read"}));
+        assert!(parts[1].complete(&twice).is_err());
+    }
+
+    #[test]
+    fn a_table_over_several_arguments_is_not_split() {
+        let (definition, table, schema) = tool();
+        let table = table.row(Row::when("path", Test::Below("/x".into())));
+        assert!(parts(&definition, &table, &schema).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,92 @@
+//! What the code that the macros write refers to. Not for anybody else: it changes without notice.
+
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+pub use candor_server::Need;
+pub use candor_server::tool::{Input, Spec, published, published_as, returned};
+pub use {schemars, serde};
+
+/// Whether a type can be sent by a caller. Here so that the compiler complains about a parameter in our words.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a tool",
+    label = "a caller would not know what to send",
+    note = "put `#[candor::args]` on your type, or derive `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "if the server should provide it, take it as `State<{Self}>`, or mark it `#[inject]`"
+)]
+pub trait Argument: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Argument for T {}
+
+/// Compiles if the type can be sent by a caller.
+pub const fn is_argument<T: Argument>() {}
+
+/// A default that is written as a text.
+#[diagnostic::on_unimplemented(
+    message = "a text cannot be the default of a `{Self}`",
+    label = "write a value of type `{Self}`"
+)]
+pub trait DefaultText {
+    /// The text as a value.
+    fn from_text(text: &'static str) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<&'static str>> DefaultText for T {
+    fn from_text(text: &'static str) -> Self {
+        Self::from(text)
+    }
+}
+
+/// Reads the arguments of a function whose parameters are the fields of `P`, of which the only one is a `T`.
+///
+/// Where the types cannot be read, [`is_argument`] has said so; method look-up then finds [`ReadsNothing`] instead of
+/// [`ReadsArguments`], and nothing more is said.
+pub struct Reads<P, T>(PhantomData<fn() -> (P, T)>);
+
+/// Asks how arguments are read.
+#[must_use]
+pub const fn reads<P, T>() -> Reads<P, T> {
+    Reads(PhantomData)
+}
+
+/// First choice: types that can be read.
+pub trait ReadsArguments<P, T> {
+    /// One property for each parameter.
+    fn parameters(&self) -> Input<P>;
+
+    /// The only parameter, which may be all of the arguments.
+    fn parameter(&self, wrap: fn(T) -> P) -> Input<P>;
+}
+
+impl<P, T> ReadsArguments<P, T> for &Reads<P, T>
+where
+    P: DeserializeOwned + JsonSchema + 'static,
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    fn parameters(&self) -> Input<P> {
+        Input::parameters()
+    }
+
+    fn parameter(&self, wrap: fn(T) -> P) -> Input<P> {
+        Input::parameter(wrap)
+    }
+}
+
+/// Second choice: the program does not compile anyway.
+pub trait ReadsNothing<P, T> {
+    /// Never called.
+    fn parameters(&self) -> Input<P> {
+        unreachable!("`is_argument` refuses these types")
+    }
+
+    /// Never called.
+    fn parameter(&self, _wrap: fn(T) -> P) -> Input<P> {
+        unreachable!("`is_argument` refuses these types")
+    }
+}
+
+impl<P, T> ReadsNothing<P, T> for Reads<P, T> {}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn find(query: String, rest: Arguments) -> String {
+    format!("{query} {:?}", rest.as_value())
+}
+
+fn main() {
+    let _ = tools![find];
+}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn first<T>(values: Vec<T>) -> Option<T> {
+    values.into_iter().next()
+}
+
+fn main() {
+    let _ = tools![first];
+}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn find(query: String, #[default(10)] #[optional] limit: Option<u32>) -> Vec<String> {
+    vec![query; limit.unwrap_or(1) as usize]
+}
+
+fn main() {
+    let _ = tools![find];
+}

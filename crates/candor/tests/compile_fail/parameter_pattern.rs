@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn length((x, y): (f64, f64)) -> f64 {
+    x.hypot(y)
+}
+
+fn main() {
+    let _ = tools![length];
+}

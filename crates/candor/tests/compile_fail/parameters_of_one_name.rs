@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn distance(x: f64, x: f64) -> f64 {
+    x
+}
+
+fn main() {
+    let _ = tools![distance];
+}

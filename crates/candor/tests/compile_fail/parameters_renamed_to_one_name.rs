@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn distance(from: f64, #[serde(rename = "from")] to: f64) -> f64 {
+    to - from
+}
+
+fn main() {
+    let _ = tools![distance];
+}

@@ -1,0 +1,15 @@
+use candor::prelude::*;
+
+#[candor::args]
+struct Principal {
+    school: String,
+}
+
+#[tool(read_only)]
+fn find(principal: Principal) -> String {
+    principal.school
+}
+
+fn main() {
+    let _ = tools![find];
+}

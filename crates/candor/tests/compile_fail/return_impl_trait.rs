@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only)]
+fn names() -> impl Iterator<Item = String> {
+    ["Ada".to_owned()].into_iter()
+}
+
+fn main() {
+    let _ = tools![names];
+}

@@ -1,0 +1,15 @@
+use candor::prelude::*;
+
+struct Point {
+    x: f64,
+    y: f64,
+}
+
+#[tool(read_only)]
+fn origin() -> Point {
+    Point { x: 0.0, y: 0.0 }
+}
+
+fn main() {
+    let _ = tools![origin];
+}

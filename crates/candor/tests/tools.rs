@@ -1,0 +1,77 @@
+//! Tools from functions: what `#[tool]`, `#[toolbox]`, `#[candor::args]` and `tools![]` make of a signature, as clients of both
+//! eras see it.
+
+#![allow(missing_docs)]
+// Some tools have nothing to wait for.
+#![allow(clippy::unused_async)]
+
+#[path = "tools/arguments.rs"]
+mod arguments;
+#[path = "tools/content.rs"]
+mod content;
+#[path = "tools/dynamic.rs"]
+mod dynamic;
+#[path = "tools/errors.rs"]
+mod errors;
+#[path = "tools/forms.rs"]
+mod forms;
+#[path = "tools/functions.rs"]
+mod functions;
+#[path = "tools/given.rs"]
+mod given;
+#[path = "tools/injected.rs"]
+mod injected;
+#[path = "tools/log.rs"]
+mod log;
+#[path = "tools/parameters.rs"]
+mod parameters;
+#[path = "tools/types.rs"]
+mod types;
+#[path = "tools/values.rs"]
+mod values;
+
+use std::sync::Arc;
+
+use candor::Server;
+use candor::testing::{Called, TestClient};
+use candor::tool::Tool;
+use serde_json::Value;
+
+type Tools = Vec<Arc<dyn Tool>>;
+
+fn server(tools: Tools) -> Server {
+    Server::new("test", "1.0.0").tools(tools)
+}
+
+/// A client of each era.
+fn both(tools: impl Fn() -> Tools) -> [TestClient; 2] {
+    [server(tools()).test(), server(tools()).test_legacy()]
+}
+
+/// The input schema that is published of a tool.
+async fn input(client: &TestClient, tool: &str) -> Value {
+    serde_json::from_str(client.tool(tool).await.input_schema.get()).unwrap()
+}
+
+/// The output schema that is published of a tool, if there is one.
+async fn output(client: &TestClient, tool: &str) -> Option<Value> {
+    let schema = client.tool(tool).await.output_schema?;
+    Some(serde_json::from_str(schema.get()).unwrap())
+}
+
+/// Calls a tool that must succeed, with structured content that fits what is published.
+async fn call(client: &TestClient, tool: &str, arguments: Value) -> Called {
+    let called = client.call(tool, &arguments).await;
+    assert!(!called.is_error(), "{tool} {arguments}: {}", called.text());
+    if let Some(schema) = output(client, tool).await {
+        let value = called.raw().get("structuredContent").expect("what is promised is there");
+        let checked = jsonschema::validate(&schema, value);
+        assert!(checked.is_ok(), "{tool}: {value} is not what {schema} promises");
+    }
+    called
+}
+
+/// The texts of the content, block by block.
+fn texts(called: &Called) -> Vec<&str> {
+    called.content().iter().map(|block| block.as_text().expect("a text")).collect()
+}

@@ -1,0 +1,258 @@
+//! How tools fail: what the caller reads, what programs read, and what only the log does.
+
+use std::fmt;
+use std::time::Duration;
+
+use candor::json;
+use candor::prelude::*;
+use candor::testing::Called;
+use serde_json::Value;
+
+use crate::log::Log;
+use crate::{both, server};
+
+const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";
+
+fn details(called: &Called) -> &Value {
+    assert!(called.is_error() && called.structured().is_none(), "{}", called.raw());
+    &called.raw()["_meta"]["dev.candor/error"]
+}
+
+#[tool(read_only)]
+fn pay(id: i64) -> Result<String, ToolError> {
+    match id {
+        1 => Ok("paid".to_owned()),
+        2 => Err(ToolError::new("No.")),
+        3 => Err(ToolError::new("Too many requests")
+            .code("busy")
+            .retry_after(Duration::from_millis(1500))),
+        4 => Err(ToolError::new("There is no such invoice")
+            .code("not_found")
+            .field("/id", "no invoice has this number")
+            .instead("list_invoices", json!({"year": 2026}))
+            .never_retry()
+            .log("id 4 was deleted by root")
+            .content([Content::text("See the manual")])),
+        _ => Err(ToolError::internal("the database is on fire")),
+    }
+}
+
+#[tokio::test]
+async fn a_failure_says_what_to_do_now() {
+    for client in both(|| tools![pay]) {
+        assert!(!client.call("pay", json!({"id": 1})).await.is_error());
+
+        let called = client.call("pay", json!({"id": 2})).await;
+        assert_eq!(details(&called), &json!({"code": "failed"}));
+        assert_eq!(called.text(), "No.");
+
+        let called = client.call("pay", json!({"id": 3})).await;
+        assert_eq!(
+            details(&called),
+            &json!({"code": "busy", "retriable": true, "retryAfterMs": 1500})
+        );
+        assert_eq!(called.text(), "Too many requests. Try again in 2 s.");
+
+        let log = Log::listen();
+        let called = client.call("pay", json!({"id": 4})).await;
+        assert_eq!(
+            details(&called),
+            &json!({
+                "code": "not_found",
+                "retriable": false,
+                "instead": {"tool": "list_invoices", "arguments": {"year": 2026}},
+                "fields": [{"pointer": "/id", "problem": "no invoice has this number"}]
+            })
+        );
+        assert_eq!(
+            crate::texts(&called),
+            [
+                "There is no such invoice. /id: no invoice has this number. Call list_invoices with {\"year\":2026} \
+                 instead. Do not try the same call again.",
+                "See the manual"
+            ]
+        );
+        assert!(log.text().contains("deleted by root") && log.text().contains("pay"));
+        assert!(!called.raw().to_string().contains("root"));
+
+        let called = client.call("pay", json!({"id": 5})).await;
+        assert_eq!(details(&called), &json!({"code": "internal"}));
+        assert_eq!(called.text(), HIDDEN);
+        assert!(log.text().contains("the database is on fire"));
+    }
+}
+
+// ---- errors of other kinds
+
+#[derive(Debug)]
+struct Leak(std::num::ParseIntError);
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("password=hunter2")
+    }
+}
+
+impl std::error::Error for Leak {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+fn leaks() -> Result<i64, Leak> {
+    "x".parse().map_err(Leak)
+}
+
+#[tool(read_only)]
+fn by_question_mark() -> Result<i64, ToolError> {
+    Ok(leaks()?)
+}
+
+#[tool(read_only)]
+async fn as_it_is() -> Result<i64, Leak> {
+    leaks()
+}
+
+#[tool(read_only)]
+fn in_a_box() -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
+    Ok(leaks()?)
+}
+
+/// Words, but no error.
+struct Words;
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("password=hunter2")
+    }
+}
+
+#[tool(read_only)]
+fn in_words() -> Result<i64, Words> {
+    Err(Words)
+}
+
+#[tokio::test]
+async fn the_text_of_a_foreign_error_goes_to_the_log_alone() {
+    for client in both(|| tools![by_question_mark, as_it_is, in_a_box, in_words]) {
+        for tool in ["by_question_mark", "as_it_is", "in_a_box", "in_words"] {
+            let log = Log::listen();
+            let called = client.call(tool, json!({})).await;
+            assert_eq!(details(&called), &json!({"code": "internal"}), "{tool}");
+            assert_eq!(called.text(), HIDDEN, "{tool}");
+            assert!(!called.raw().to_string().contains("hunter2"), "{tool}");
+            let log = log.text();
+            assert!(log.contains("hunter2") && log.contains(tool), "{tool}: {log}");
+            let with_reasons = ["by_question_mark", "as_it_is"].contains(&tool);
+            assert!(!with_reasons || log.contains("invalid digit"), "{tool}: {log}");
+        }
+    }
+}
+
+#[tool(read_only)]
+fn text(name: String) -> Result<i64, String> {
+    Err(format!("Nobody is called {name}"))
+}
+
+#[tool(read_only)]
+fn fixed_text() -> Result<(), &'static str> {
+    Err("Not today")
+}
+
+/// An error of the author's own, which knows what to tell the caller.
+#[derive(Debug)]
+enum Shop {
+    Closed,
+}
+
+impl From<Shop> for ToolError {
+    fn from(Shop::Closed: Shop) -> Self {
+        Self::new("The shop is closed").code("closed")
+    }
+}
+
+#[tool(read_only)]
+fn shop() -> Result<i64, Shop> {
+    Err(Shop::Closed)
+}
+
+#[tokio::test]
+async fn a_text_is_for_the_caller_and_a_conversion_says_what_is() {
+    for client in both(|| tools![text, fixed_text, shop]) {
+        let called = client.call("text", json!({"name": "Ada"})).await;
+        assert_eq!(called.text(), "Nobody is called Ada");
+        assert_eq!(details(&called), &json!({"code": "failed"}));
+        assert_eq!(client.call("fixed_text", json!({})).await.text(), "Not today");
+        let called = client.call("shop", json!({})).await;
+        assert_eq!(called.text(), "The shop is closed");
+        assert_eq!(details(&called), &json!({"code": "closed"}));
+    }
+}
+
+// ---- panics, deadlines, strangers
+
+#[tool(read_only)]
+fn panics() -> i64 {
+    panic!("password=hunter2")
+}
+
+#[tool(read_only)]
+async fn panics_later() -> i64 {
+    tokio::task::yield_now().await;
+    panic!("password=hunter2")
+}
+
+#[tokio::test]
+async fn a_panic_fails_the_call_and_not_the_server() {
+    for client in both(|| tools![panics, panics_later]) {
+        for tool in ["panics", "panics_later"] {
+            let log = Log::listen();
+            let called = client.call(tool, json!({})).await;
+            assert_eq!(details(&called), &json!({"code": "internal"}));
+            assert_eq!(called.text(), HIDDEN);
+            assert!(log.text().contains("hunter2"));
+        }
+    }
+}
+
+#[tool(read_only)]
+async fn sleeps() -> i64 {
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    1
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_stopped() {
+    let server = || server(tools![sleeps]).limits(|l| l.deadline = Duration::from_millis(20));
+    for client in [server().test(), server().test_legacy()] {
+        let called = client.call("sleeps", json!({})).await;
+        assert_eq!(details(&called), &json!({"code": "timed_out"}));
+        assert!(called.text().contains("took too long"), "{}", called.text());
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_a_protocol_error() {
+    for client in both(|| tools![pay]) {
+        let error = client.try_call("pray", json!({})).await.unwrap_err();
+        assert_eq!(error.code(), -32602);
+        assert!(error.message.contains("pray"), "{}", error.message);
+    }
+}
+
+#[tool(read_only)]
+async fn asks(ctx: Ctx) -> Result<String, ToolError> {
+    let answer =
+        ctx.elicit(Elicit::form("Who?", &json!({"type": "object", "properties": {}}))).await?;
+    Ok(format!("{answer:?}"))
+}
+
+#[tokio::test]
+async fn a_question_that_cannot_be_put_is_told_and_not_hidden() {
+    let [modern, legacy] = both(|| tools![asks]);
+    let error = modern.try_call("asks", json!({})).await.unwrap_err();
+    assert!(error.message.contains("capability"), "{}", error.message);
+    let called = legacy.call("asks", json!({})).await;
+    assert_eq!(details(&called), &json!({"code": "failed"}));
+    assert_ne!(called.text(), HIDDEN);
+}

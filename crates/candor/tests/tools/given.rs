@@ -1,0 +1,139 @@
+//! Schemas that the author gives, and arguments without any.
+
+use candor::json;
+use candor::prelude::*;
+use serde_json::Value;
+
+use crate::log::Log;
+use crate::{both, call, output, server};
+
+#[tool(unclassified)]
+fn anything(args: Arguments) -> String {
+    args.as_value().to_string()
+}
+
+#[tokio::test]
+async fn arguments_without_a_schema_are_any_object() {
+    for client in both(|| tools![anything]) {
+        let tool = client.tool("anything").await;
+        assert_eq!(tool.input_schema.get(), r#"{"type":"object","additionalProperties":true}"#);
+        assert!(tool.annotations.is_none(), "nothing is said of what is not classified");
+        let arguments = json!({"a": [1, {"b": null}], "": "x"});
+        assert_eq!(
+            call(&client, "anything", arguments.clone()).await.text(),
+            arguments.to_string()
+        );
+        assert_eq!(call(&client, "anything", json!({})).await.text(), "{}");
+    }
+}
+
+/// Spaces and order as nobody would derive them.
+const INPUT: &str =
+    r#"{ "required": ["level"],  "properties": {"level": {"enum": [1, 2]}}, "type": "object" }"#;
+
+#[tool(read_only, input_schema = INPUT)]
+fn raw(args: Arguments) -> i64 {
+    args["level"].as_i64().unwrap_or_default()
+}
+
+#[tool(read_only, input_schema = INPUT)]
+fn typed(level: u8, #[default("none")] note: String) -> String {
+    format!("{level} {note}")
+}
+
+#[candor::args]
+struct Level {
+    level: u8,
+}
+
+#[tool(read_only, input_schema = INPUT)]
+fn structured(args: Level) -> u8 {
+    args.level
+}
+
+#[tool(read_only, input_schema = json!({"type": "object", "properties": {"a": {"type": "string"}}}))]
+fn from_json(a: Option<String>) -> String {
+    a.unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_given_input_schema_is_published_byte_for_byte_and_enforced() {
+    for client in both(|| tools![raw, typed, structured, from_json]) {
+        for tool in ["raw", "typed", "structured"] {
+            assert_eq!(client.tool(tool).await.input_schema.get(), INPUT, "{tool}");
+            call(&client, tool, json!({"level": 2})).await;
+            let refused = client.call(tool, json!({"level": 3})).await;
+            assert!(refused.is_error() && refused.text().contains("/level"), "{}", refused.text());
+        }
+        assert_eq!(
+            client.tool("from_json").await.input_schema.get(),
+            r#"{"type":"object","properties":{"a":{"type":"string"}}}"#
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_given_schema_lets_through_is_taken() {
+    let client = server(tools![typed]).test();
+    let called = call(&client, "typed", json!({"level": 1, "note": "x", "more": true})).await;
+    assert_eq!(called.text(), "1 x");
+}
+
+#[tokio::test]
+async fn what_a_given_schema_lets_through_but_the_type_cannot_hold_is_the_caller_s_to_mend() {
+    let client = server(tools![from_json]).test();
+    let called = call(&client, "from_json", json!({})).await;
+    assert_eq!(called.text(), "");
+    let client = server(tools![typed]).test();
+    let refused = client.call("typed", json!({"level": 1, "note": 7})).await;
+    assert!(refused.is_error() && refused.text().contains("/note"), "{}", refused.text());
+}
+
+const OUTPUT: &str = r#"{ "type": "object", "required": ["count"], "properties": {"count": {"type": "integer", "maximum": 9}} }"#;
+
+#[tool(read_only, output_schema = OUTPUT)]
+fn count(to: Value) -> Value {
+    json!({"count": to})
+}
+
+#[tool(read_only, output_schema = json!({"type": "integer", "maximum": 9}))]
+fn plain(to: i64) -> i64 {
+    to
+}
+
+#[tokio::test]
+async fn a_given_output_schema_is_published_byte_for_byte_and_enforced() {
+    for client in both(|| tools![count]) {
+        assert_eq!(client.tool("count").await.output_schema.unwrap().get(), OUTPUT);
+        let called = call(&client, "count", json!({"to": 9})).await;
+        assert_eq!(called.structured(), Some(&json!({"count": 9})));
+        let log = Log::listen();
+        let refused = client.call("count", json!({"to": 10})).await;
+        assert!(refused.is_error());
+        assert_eq!(refused.raw()["_meta"]["dev.candor/error"]["code"], "result_invalid");
+        assert!(!refused.text().contains("/count"), "{}", refused.text());
+        assert!(log.text().contains("/count"), "{}", log.text());
+    }
+}
+
+#[tokio::test]
+async fn a_given_schema_of_no_object_needs_no_box() {
+    let [modern, legacy] = both(|| tools![plain]);
+    assert_eq!(output(&modern, "plain").await, Some(json!({"type": "integer", "maximum": 9})));
+    assert_eq!(call(&modern, "plain", json!({"to": 9})).await.structured(), Some(&json!(9)));
+    assert!(modern.call("plain", json!({"to": 10})).await.is_error());
+    // Before 2026-07-28 structured content is an object, or there is none.
+    assert_eq!(output(&legacy, "plain").await, None);
+    let called = call(&legacy, "plain", json!({"to": 9})).await;
+    assert_eq!((called.structured(), called.text()), (None, "9"));
+}
+
+#[test]
+fn a_schema_that_cannot_be_honoured_is_refused_by_name() {
+    #[tool(read_only, input_schema = json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a"}}}))]
+    fn far_away(args: Arguments) -> bool {
+        args.is_object()
+    }
+    let error = server(tools![far_away]).build().err().unwrap().to_string();
+    assert!(error.contains("\"far_away\"") && error.contains("input schema"), "{error}");
+}

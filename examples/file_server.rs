@@ -1,0 +1,83 @@
+//! Files behind one tool that says of each call what it will do: reading is safe, appending adds, replacing and deleting
+//! destroy. Everything stays below one folder.
+//!
+//! Run with `cargo run --example file_server -- --root DIR`, and ask it with any client:
+//! `tools/annotations` with `{"name": "manage_files", "arguments": {"path": "notes.txt", "action": "read"}}`.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+
+use candor::prelude::*;
+use candor::run::ServeArgs;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use clap::Parser;
+
+/// Operation to perform
+#[candor::args]
+enum Action {
+    #[effect(read_only)]
+    Read,
+    #[effect(additive)]
+    Append,
+    #[effect(destructive, idempotent)]
+    Replace,
+    #[effect(destructive, idempotent)]
+    Delete,
+}
+
+/// Read, append, replace, or delete file contents
+#[tool(effects(by = action), closed_world)]
+fn manage_files(
+    /// File path to operate on
+    path: String,
+    /// Operation to perform
+    action: Action,
+    /// Content for append/replace operations
+    #[optional]
+    content: Option<String>,
+    folder: State<Dir>,
+) -> Result<String, ToolError> {
+    let content = content.unwrap_or_default();
+    let done = match action {
+        Action::Read => folder.read_to_string(&path),
+        Action::Append => folder
+            .open_with(&path, OpenOptions::new().append(true).create(true))
+            .and_then(|mut file| file.write_all(content.as_bytes()))
+            .map(|()| format!("Appended {} bytes", content.len())),
+        Action::Replace => folder.write(&path, &content).map(|()| format!("Wrote {} bytes", content.len())),
+        // A second delete changes nothing and succeeds: that is what `idempotent` promises.
+        Action::Delete => match folder.remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok("Already gone".to_owned()),
+            done => done.map(|()| "Deleted".to_owned()),
+        },
+    };
+    done.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => ToolError::new("No such file").code("not_found").field("/path", "names no file"),
+        ErrorKind::PermissionDenied => {
+            ToolError::new("Not allowed: paths stay below the folder that is served").code("not_allowed").never_retry()
+        }
+        ErrorKind::IsADirectory => ToolError::new("That is a folder").code("is_a_folder").never_retry(),
+        _ => error.into(),
+    })
+}
+
+#[derive(Parser)]
+struct Flags {
+    /// The folder that is served
+    #[arg(long, default_value = ".")]
+    root: PathBuf,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+pub(crate) fn server(root: &std::path::Path) -> std::io::Result<Server> {
+    let folder = Dir::open_ambient_dir(root, ambient_authority())?;
+    Ok(Server::new("file-server", "1.0.0").state(folder).tools(tools![manage_files]))
+}
+
+#[tokio::main]
+async fn main() -> candor::Result<()> {
+    let flags = Flags::parse();
+    server(&flags.root)?.serve(flags.serve, &[]).await
+}
