@@ -45,7 +45,9 @@ fn manage_files(
             .open_with(&path, OpenOptions::new().append(true).create(true))
             .and_then(|mut file| file.write_all(content.as_bytes()))
             .map(|()| format!("Appended {} bytes", content.len())),
-        Action::Replace => folder.write(&path, &content).map(|()| format!("Wrote {} bytes", content.len())),
+        Action::Replace => {
+            folder.write(&path, &content).map(|()| format!("Wrote {} bytes", content.len()))
+        }
         // A second delete changes nothing and succeeds: that is what `idempotent` promises.
         Action::Delete => match folder.remove_file(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok("Already gone".to_owned()),
@@ -53,11 +55,17 @@ fn manage_files(
         },
     };
     done.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => ToolError::new("No such file").code("not_found").field("/path", "names no file"),
-        ErrorKind::PermissionDenied => {
-            ToolError::new("Not allowed: paths stay below the folder that is served").code("not_allowed").never_retry()
+        ErrorKind::NotFound => {
+            ToolError::new("No such file").code("not_found").field("/path", "names no file")
         }
-        ErrorKind::IsADirectory => ToolError::new("That is a folder").code("is_a_folder").never_retry(),
+        ErrorKind::PermissionDenied => {
+            ToolError::new("Not allowed: paths stay below the folder that is served")
+                .code("not_allowed")
+                .never_retry()
+        }
+        ErrorKind::IsADirectory => {
+            ToolError::new("That is a folder").code("is_a_folder").never_retry()
+        }
         _ => error.into(),
     })
 }

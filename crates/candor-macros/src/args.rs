@@ -8,6 +8,7 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Path, Resul
 
 use crate::field::Marks;
 use crate::signature::conditions;
+use crate::variants;
 
 pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
     let parsed: DeriveInput = match syn::parse2(item.clone()) {
@@ -44,6 +45,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     let is_told = |word: &str| told.iter().any(|told| told == word);
     let mut read = Read::default();
     let mut style = Vec::new();
+    let mut variants = TokenStream::new();
     let owner = &item.ident;
     match &mut item.data {
         Data::Struct(data) => {
@@ -53,6 +55,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
             read.is_open |= !matches!(data.fields, Fields::Named(_)) || is_told("transparent");
         }
         Data::Enum(data) => {
+            variants = variants::expand(owner, &item.attrs, data)?;
             for variant in &mut data.variants {
                 let owner = format_ident!("{}_{}", owner, variant.ident);
                 for field in &mut variant.fields {
@@ -96,6 +99,9 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
         #item
 
         #(#conditions #functions)*
+
+        #conditions
+        #variants
     })
 }
 

@@ -154,7 +154,10 @@ impl Parse for Table {
         if input.peek(Ident) && input.peek2(Token![=]) && !input.peek2(Token![==]) {
             let by: Ident = input.parse()?;
             if by != "by" {
-                return Err(Error::new(by.span(), "write `by = argument`, or rows: `argument == value => words`"));
+                return Err(Error::new(
+                    by.span(),
+                    "write `by = argument`, or rows: `argument == value => words`",
+                ));
             }
             input.parse::<Token![=]>()?;
             let argument = input.parse()?;
@@ -226,13 +229,18 @@ fn read_tests(condition: &Expr, tests: &mut Vec<TokenStream>) -> Result<()> {
             let arguments = &call.args;
             let test = match (call.method.to_string().as_str(), arguments.len()) {
                 ("one_of", 1..) => {
-                    let values = arguments.iter().map(|value| quote!(::candor::__private::value(&#value)));
+                    let values =
+                        arguments.iter().map(|value| quote!(::candor::__private::value(&#value)));
                     quote!(OneOf(::std::vec::Vec::from([#(#values),*])))
                 }
                 ("below", 1) => quote!(Below(::std::convert::From::from(#arguments))),
                 ("glob", 1) => quote!(Glob(::std::convert::From::from(#arguments))),
-                ("at_least", 1) => quote!(Range(::core::option::Option::Some(f64::from(#arguments)), ::core::option::Option::None)),
-                ("at_most", 1) => quote!(Range(::core::option::Option::None, ::core::option::Option::Some(f64::from(#arguments)))),
+                ("at_least", 1) => {
+                    quote!(Range(::core::option::Option::Some(f64::from(#arguments)), ::core::option::Option::None))
+                }
+                ("at_most", 1) => {
+                    quote!(Range(::core::option::Option::None, ::core::option::Option::Some(f64::from(#arguments))))
+                }
                 ("is_present", 0) => quote!(Present),
                 ("is_absent", 0) => quote!(Absent),
                 _ => {
@@ -261,7 +269,9 @@ fn pointer(expression: &Expr) -> Result<String> {
             Member::Named(name) => Ok(format!("{}/{}", pointer(&field.base)?, plain(name))),
             Member::Unnamed(index) => Ok(format!("{}/{}", pointer(&field.base)?, index.index)),
         },
-        other => Err(Error::new(other.span(), "name an argument, or a member of one: `target.path`")),
+        other => {
+            Err(Error::new(other.span(), "name an argument, or a member of one: `target.path`"))
+        }
     }
 }
 

@@ -10,11 +10,13 @@
 //! `signature` reads a function, `field` the attributes of parameters and fields alike, `write` writes the tool.
 
 mod args;
+mod effects;
 mod field;
 mod options;
 mod signature;
 mod tool;
 mod toolbox;
+mod variants;
 mod write;
 
 use proc_macro::TokenStream;
@@ -37,7 +39,11 @@ use proc_macro::TokenStream;
 ///
 /// # On the function
 ///
-/// - `read_only`: a call changes nothing. `unclassified`: nothing is said about it, and callers must expect the worst. One
+/// - What a call does, in words: `read_only`, `additive` or `destructive`, perhaps `idempotent`, perhaps `closed_world`.
+///   Where the arguments decide: `effects(by = action)` for an enum whose variants have `#[effect(…)]`; rows like
+///   `effects(method == "GET" => read_only, path.glob("/repos/*/*") => additive, otherwise => destructive)`; or
+///   `effects = function, at_most(destructive)` with a pure function of references to the parameters. `unclassified`:
+///   nothing is said about it, and callers must expect the worst. One
 ///   of the two is required.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.
 /// - `input_schema = …`, `output_schema = …`: a schema of your own, as JSON text or `json!` value, published as it is and

@@ -1,9 +1,14 @@
 //! What stands in the brackets of `#[tool(…)]`.
 
-use proc_macro2::Span;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, Ident, LitStr, Result, Token};
+
+use crate::effects::{Table, WORDS, Words};
+use crate::signature::Function;
 
 /// The options of a tool.
 #[derive(Default)]
@@ -13,37 +18,103 @@ pub(crate) struct Options {
     pub(crate) description: Option<LitStr>,
     pub(crate) input_schema: Option<Expr>,
     pub(crate) output_schema: Option<Expr>,
-    effects: Option<(Effects, Span)>,
+    words: Words,
+    unclassified: Option<Ident>,
+    table: Option<Table>,
+    function: Option<Expr>,
+    at_most: Option<Words>,
 }
 
-/// What a call does to the world.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What a call does to the world, and how that is found out.
 pub(crate) enum Effects {
-    ReadOnly,
-    Unclassified,
+    /// An expression of type `Effects`.
+    Known(TokenStream),
+    /// The same, and the function that knows more of each call.
+    Asked(TokenStream, Expr),
 }
 
 impl Options {
     /// What a call does; a tool that does not say so does not compile.
-    pub(crate) fn effects(&self, at: Span) -> Result<Effects> {
-        let said = self.effects.map(|(effects, _)| effects);
-        said.ok_or_else(|| {
-            Error::new(
-                at,
-                "say what a call does: `#[tool(read_only)]` if it changes nothing, \
-                 `#[tool(unclassified)]` if callers must expect the worst",
-            )
-        })
-    }
-
-    fn set_effects(&mut self, effects: Effects, word: &Ident) -> Result<()> {
-        match self.effects.replace((effects, word.span())) {
-            None => Ok(()),
-            Some((earlier, _)) if earlier == effects => Err(Error::new(word.span(), "said twice")),
-            Some(_) => {
-                Err(Error::new(word.span(), "a tool is either `read_only` or `unclassified`"))
+    pub(crate) fn effects(&self, function: &Function) -> Result<Effects> {
+        let at = function.name.span();
+        let ways = [
+            self.unclassified.is_some(),
+            self.table.is_some(),
+            self.function.is_some(),
+            self.words.has_kind(),
+        ];
+        match ways.iter().filter(|way| **way).count() {
+            0 => {
+                return Err(Error::new(
+                    at,
+                    "say what a call does: `#[tool(read_only)]` if it changes nothing, \
+                     `#[tool(additive)]` or `#[tool(destructive)]` if it does, \
+                     `#[tool(effects(…))]` if the arguments decide, \
+                     `#[tool(unclassified)]` if callers must expect the worst",
+                ));
+            }
+            1 => {}
+            _ => {
+                let message = "say it in one way: in words, with `effects`, or not at all with `unclassified`";
+                return Err(Error::new(at, message));
             }
         }
+        if let Some(word) = &self.unclassified {
+            if !self.words.is_empty() {
+                return Err(Error::new(
+                    word.span(),
+                    "`unclassified` says nothing; take the other words away",
+                ));
+            }
+            return Ok(Effects::Known(quote!(::candor::tool::Effects::Unclassified)));
+        }
+        if !self.words.has_kind() && !self.words.only_closed_world() {
+            return Err(Error::new(at, "`idempotent` belongs into the rows"));
+        }
+        match (&self.table, &self.function) {
+            (Some(table), _) => self.by_table(table, function).map(Effects::Known),
+            (None, Some(asked)) => {
+                let at_most = self.at_most.as_ref().ok_or_else(|| {
+                    let message = "say what it is at most: `at_most(destructive)`; nothing riskier is believed";
+                    Error::new_spanned(asked, message)
+                })?;
+                let hints = at_most.hints(at)?;
+                let closed = self.words.is_closed_world().then(|| quote!(.closed_world()));
+                let effects = quote!(::candor::tool::Effects::Function(#hints #closed));
+                Ok(Effects::Asked(effects, asked.clone()))
+            }
+            (None, None) => {
+                let declared = self.words.declared(at)?;
+                Ok(Effects::Known(quote!(::candor::tool::Effects::Fixed(#declared))))
+            }
+        }
+    }
+
+    fn by_table(&self, table: &Table, function: &Function) -> Result<TokenStream> {
+        let table = match table {
+            Table::Rows(rows) => {
+                let rows =
+                    rows.iter().map(crate::effects::Row::write).collect::<Result<Vec<_>>>()?;
+                quote!(::candor::hints::Table::new() #(.row(#rows))*)
+            }
+            Table::By { argument, ty } => {
+                let parameter = function.sent().find(|parameter| parameter.name == *argument);
+                let ty = match (ty, parameter) {
+                    (Some(ty), _) => ty,
+                    (None, Some(parameter)) => &parameter.ty,
+                    (None, None) => {
+                        let message = format!(
+                            "`{argument}` is not a parameter; if it is a field of one, name its type: `by = {argument}: …`"
+                        );
+                        return Err(Error::new(argument.span(), message));
+                    }
+                };
+                let pointer = format!("/{}", argument.unraw());
+                quote!(<#ty as ::candor::tool::Variants>::effects(#pointer))
+            }
+        };
+        let closed = self.words.is_closed_world().then(|| quote!(.closed_world()));
+        Ok(quote!(::candor::tool::Effects::Table(::std::sync::Arc::new(#table #closed))))
     }
 }
 
@@ -57,18 +128,34 @@ impl Parse for Options {
     }
 }
 
-/// One option: a word, perhaps with a value.
+/// One option: a word, perhaps with a value or with more in brackets.
 struct Word {
     word: Ident,
-    value: Option<Expr>,
+    value: Given,
+}
+
+enum Given {
+    Nothing,
+    Value(Expr),
+    Table(Table),
+    Words(Words),
 }
 
 impl Parse for Word {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let word = input.parse()?;
-        let value = match input.parse::<Option<Token![=]>>()? {
-            Some(_) => Some(input.parse()?),
-            None => None,
+        let word: Ident = input.parse()?;
+        let value = if input.parse::<Option<Token![=]>>()?.is_some() {
+            Given::Value(input.parse()?)
+        } else if input.peek(syn::token::Paren) {
+            let inside;
+            syn::parenthesized!(inside in input);
+            match word.to_string().as_str() {
+                "effects" => Given::Table(inside.parse()?),
+                "at_most" => Given::Words(inside.parse()?),
+                _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
+            }
+        } else {
+            Given::Nothing
         };
         Ok(Self { word, value })
     }
@@ -76,25 +163,42 @@ impl Parse for Word {
 
 impl Word {
     fn apply(self, options: &mut Options) -> Result<()> {
-        let name = self.word.to_string();
+        let word = self.word;
+        let name = word.to_string();
+        if matches!(self.value, Given::Nothing) && options.words.take(&word)? {
+            return Ok(());
+        }
         match (name.as_str(), self.value) {
-            ("read_only", None) => options.set_effects(Effects::ReadOnly, &self.word),
-            ("unclassified", None) => options.set_effects(Effects::Unclassified, &self.word),
-            ("name", Some(value)) => set(&mut options.name, text(value)?, &self.word),
-            ("title", Some(value)) => set(&mut options.title, text(value)?, &self.word),
-            ("description", Some(value)) => set(&mut options.description, text(value)?, &self.word),
-            ("input_schema", Some(value)) => set(&mut options.input_schema, value, &self.word),
-            ("output_schema", Some(value)) => set(&mut options.output_schema, value, &self.word),
-            ("read_only" | "unclassified", Some(_)) => {
-                Err(Error::new(self.word.span(), format!("write `{name}` alone, without a value")))
+            ("unclassified", Given::Nothing) => set(&mut options.unclassified, word.clone(), &word),
+            ("effects", Given::Table(table)) => set(&mut options.table, table, &word),
+            ("effects", Given::Value(function)) => set(&mut options.function, function, &word),
+            ("at_most", Given::Words(words)) => set(&mut options.at_most, words, &word),
+            ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
+            ("title", Given::Value(value)) => set(&mut options.title, text(value)?, &word),
+            ("description", Given::Value(value)) => {
+                set(&mut options.description, text(value)?, &word)
             }
-            ("name" | "title" | "description" | "input_schema" | "output_schema", None) => {
-                Err(Error::new(self.word.span(), format!("`{name}` needs a value: `{name} = …`")))
+            ("input_schema", Given::Value(value)) => set(&mut options.input_schema, value, &word),
+            ("output_schema", Given::Value(value)) => set(&mut options.output_schema, value, &word),
+            (
+                "read_only" | "additive" | "destructive" | "idempotent" | "closed_world"
+                | "unclassified",
+                _,
+            ) => Err(Error::new(word.span(), format!("write `{name}` alone, without a value"))),
+            ("name" | "title" | "description" | "input_schema" | "output_schema", _) => {
+                Err(Error::new(word.span(), format!("`{name}` needs a value: `{name} = …`")))
+            }
+            ("effects", _) => Err(Error::new(
+                word.span(),
+                "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
+            )),
+            ("at_most", _) => {
+                Err(Error::new(word.span(), "write what it is at most: `at_most(destructive)`"))
             }
             _ => Err(Error::new(
-                self.word.span(),
+                word.span(),
                 format!(
-                    "`{name}` is none of: read_only, unclassified, name, title, description, \
+                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, name, title, description, \
                      input_schema, output_schema"
                 ),
             )),

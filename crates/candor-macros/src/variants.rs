@@ -127,9 +127,9 @@ fn in_case(name: &str, case: &str) -> String {
         "UPPERCASE" => name.to_uppercase(),
         "camelCase" => {
             let mut letters = name.chars();
-            letters.next().map_or_else(String::new, |first| {
-                first.to_lowercase().chain(letters).collect()
-            })
+            letters
+                .next()
+                .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
         }
         "snake_case" => apart('_'),
         "SCREAMING_SNAKE_CASE" => apart('_').to_uppercase(),

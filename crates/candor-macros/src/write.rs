@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::Result;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
+use syn::{Expr, Result};
 
 use crate::field::option_of;
 use crate::options::{Effects, Options};
@@ -25,13 +25,13 @@ pub(crate) fn tool(
     call: &TokenStream,
     shared: Option<&Ident>,
 ) -> Result<TokenStream> {
-    let effects = match options.effects(function.name.span())? {
-        Effects::ReadOnly => quote!(::core::option::Option::Some(true)),
-        Effects::Unclassified => quote!(::core::option::Option::None),
-    };
     let fields = fields(function, options)?;
     let Fields { items, ty } = &fields;
     let input = input(function, options, ty);
+    let (effects, evaluate) = match options.effects(function)? {
+        Effects::Known(effects) => (effects, quote!(::core::option::Option::None)),
+        Effects::Asked(effects, asked) => (effects, evaluate(function, &asked, ty)),
+    };
     let name =
         options.name.as_ref().map_or_else(|| function.name.unraw().to_string(), syn::LitStr::value);
     let title = text(options.title.as_ref().map(syn::LitStr::value));
@@ -74,7 +74,7 @@ pub(crate) fn tool(
                 name: #name,
                 title: #title,
                 description: #description,
-                read_only: #effects,
+                effects: #effects,
                 needs: ::std::vec::Vec::from_iter(
                     [#(#needs),*].into_iter().flatten() as ::std::iter::Flatten<
                         ::std::array::IntoIter<::core::option::Option<::candor::__private::Need>, _>,
@@ -82,6 +82,7 @@ pub(crate) fn tool(
                 ),
             },
             #input,
+            #evaluate,
             __output,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
                 #share
@@ -98,6 +99,23 @@ pub(crate) fn tool(
             },
         )
     }})
+}
+
+/// A function from the arguments to what the call does.
+fn evaluate(function: &Function, asked: &Expr, ty: &TokenStream) -> TokenStream {
+    let taken: Vec<_> = if function.takes_all() {
+        vec![quote!(__arguments)]
+    } else {
+        function.sent().map(|p| &p.name).map(|name| quote!(&__arguments.#name)).collect()
+    };
+    quote! {
+        ::core::option::Option::Some({
+            fn __hints(__arguments: &#ty) -> ::candor::hints::Hints {
+                (#asked)(#(#taken),*)
+            }
+            __hints
+        })
+    }
 }
 
 fn text(text: Option<String>) -> TokenStream {

@@ -90,3 +90,9 @@ pub trait ReadsNothing<P, T> {
 }
 
 impl<P, T> ReadsNothing<P, T> for Reads<P, T> {}
+
+/// A value as JSON, for the rows of a table.
+#[must_use]
+pub fn value(value: &(impl serde::Serialize + ?Sized)) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}

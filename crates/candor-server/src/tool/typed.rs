@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use candor_hints::Hints;
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::OutputSchema;
@@ -12,7 +13,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Invalid, Output, Prepared, Tool, ToolError};
+use super::effects;
+use super::{Effects, Invalid, Output, Prepared, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::state::Need;
@@ -22,6 +24,7 @@ pub struct TypedTool {
     definition: Definition,
     prepare: Box<Prepare>,
     needs: Vec<Need>,
+    effects: Effects,
 }
 
 type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
@@ -52,8 +55,8 @@ pub struct Spec {
     pub title: Option<&'static str>,
     /// What it does.
     pub description: Option<&'static str>,
-    /// Whether it only reads; nothing is published if that is not known.
-    pub read_only: Option<bool>,
+    /// What its calls do.
+    pub effects: Effects,
     /// What must be there for it to run.
     pub needs: Vec<Need>,
 }
@@ -135,7 +138,13 @@ fn read<A: DeserializeOwned>(arguments: &Arguments) -> Result<A, Invalid> {
 
 impl TypedTool {
     /// Puts a tool together.
-    pub fn new<A, F, R>(spec: Spec, input: Input<A>, output: Option<GivenSchema>, run: F) -> Self
+    pub fn new<A, F, R>(
+        spec: Spec,
+        input: Input<A>,
+        evaluate: Option<fn(&A) -> Hints>,
+        output: Option<GivenSchema>,
+        run: F,
+    ) -> Self
     where
         A: Send + 'static,
         F: Fn(A, Ctx) -> R + Send + Sync + Clone + 'static,
@@ -145,17 +154,18 @@ impl TypedTool {
         definition.title = spec.title.map(str::to_owned);
         definition.description = spec.description.map(str::to_owned);
         definition.output_schema = output.map(|given| given.0);
-        definition.annotations = spec.read_only.map(|read_only| {
+        if let Effects::Fixed(declared) = &spec.effects {
             let mut annotations = ToolAnnotations::new();
-            annotations.read_only_hint = Some(read_only);
-            annotations
-        });
+            effects::write(*declared, &mut annotations);
+            definition.annotations = Some(annotations);
+        }
         let read = input.read;
         let prepare = move |arguments: &Arguments| -> Result<Box<dyn Prepared>, Invalid> {
-            let ready = Ready { arguments: read(arguments)?, run: run.clone(), _ran: PhantomData };
+            let arguments = read(arguments)?;
+            let ready = Ready { arguments, evaluate, run: run.clone(), _ran: PhantomData };
             Ok(Box::new(ready))
         };
-        Self { definition, prepare: Box::new(prepare), needs: spec.needs }
+        Self { definition, prepare: Box::new(prepare), needs: spec.needs, effects: spec.effects }
     }
 }
 
@@ -217,6 +227,10 @@ impl Tool for TypedTool {
         (self.prepare)(&arguments)
     }
 
+    fn effects(&self) -> Effects {
+        self.effects.clone()
+    }
+
     fn needs(&self) -> &[Need] {
         &self.needs
     }
@@ -225,6 +239,7 @@ impl Tool for TypedTool {
 /// Typed arguments and the function that takes them.
 struct Ready<A, F, R> {
     arguments: A,
+    evaluate: Option<fn(&A) -> Hints>,
     run: F,
     _ran: PhantomData<fn() -> R>,
 }
@@ -235,6 +250,10 @@ where
     F: Fn(A, Ctx) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Output, ToolError>> + Send + 'static,
 {
+    fn hints(&self) -> Option<Hints> {
+        self.evaluate.map(|evaluate| evaluate(&self.arguments))
+    }
+
     fn run(self: Box<Self>, ctx: Ctx) -> BoxFuture<'static, Result<Output, ToolError>> {
         (self.run)(self.arguments, ctx).boxed()
     }
