@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use candor_server::tool::Split;
 use candor_server::transport::http::PublicUrl;
 use candor_server::{Limits, Server};
 use clap::Args;
@@ -34,6 +35,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE")]
     pub secret_file: Option<PathBuf>,
 
+    /// List tools whose effects depend on one argument in parts, one for each of its values: for hosts that read static hints only
+    #[arg(long, value_name = "HOW", env = "CANDOR_SPLIT", value_enum, num_args = 0..=1, default_missing_value = "instead", require_equals = true)]
+    pub split: Option<SplitFlag>,
+
     /// How log lines are written to stderr; RUST_LOG says which
     #[arg(long, value_name = "FORMAT", env = "CANDOR_LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: LogFormat,
@@ -41,6 +46,24 @@ pub struct ServeArgs {
     #[allow(missing_docs)]
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
+}
+
+/// How split tools are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SplitFlag {
+    /// The parts instead of the whole.
+    Instead,
+    /// The parts beside the whole.
+    Beside,
+}
+
+impl From<SplitFlag> for Split {
+    fn from(flag: SplitFlag) -> Self {
+        match flag {
+            SplitFlag::Instead => Self::Instead,
+            SplitFlag::Beside => Self::Beside,
+        }
+    }
 }
 
 /// How log lines are written.

@@ -16,7 +16,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{Result, Secret, Server};
 
-pub use args::{LimitArgs, LogFormat, ServeArgs};
+pub use args::{LimitArgs, LogFormat, ServeArgs, SplitFlag};
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only
@@ -50,6 +50,10 @@ impl Run for Server {
                 Secret::from_lines(&args::read(path, "--secret-file")?)
                     .map_err(|e| args::in_file(path, e))?,
             ),
+        };
+        let server = match args.split {
+            None => server,
+            Some(split) => server.split(split.into()),
         };
         let engine = args.limits.apply(server).build()?;
         if args.stdio {
