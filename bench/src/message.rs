@@ -8,6 +8,9 @@ pub const ECHO: &str = "echo";
 /// The same, after one progress notification, so that the answer comes as events.
 pub const ECHO_WITH_PROGRESS: &str = "echo_with_progress";
 
+/// The same, with effects that depend on its arguments.
+pub const ECHO_BY_UNITS: &str = "echo_by_units";
+
 /// The legacy revision that sessions are opened with.
 pub const LEGACY: &str = "2025-11-25";
 
@@ -73,6 +76,14 @@ pub fn legacy_call(id: u64, tool: &str) -> Value {
         params["_meta"] = json!({"progressToken": "t"});
     }
     request(id, "tools/call", &params)
+}
+
+/// A modern client's question what a call would do.
+#[must_use]
+pub fn modern_annotations(id: u64) -> Value {
+    let mut params = call_params(ECHO_BY_UNITS);
+    params["_meta"] = modern_meta();
+    request(id, "tools/annotations", &params)
 }
 
 /// A modern client's request for the list of tools.

@@ -61,6 +61,17 @@ pub fn register() -> Result<Value, candor::tool::RegistrationError> {
     Ok(json!({"ms": ms, "tools": set.len()}))
 }
 
+/// Finds out what a call does, from a table, again and again. In microseconds for one time.
+#[must_use]
+pub fn foresee() -> Value {
+    let (table, arguments) = (crate::peers::candor::by_units(), arguments());
+    let start = Instant::now();
+    for _ in 0..CHECKS {
+        assert!(black_box(&table).of(black_box(&arguments)).is_read_only());
+    }
+    json!({"us": start.elapsed().as_secs_f64() * 1e6 / f64::from(CHECKS)})
+}
+
 /// Checks five arguments against their schema, again and again. In microseconds for one time.
 pub fn check() -> Result<Value, candor_schema::SchemaError> {
     let schema = Schema::compile(&input_schema("Where").to_string())?;

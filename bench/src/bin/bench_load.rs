@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 const USAGE: &str = "\
 Usage: bench-load WHAT AMOUNT MODE…
 
-  modern | modern-progress | legacy | session | session-progress | list
+  modern | modern-progress | legacy | session | session-progress | list | annotations
                       HTTP requests until the server has used AMOUNT milliseconds of CPU
   stdio-sequential | stdio-pipelined
                       AMOUNT calls over pipes
   start               the time to the first answer; AMOUNT is not used
-  register | check    registering typed tools, checking arguments; AMOUNT is not used
+  register | check | foresee
+                      registering typed tools, checking arguments, evaluating effects; AMOUNT is not used
   idle                memory after the first answer; AMOUNT is not used
 
 MODE… is what `bench-server`, which stands beside this program, is started with.";
@@ -46,6 +47,7 @@ fn run(words: &[String]) -> Outcome<Value> {
         "stdio-pipelined" => stdio::pipelined(amount, mode)?,
         "start" => runtime.block_on(start::first_answer(mode))?,
         "register" => candor_bench::typed::register()?,
+        "foresee" => candor_bench::typed::foresee(),
         "check" => candor_bench::typed::check()?,
         "idle" => runtime.block_on(start::idle(mode))?,
         name => {

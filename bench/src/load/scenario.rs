@@ -19,6 +19,8 @@ pub enum Scenario {
     SessionProgress,
     /// `tools/list` by a modern client.
     List,
+    /// `tools/annotations` by a modern client.
+    Annotations,
 }
 
 impl Scenario {
@@ -32,6 +34,7 @@ impl Scenario {
             "session" => Self::Session,
             "session-progress" => Self::SessionProgress,
             "list" => Self::List,
+            "annotations" => Self::Annotations,
             _ => return None,
         })
     }
@@ -52,9 +55,12 @@ impl Scenario {
             Self::Legacy | Self::Session => (message::legacy_call(1, ECHO), &[]),
             Self::SessionProgress => (message::legacy_call(1, ECHO_WITH_PROGRESS), &[]),
             Self::List => (message::modern_list(1), &[("mcp-method", "tools/list")]),
+            Self::Annotations => {
+                (message::modern_annotations(1), &[("mcp-method", "tools/annotations")])
+            }
         };
         let revision = match self {
-            Self::Modern | Self::ModernProgress | Self::List => MODERN,
+            Self::Modern | Self::ModernProgress | Self::List | Self::Annotations => MODERN,
             Self::Legacy | Self::Session | Self::SessionProgress => LEGACY,
         };
         post(&body, revision, headers.iter().copied().chain(session.map(in_session)))
@@ -66,6 +72,7 @@ impl Scenario {
             Self::Modern | Self::Legacy | Self::Session => &[MARK],
             Self::ModernProgress | Self::SessionProgress => &["notifications/progress", MARK],
             // The last one that the smallest list has.
+            Self::Annotations => &[r#""readOnlyHint":true"#],
             Self::List => &[r#""tools":["#, r#""name":"echo_9""#],
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use ::candor::hints::{Hints, Row, Table, Test};
 use ::candor::prelude::*;
 use ::candor::run::ServeArgs;
 use ::candor::tool::Tool;
@@ -11,7 +12,7 @@ use ::candor::{BuildError, Limits};
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::message::{ECHO, ECHO_WITH_PROGRESS, input_schema};
+use crate::message::{ECHO, ECHO_BY_UNITS, ECHO_WITH_PROGRESS, input_schema};
 
 /// Serves HTTP with so many tools until it is stopped.
 pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
@@ -34,7 +35,11 @@ pub(super) fn app(tools: usize) -> Result<Router, BuildError> {
 }
 
 fn server(tools: usize) -> Server {
-    let called: [Arc<dyn Tool>; 2] = [Arc::new(echo(ECHO)), Arc::new(echo_with_progress())];
+    let called: [Arc<dyn Tool>; 3] = [
+        Arc::new(echo(ECHO)),
+        Arc::new(echo_with_progress()),
+        Arc::new(echo(ECHO_BY_UNITS).effects(by_units())),
+    ];
     // The rest is there to be searched, listed and kept; no two have the same schema to share.
     let others = (called.len()..tools).map(|n| Arc::new(echo(&format!("echo_{n}"))) as _);
     Server::new("bench", "1.0.0").tools(called.into_iter().chain(others))
@@ -44,6 +49,15 @@ fn echo(name: &str) -> JsonTool {
     let schema = input_schema(&format!("Where, for {name}"));
     JsonTool::new(name, &schema, |arguments, _| async move { Ok(arguments.to_string()) })
         .description("Answers with its arguments")
+}
+
+/// Effects that depend on an argument, in the usual size.
+pub(crate) fn by_units() -> Table {
+    let row = |units: &str, hints| Row::when("units", Test::equals(units)).then(hints);
+    Table::new()
+        .row(row("imperial", Hints::ADDS))
+        .row(Row::when("days", Test::Range(Some(10.0), None)).then(Hints::DELETES))
+        .row(row("metric", Hints::READS))
 }
 
 fn echo_with_progress() -> JsonTool {

@@ -88,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 16] = [
+pub(super) static ROWS: [Row; 18] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -137,6 +137,25 @@ pub(super) static ROWS: [Row; 16] = [
             ours: side("candor", "list", &["candor", "1000"]),
             theirs: side("bytes", "list", &["bytes", "1000"]),
             at_most: 1.2,
+        },
+    },
+    Row {
+        name: "annotations",
+        what: "modern tools/annotations from a table, against a no-op call",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("annotations", "annotations", &["candor", "10"]),
+            theirs: side("call", "modern", &["candor", "10"]),
+            at_most: 1.2,
+        },
+    },
+    Row {
+        name: "foresee",
+        what: "evaluating a table of effects",
+        kind: Kind::Below {
+            figure: Figure::Checking,
+            ours: side("candor", "foresee", &[]),
+            limit: 1.0,
         },
     },
     Row {

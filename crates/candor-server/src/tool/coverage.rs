@@ -46,22 +46,43 @@ fn covers(rows: &[Row], schema: &Value) -> bool {
             let about: Vec<&Test> =
                 single.iter().filter(|(other, _)| other == at).map(|(_, test)| test).collect();
             let property = &schema["properties"][name];
-            let required = schema["required"].as_array().into_iter().flatten();
-            let always_there = required.into_iter().any(|r| r == name)
-                || property.get("default").is_some_and(|default| !default.is_null());
-            let absent = always_there || about.contains(&&Test::Absent);
-            absent && (about.contains(&&Test::Present) || names_all(&about, property))
+            let mut required = schema["required"].as_array().into_iter().flatten();
+            let always_there = required.any(|r| r == name) && !may_be_null(property);
+            let absent = match property.get("default").filter(|default| !default.is_null()) {
+                // A default need not be a value that could be sent.
+                Some(default) => names(&about, default),
+                None => about.contains(&&Test::Absent),
+            };
+            (always_there || absent) && names_all(&about, property)
         })
+}
+
+/// Whether the schema lets `null` through, which counts as left out. Yes unless it is plain that it does not.
+fn may_be_null(property: &Value) -> bool {
+    let by_type = match &property["type"] {
+        Value::String(only) => only == "null",
+        Value::Array(types) => types.iter().any(|one| one == "null"),
+        _ => true,
+    };
+    let by_enum = property["enum"].as_array().is_none_or(|values| values.contains(&Value::Null));
+    by_type && by_enum
 }
 
 fn names_all(tests: &[&Test], property: &Value) -> bool {
     let values = match (property.get("enum").and_then(Value::as_array), property["type"].as_str()) {
         (Some(values), _) => values.clone(),
         (None, Some("boolean")) => vec![Value::Bool(true), Value::Bool(false)],
-        _ => return false,
+        _ => return tests.contains(&&Test::Present),
     };
-    values.iter().all(|value| {
-        tests.iter().any(|test| matches!(test, Test::OneOf(named) if named.contains(value)))
+    values.iter().filter(|value| !value.is_null()).all(|value| names(tests, value))
+}
+
+/// Whether one of the tests is sure to be passed by a value.
+fn names(tests: &[&Test], value: &Value) -> bool {
+    tests.iter().any(|test| match test {
+        Test::Present => true,
+        Test::OneOf(named) => named.contains(value),
+        _ => false,
     })
 }
 
@@ -109,6 +130,27 @@ mod tests {
         let table = complete(&table, &schema()).unwrap();
         assert_eq!(table.worst(), Hints::ADDS);
         assert_eq!(table.of(&json!({"action": "read", "path": "a"})), Hints::READS);
+    }
+
+    #[test]
+    fn a_null_counts_as_left_out_and_a_default_must_be_named_too() {
+        let worst = |property: Value, rows: Vec<Row>| {
+            let schema = json!({"type": "object", "properties": {"a": property}, "required": ["a"]});
+            let table = rows.into_iter().fold(Table::new(), Table::row);
+            complete(&table, &schema).unwrap().worst()
+        };
+        let present = || Row::when("a", Test::Present).then(Hints::READS);
+        let absent = || Row::when("a", Test::Absent).then(Hints::READS);
+        let x = || row("a", json!("x"), Hints::READS);
+        assert_eq!(worst(json!({"type": "string"}), vec![present()]), Hints::READS);
+        assert_eq!(worst(json!({"type": ["string", "null"]}), vec![present()]), Hints::WORST);
+        assert_eq!(worst(json!({}), vec![present()]), Hints::WORST);
+        assert_eq!(worst(json!({}), vec![present(), absent()]), Hints::READS);
+        let null = row("a", Value::Null, Hints::READS);
+        assert_eq!(worst(json!({"enum": ["x", null]}), vec![x(), null]), Hints::WORST);
+        assert_eq!(worst(json!({"enum": ["x", null]}), vec![x(), absent()]), Hints::READS);
+        let odd = json!({"enum": ["x", null], "default": "y"});
+        assert_eq!(worst(odd, vec![x(), absent()]), Hints::WORST);
     }
 
     #[test]
