@@ -16,7 +16,7 @@ use candor::prelude::*;
 use candor::run::ServeArgs;
 use clap::Parser;
 use file_server::{Action, Folder, manage_files};
-use stand_in::StandIn;
+pub(crate) use stand_in::StandIn;
 
 #[candor::args]
 enum Operation {

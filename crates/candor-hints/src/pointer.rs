@@ -21,6 +21,19 @@ impl Pointer {
         self.0.strip_prefix('/').filter(|name| !name.contains(['/', '~']))
     }
 
+    /// The pointers on the way here, from the argument itself on; the last is this one.
+    pub fn steps(&self) -> impl Iterator<Item = Self> {
+        let ends = self.0.match_indices('/').skip(1).map(|(at, _)| at).chain([self.0.len()]);
+        ends.map(|end| Self(self.0[..end].to_owned()))
+    }
+
+    /// The name of the last member on the way.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let last = self.0.rsplit('/').next().unwrap_or_default();
+        last.replace("~1", "/").replace("~0", "~")
+    }
+
     /// The pointer as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -42,5 +55,24 @@ impl From<&str> for Pointer {
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_has_steps_and_names() {
+        let steps = |text: &str| -> Vec<_> {
+            Pointer::from(text).steps().map(|step| (step.to_string(), step.name())).collect()
+        };
+        let step = |at: &str, name: &str| (at.to_owned(), name.to_owned());
+        assert_eq!(steps("action"), [step("/action", "action")]);
+        assert_eq!(steps("a/b"), [step("/a~1b", "a/b")]);
+        assert_eq!(
+            steps("/a/b~0/c"),
+            [step("/a", "a"), step("/a/b~0", "b~"), step("/a/b~0/c", "c")]
+        );
     }
 }

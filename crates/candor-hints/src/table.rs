@@ -179,6 +179,17 @@ impl Table {
         self.in_world(Hints::WORST)
     }
 
+    /// What stands for a value that is not there: the default of the first member on the way that is missing.
+    fn in_place_of(&self, pointer: &Pointer, arguments: &Value) -> Option<&Value> {
+        if self.defaults.is_empty() {
+            return None;
+        }
+        let missing = pointer.steps().find(|step| step.find(arguments).is_none())?;
+        let (_, default) = self.defaults.iter().find(|(at, _)| *at == missing)?;
+        let rest = &pointer.as_str()[missing.as_str().len()..];
+        default.pointer(rest).filter(|value| !value.is_null())
+    }
+
     fn fit(&self, row: &Row, arguments: &Value, partial: bool) -> Fit {
         let mut fit = Fit::Yes;
         for (pointer, test) in &row.tests {
@@ -188,8 +199,7 @@ impl Table {
                 fit = fit.max(if test.may_be_unclear() { Fit::Unclear } else { Fit::Perhaps });
                 continue;
             }
-            let default = || self.defaults.iter().find(|(p, _)| p == pointer).map(|(_, v)| v);
-            match test.look(given.or_else(default)) {
+            match test.look(given.or_else(|| self.in_place_of(pointer, arguments))) {
                 Found::Yes => {}
                 // However the rest is read, this row does not fit.
                 Found::No => return Fit::No,
@@ -261,6 +271,24 @@ mod tests {
         assert!(table.of(&json!({})).is_read_only());
         assert!(table.of(&json!({"action": null})).is_read_only());
         assert!(table.of(&json!({"action": "delete"})).is_destructive());
+    }
+
+    #[test]
+    fn a_member_that_is_left_out_has_the_default_of_its_place() {
+        let table = Table::new()
+            .row(Row::when("/how/force", Test::equals(true)).then(Hints::DELETES))
+            .row(Row::otherwise(Hints::ADDS));
+        let of = |table: &Table, arguments: Value| table.of(&arguments);
+        assert_eq!(of(&table, json!({"how": {}})), Hints::ADDS);
+        let inner = table.clone().default_of("/how/force", json!(true));
+        assert_eq!(of(&inner, json!({"how": {}})), Hints::DELETES);
+        assert_eq!(of(&inner, json!({"how": {"force": null}})), Hints::DELETES);
+        assert_eq!(of(&inner, json!({"how": {"force": false}})), Hints::ADDS);
+        // What is not there at all has no members that could have defaults.
+        assert_eq!(of(&inner, json!({})), Hints::ADDS);
+        let outer = table.default_of("/how", json!({"force": true}));
+        assert_eq!(of(&outer, json!({})), Hints::DELETES);
+        assert_eq!(of(&outer, json!({"how": {}})), Hints::ADDS);
     }
 
     #[test]

@@ -127,8 +127,21 @@ fn samples() -> Vec<(&'static str, RoundTrip, &'static str)> {
         sample!(Vec<Content>, CONTENT),
         sample!(
             Tool,
-            r#"{"name":"n","title":"t","description":"d","inputSchema":{"type":"object","properties":{"a":{"minimum":0.10}}},"outputSchema":{"type":"object"},"annotations":{"title":"t","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},"icons":[],"_meta":{}}"#
+            r#"{"name":"n","title":"t","description":"d","inputSchema":{"type":"object","properties":{"a":{"minimum":0.10}}},"outputSchema":{"type":"object"},"annotations":{"title":"t","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},"dynamicAnnotations":true,"icons":[],"_meta":{}}"#
         ),
+        sample!(
+            ToolAnnotationsParams,
+            r#"{"name":"n","arguments":{"deep":[{"n":1.000}]},"_meta":{"dev.candor/dynamic-annotations":{"partial":true}}}"#
+        ),
+        sample!(
+            ToolAnnotationsResult,
+            r#"{"annotations":{"title":"t","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},"_meta":{}}"#
+        ),
+        sample!(
+            ResolveToolResult,
+            r#"{"resultType":"complete","name":"n","annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},"_meta":{}}"#
+        ),
+        sample!(ToolsCapability, r#"{"listChanged":false,"dynamicAnnotations":true}"#),
         sample!(
             ListToolsResult,
             r#"{"tools":[{"name":"n","inputSchema":{}}],"nextCursor":"c","_meta":{}}"#

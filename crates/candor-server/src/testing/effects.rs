@@ -7,10 +7,11 @@ use std::panic::Location;
 use candor_hints::Hints;
 use candor_protocol::names::method;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::called::Called;
 use super::client::{Spot, TestClient, fail};
-use super::requests::named;
+use super::requests::{in_words, named};
 
 /// A picture of what a tool's calls may change: a folder as a map from names to contents, the rows of a database.
 ///
@@ -125,28 +126,36 @@ impl TestClient {
         let before = look();
         let params = named(method::TOOLS_ANNOTATIONS, tool, arguments, at);
         let foreseen = self.expected_hints(tool, params, at).await;
-        let arguments = serde_json::to_value(arguments).unwrap_or_default();
+        let arguments = match serde_json::to_value(arguments) {
+            Ok(arguments @ Value::Object(_)) => arguments,
+            _ => json!({}),
+        };
         let call = format!("{tool:?} with {arguments}");
         let asked = look();
         if asked != before {
             fail(
                 at,
-                format_args!("asking about {call} changed the world\n  from {before:?}\n  to   {asked:?}"),
+                format_args!(
+                    "asking about {call} changed the world\n  from {before:?}\n  to   {asked:?}"
+                ),
             );
         }
-        let first = self.call(tool, &arguments).await;
+        let first = self.make(tool, &arguments, at).await;
         if first.is_error() {
             fail(at, format_args!("{call} fails, so nothing can be seen: {}", first.text()));
         }
         if first.foreseen().is_some_and(|said| said != foreseen) {
             fail(
                 at,
-                format_args!("{call} was foreseen as {foreseen:?}, and made as {:?}", first.foreseen()),
+                format_args!(
+                    "{call} was foreseen as {foreseen:?}, and made as {:?}",
+                    first.foreseen()
+                ),
             );
         }
         let once = look();
         // Idempotence is about effects: a second call may fail, if it does nothing.
-        self.call(tool, &arguments).await;
+        self.make(tool, &arguments, at).await;
         let twice = look();
         let seen = Hints::new(
             before == once && once == twice,
@@ -165,6 +174,13 @@ impl TestClient {
         }
         Observed { arguments, foreseen, seen }
     }
+
+    async fn make(&self, tool: &str, arguments: &Value, at: Spot) -> Called {
+        match self.called(named(method::TOOLS_CALL, tool, arguments, at), at).await {
+            Ok(called) => called,
+            Err(error) => fail(at, format_args!("{tool:?} with {arguments}: {}", in_words(&error))),
+        }
+    }
 }
 
 /// What was seen and not foreseen.
@@ -172,10 +188,7 @@ fn more_than(seen: Hints, foreseen: Hints) -> String {
     let found = [
         (foreseen.is_read_only() && !seen.is_read_only(), "it changed something"),
         (!foreseen.is_destructive() && seen.is_destructive(), "it took something away"),
-        (
-            foreseen.is_idempotent() && !seen.is_idempotent(),
-            "its second call had a further effect",
-        ),
+        (foreseen.is_idempotent() && !seen.is_idempotent(), "its second call had a further effect"),
     ];
     let found: Vec<_> = found.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
     found.join(" and ")

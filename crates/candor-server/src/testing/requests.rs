@@ -211,7 +211,7 @@ impl TestClient {
         }
     }
 
-    async fn called(&self, params: Object, at: Spot) -> Result<Called, ErrorObject> {
+    pub(super) async fn called(&self, params: Object, at: Spot) -> Result<Called, ErrorObject> {
         let (outcome, notices) = self.ask(method::TOOLS_CALL, params, at).await;
         match Called::of(&outcome?, notices) {
             Ok(called) => Ok(called),
@@ -337,7 +337,7 @@ fn none(kind: &str, name: &str, names: impl Iterator<Item = String>) -> String {
 /// Names that somebody reads through to find a slip of the pen.
 const MOST_NAMES: usize = 50;
 
-fn in_words(error: &ErrorObject) -> String {
+pub(super) fn in_words(error: &ErrorObject) -> String {
     let data = error.data.as_ref().map(|data| format!(", data {data}")).unwrap_or_default();
     let advice = match error.code() {
         code::MISSING_CLIENT_CAPABILITY => {

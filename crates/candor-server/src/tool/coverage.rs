@@ -15,18 +15,18 @@ pub(crate) fn complete(table: &Table, schema: &Value) -> Result<Table, String> {
     let tested: Vec<Pointer> =
         table.rows().iter().flat_map(Row::tests).map(|(at, _)| at.clone()).collect();
     for pointer in tested {
-        let property = pointer.argument().and_then(|name| schema["properties"].get(name));
-        match property {
-            // Deeper ones are not looked for: a schema says where they are in too many ways.
-            None if pointer.argument().is_none() => {}
-            None if schema["additionalProperties"] == Value::Bool(false) => {
-                return Err(format!("its effects ask about {pointer}, which is no argument"));
-            }
-            None => {}
-            Some(property) => {
-                if let Some(default) = property.get("default").filter(|d| !d.is_null()) {
-                    table = table.default_of(pointer.as_str(), default.clone());
+        let mut place = schema;
+        for step in pointer.steps() {
+            match place["properties"].get(step.name()) {
+                Some(property) => place = property,
+                None if place["additionalProperties"] == Value::Bool(false) => {
+                    return Err(format!("its effects ask about {step}, which is no argument"));
                 }
+                // Somewhere else in the schema, which says where in too many ways.
+                None => break,
+            }
+            if let Some(default) = place.get("default").filter(|default| !default.is_null()) {
+                table = table.default_of(step.as_str(), default.clone());
             }
         }
     }
@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn a_null_counts_as_left_out_and_a_default_must_be_named_too() {
         let worst = |property: Value, rows: Vec<Row>| {
-            let schema = json!({"type": "object", "properties": {"a": property}, "required": ["a"]});
+            let schema =
+                json!({"type": "object", "properties": {"a": property}, "required": ["a"]});
             let table = rows.into_iter().fold(Table::new(), Table::row);
             complete(&table, &schema).unwrap().worst()
         };
@@ -160,5 +161,20 @@ mod tests {
         assert!(complete(&table, &schema()).unwrap_err().contains("row 2"));
         let typo = Table::new().row(row("acton", json!("read"), Hints::READS));
         assert!(complete(&typo, &schema()).unwrap_err().contains("/acton"));
+        let nested = json!({"type": "object", "properties": {"how": schema()}});
+        let typo = Table::new().row(row("/how/acton", json!("read"), Hints::READS));
+        assert!(complete(&typo, &nested).unwrap_err().contains("/how/acton"));
+    }
+
+    #[test]
+    fn defaults_of_members_are_found() {
+        let nested = json!({"type": "object", "properties": {"how": schema()}});
+        let table = Table::new()
+            .row(row("/how/dry", json!(true), Hints::READS))
+            .row(Row::otherwise(Hints::DELETES));
+        let table = complete(&table, &nested).unwrap();
+        assert_eq!(table.of(&json!({"how": {"action": "add", "path": "a"}})), Hints::READS);
+        assert_eq!(table.of(&json!({"how": {"dry": false}})), Hints::DELETES);
+        assert_eq!(table.of(&json!({})), Hints::DELETES);
     }
 }

@@ -1,0 +1,119 @@
+//! Evaluators: functions that say what a call does, and how they may fail.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use candor_hints::Hints;
+use candor_server::Server;
+use candor_server::tool::JsonTool;
+use serde_json::json;
+
+use crate::common::{Call, Session, Site, modern, server, text};
+use crate::lines::{self, Client};
+use crate::{OURS, clients, errors, four, is, results};
+
+const ASK: &str = "tools/annotations";
+
+/// A tool whose evaluator counts, and does what the argument `mood` says.
+fn moody() -> (Server, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let (asked, ran) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (asking, running) = (asked.clone(), ran.clone());
+    let tool = JsonTool::open("moody", move |_, _| {
+        running.fetch_add(1, Ordering::SeqCst);
+        async { Ok("done") }
+    })
+    .effects_by(Hints::ADDS, move |args| {
+        asking.fetch_add(1, Ordering::SeqCst);
+        match args["mood"].as_str() {
+            Some("calm") => Hints::READS,
+            Some("rash") => Hints::DELETES,
+            Some("broken") => panic!("the password is swordfish"),
+            _ => Hints::ADDS,
+        }
+    });
+    (server().tool(tool), asked, ran)
+}
+
+#[tokio::test]
+async fn a_function_answers_for_its_arguments() {
+    for client in clients(|| moody().0) {
+        assert_eq!(client.hints("moody", json!({"mood": "calm"})).await, Hints::READS);
+        assert_eq!(client.hints("moody", ()).await, Hints::ADDS);
+        // Nothing can be said of a function's missing arguments but its bound.
+        let partial = client.hints_of_partial("moody", json!({"mood": "calm"})).await;
+        assert_eq!(partial, Hints::ADDS);
+    }
+}
+
+#[tokio::test]
+async fn an_evaluator_that_panics_or_breaks_its_word_has_no_answer_and_leaks_nothing() {
+    let (server, _, ran) = moody();
+    let site = Site::of(server);
+    for mood in ["broken", "rash"] {
+        let params = json!({"name": "moody", "arguments": {"mood": mood}});
+        for error in errors(&site, ASK, &params, -32603).await {
+            let expected = "Internal error: the effects of this call could not be evaluated";
+            assert_eq!(error, json!({"code": -32603, "message": expected}));
+        }
+    }
+    let params = json!({"name": "moody", "arguments": {"mood": "calm"}});
+    for result in results(&site, ASK, &params).await {
+        assert_eq!(result["annotations"], is(Hints::READS));
+    }
+    assert_eq!(ran.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_call_whose_evaluator_fails_is_made_and_counts_as_the_worst_case() {
+    for client in clients(|| moody().0) {
+        for mood in ["broken", "rash"] {
+            let called = client.call("moody", json!({"mood": mood})).await;
+            assert_eq!(called.text(), "done");
+            assert_eq!(called.foreseen(), Some(Hints::WORST));
+        }
+    }
+}
+
+#[tokio::test]
+async fn asking_runs_nothing() {
+    let (server, asked, ran) = moody();
+    let site = Site::of(server);
+    let params = json!({"name": "moody", "arguments": {"mood": "calm"}});
+    for _ in 0..10 {
+        results(&site, ASK, &params).await;
+    }
+    assert_eq!((asked.load(Ordering::SeqCst), ran.load(Ordering::SeqCst)), (20, 0));
+    results(&site, "tools/call", &params).await;
+    assert_eq!((asked.load(Ordering::SeqCst), ran.load(Ordering::SeqCst)), (22, 2));
+}
+
+#[tokio::test]
+async fn a_notification_is_neither_evaluated_nor_answered() {
+    let (server, asked, _) = moody();
+    let site = Site::of(server);
+    let params = json!({"name": "moody", "arguments": {}});
+    let notice = json!({"jsonrpc": "2.0", "method": ASK, "params": params});
+    site.send(modern(ASK, &params).body(&notice)).await.must_be_empty(202).await;
+    site.send(Call::post(&notice)).await.must_be_empty(202).await;
+    let session = Session::open(&site, "2025-11-25").await;
+    session.send(&notice).await.must_be_empty(202).await;
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notification_is_neither_evaluated_nor_answered_over_stdio() {
+    let (server, asked, _) = moody();
+    let mut client = Client::initialized(server).await;
+    client.send(&lines::notification(ASK, &json!({"name": "moody", "arguments": {}}))).await;
+    client.expect_silence().await;
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_call_needs_no_question_and_says_what_was_foreseen() {
+    let params = json!({"name": "moody", "arguments": {"mood": "calm"}});
+    for result in results(&Site::of(moody().0), "tools/call", &params).await {
+        assert_eq!(text(&result), "done");
+        assert_eq!(result["_meta"][OURS], json!({"foreseen": four(true, false, true, true)}));
+    }
+}

@@ -1,0 +1,204 @@
+//! The published schema of our extensions, and our messages.
+
+use std::time::Duration;
+
+use candor_hints::Hints;
+use candor_server::tool::{JsonTool, Split, ToolError};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::common::{Site, greet, initialize, modern};
+use crate::{Files, OURS, answers, clients, files, results};
+
+const ERROR: &str = "dev.candor/error";
+
+fn document() -> Value {
+    serde_json::from_str(include_str!("../../../../schemas/dev.candor.json")).unwrap()
+}
+
+/// One definition, with all others to refer to.
+fn definition(document: Value, name: &str) -> Validator {
+    assert!(document["$defs"].get(name).is_some(), "{name}");
+    let mut document = document;
+    document["$ref"] = json!(format!("#/$defs/{name}"));
+    jsonschema::draft202012::new(&document).unwrap()
+}
+
+/// The same, but nothing may stand there that is not described. For what is ours alone.
+fn exactly(name: &str) -> Validator {
+    fn close(schema: &mut Value) {
+        if let Some(members) = schema.as_object_mut() {
+            members.values_mut().for_each(close);
+            if members.contains_key("properties") && members.contains_key("type") {
+                members.insert("additionalProperties".to_owned(), json!(false));
+            }
+        }
+    }
+    let mut document = document();
+    close(&mut document["$defs"]);
+    definition(document, name)
+}
+
+#[track_caller]
+fn fits(validator: &Validator, message: &Value) {
+    let problems: Vec<_> = validator.iter_errors(message).map(|e| e.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}: {message}");
+}
+
+/// As the seed prints it.
+#[test]
+fn the_seeds_definitions_are_there_word_for_word() {
+    let request = json!({
+        "description": "Request to get refined annotations for a tool with specific arguments.",
+        "properties": {
+            "method": {"const": "tools/annotations", "type": "string"},
+            "params": {
+                "properties": {
+                    "name": {"description": "The name of the tool to get annotations for.", "type": "string"},
+                    "arguments": {
+                        "additionalProperties": {},
+                        "description": "The arguments that will be passed to the tool.",
+                        "type": "object",
+                    },
+                },
+                "required": ["name", "arguments"],
+                "type": "object",
+            },
+        },
+        "required": ["method", "params"],
+        "type": "object",
+    });
+    let result = json!({
+        "description": "Result of a tools/annotations request.",
+        "properties": {"annotations": {"$ref": "#/definitions/ToolAnnotations"}},
+        "required": ["annotations"],
+        "type": "object",
+    });
+    let document = document();
+    assert_eq!(document["$defs"]["GetToolAnnotationsRequest"], request);
+    assert_eq!(document["$defs"]["GetToolAnnotationsResult"], result);
+}
+
+#[test]
+fn the_document_is_a_schema_and_every_definition_compiles() {
+    let document = document();
+    jsonschema::meta::validate(&document).unwrap();
+    for name in document["$defs"].as_object().unwrap().keys() {
+        definition(document.clone(), name);
+        exactly(name);
+    }
+}
+
+#[test]
+fn what_breaks_a_definition_is_found() {
+    let not = |name: &str, message: Value| {
+        assert!(!definition(document(), name).is_valid(&message), "{name} {message}");
+    };
+    let ask = |params: Value| json!({"method": "tools/annotations", "params": params});
+    not("GetToolAnnotationsRequest", ask(json!({"name": "a"})));
+    not("GetToolAnnotationsRequest", ask(json!({"name": 1, "arguments": {}})));
+    not("GetToolAnnotationsRequest", ask(json!({"name": "a", "arguments": null})));
+    not(
+        "GetToolAnnotationsRequest",
+        json!({"method": "tools/call", "params": {"name": "a", "arguments": {}}}),
+    );
+    not("GetToolAnnotationsResult", json!({}));
+    not("GetToolAnnotationsResult", json!({"annotations": {"readOnlyHint": "yes"}}));
+    not("Tool", json!({"dynamicAnnotations": "yes"}));
+    not("Tool", json!({"dynamicAnnotations": true, "annotations": {"readOnlyHint": false}}));
+    not("ToolsCapability", json!({"dynamicAnnotations": 1}));
+    not("DynamicAnnotationsResultMeta", json!({"summary": "reads"}));
+    not("ErrorMeta", json!({}));
+    not("ErrorMeta", json!({"code": "busy", "retryAfterMs": 5}));
+    fits(&definition(document(), "Tool"), &json!({"name": "t"}));
+}
+
+#[tokio::test]
+async fn our_capabilities_fit() {
+    let site = Site::of(files());
+    let discovered = site.send(modern("server/discover", &json!({}))).await.result().await;
+    let opened = site.send(initialize("2025-11-25", &json!({}))).await.result().await;
+    for said in [discovered, opened] {
+        fits(&exactly("ToolsCapability"), &said["capabilities"]["tools"]);
+        fits(&exactly("DynamicAnnotationsCapability"), &said["capabilities"]["extensions"][OURS]);
+    }
+}
+
+#[tokio::test]
+async fn our_tools_fit() {
+    let site = Site::of(files().tool(greet()).split(Split::Beside));
+    for list in results(&site, "tools/list", &json!({})).await {
+        for tool in list["tools"].as_array().unwrap() {
+            fits(&definition(document(), "Tool"), tool);
+        }
+    }
+}
+
+#[tokio::test]
+async fn our_questions_and_answers_fit() {
+    let site = Site::of(files().tool(greet()));
+    for (meta, params) in [
+        (
+            json!({}),
+            json!({"name": "manage_files", "arguments": {"path": "a", "action": "delete"}}),
+        ),
+        (json!({"partial": true}), json!({"name": "manage_files", "arguments": {}})),
+        (json!({"partial": false}), json!({"name": "greet", "arguments": {"name": "Ada"}})),
+    ] {
+        fits(&exactly("DynamicAnnotationsRequestMeta"), &meta);
+        let mut params = params;
+        params["_meta"] = json!({OURS: meta});
+        let request =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/annotations", "params": params});
+        fits(&definition(document(), "GetToolAnnotationsRequest"), &request);
+        for result in results(&site, "tools/annotations", &params).await {
+            fits(&definition(document(), "GetToolAnnotationsResult"), &result);
+            fits(&exactly("DynamicAnnotationsResultMeta"), &result["_meta"][OURS]);
+            fits(&exactly("AllHints"), &result["annotations"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_fits() {
+    let params = json!({"name": "manage_files", "arguments": {"path": 1}});
+    for answer in answers(&Site::of(files()), "tools/annotations", &params).await {
+        fits(&exactly("InvalidArguments"), &answer["error"]["data"]);
+    }
+}
+
+#[tokio::test]
+async fn results_of_calls_fit() {
+    let fails = |name: &str, error: fn() -> ToolError| {
+        JsonTool::open(name, move |_, _| async move { Err::<String, _>(error()) })
+            .effects_by(Hints::WORST, |_| Hints::ADDS)
+    };
+    let server = || {
+        Files::default()
+            .server()
+            .tool(fails("plain", || ToolError::new("No.")))
+            .tool(fails("never", || {
+                ToolError::new("No.").code("gone").never_retry().field("/a", "is gone")
+            }))
+            .tool(fails("busy", || {
+                ToolError::new("Busy.")
+                    .retry_after(Duration::from_secs(1))
+                    .instead("wait", json!({}))
+            }))
+            .tool(JsonTool::open("panics", |_, _| async {
+                panic!("!") as Result<String, ToolError>
+            }))
+    };
+    for client in clients(server) {
+        for name in ["plain", "never", "busy", "panics", "manage_files"] {
+            let called = client.call(name, ()).await;
+            assert!(called.is_error(), "{name}");
+            fits(&exactly("ErrorMeta"), &called.raw()["_meta"][ERROR]);
+        }
+        let called = client.call("busy", ()).await;
+        fits(&exactly("DynamicAnnotationsCallMeta"), &called.raw()["_meta"][OURS]);
+        let arguments = json!({"path": "a", "action": "read"});
+        let called = client.call("manage_files", arguments).await;
+        fits(&exactly("DynamicAnnotationsCallMeta"), &called.raw()["_meta"][OURS]);
+    }
+}
