@@ -1,5 +1,6 @@
 //! An example server as a child process, stopped on every way out.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -47,12 +48,13 @@ impl Drop for StoppedOnDrop {
 
 impl Server {
     /// Starts the server on a free port and waits until it listens.
-    pub(crate) fn start(program: &Path, log: &Path) -> Outcome<Self> {
+    pub(crate) fn start(program: &Path, options: &[OsString], log: &Path) -> Outcome<Self> {
         let file =
             process::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
         let mut command = Command::new(program);
         command
             .args(["--http", "127.0.0.1:0"])
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());

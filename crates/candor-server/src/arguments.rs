@@ -27,8 +27,9 @@ impl Arguments {
                 "the number {shown} cannot be held exactly; send 64 bits or fewer digits, or a string where one is taken"
             ));
         }
-        let value =
+        let mut value =
             serde_json::from_str(text).map_err(|e| format!("arguments cannot be read: {e}"))?;
+        settle(&mut value);
         Ok(Self(Arc::new(value)))
     }
 
@@ -48,10 +49,48 @@ impl Arguments {
     }
 }
 
+/// Gives every whole number one spelling: `1.0` and `1e0` are `1`. Whoever looks at arguments, be it a handler, a function that
+/// says what a call does, or the digest that recognises a call, sees the same for the same call.
+fn settle(value: &mut Value) {
+    /// Up to here every whole number is a double of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(float) = number.as_f64().filter(|f| f.fract() == 0.0 && f.abs() <= EXACT) {
+                #[expect(clippy::cast_possible_truncation, reason = "whole, and small enough")]
+                let whole = float as i64;
+                *number = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settle),
+        Value::Object(members) => members.values_mut().for_each(settle),
+        _ => {}
+    }
+}
+
 impl Deref for Arguments {
     type Target = Value;
 
     fn deref(&self) -> &Value {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_protocol::json::raw;
+
+    #[test]
+    fn a_number_has_one_spelling() {
+        let sent = r#"{"a": 1.0, "b": [-2e1, 0.5, -0.0, 1e300], "c": {"d": 9007199254740992.0}}"#;
+        let sent: Box<RawValue> = serde_json::from_str(sent).unwrap();
+        let arguments = Arguments::decode(Some(&sent)).unwrap();
+        assert_eq!(
+            arguments.to_string(),
+            r#"{"a":1,"b":[-20,0.5,0,1e+300],"c":{"d":9007199254740992}}"#
+        );
+        let same = Arguments::decode(Some(&raw(arguments.as_value()))).unwrap();
+        assert_eq!(*same, *arguments);
     }
 }

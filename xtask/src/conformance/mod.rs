@@ -78,7 +78,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     let runs = plan(&suite, selection)?;
     let program =
         process::timed("example server (debug build)", || example_server::build(at, "everything"))?;
-    let mut server = Server::start(&program, &place.join("server.log"))?;
+    let mut server = Server::start(&program, &[], &place.join("server.log"))?;
 
     let mut good = true;
     for run in &runs {

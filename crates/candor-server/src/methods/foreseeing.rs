@@ -55,7 +55,7 @@ pub(super) async fn foresee(
         Given::Some => entry.effects.of_partial(&arguments),
         Given::All => {
             let prepared = validate(entry, &arguments).map_err(invalid)?;
-            of_call(entry, &arguments, &*prepared)?
+            of_call(entry, &arguments, prepared).await?
         }
     };
     let definition = entry.tool.definition();
@@ -66,12 +66,13 @@ pub(super) async fn foresee(
 }
 
 /// What a complete call would do.
-fn of_call(
+async fn of_call(
     entry: &Entry,
     arguments: &Arguments,
-    prepared: &dyn Prepared,
+    prepared: Box<dyn Prepared>,
 ) -> Result<Effective, ErrorObject> {
-    entry.effects.of(arguments, prepared).map_err(|_| {
+    let (_, effective) = entry.effects.of(arguments, prepared).await;
+    effective.map_err(|_| {
         tracing::error!(tool = entry.tool.definition().name, "effects could not be evaluated");
         ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
     })

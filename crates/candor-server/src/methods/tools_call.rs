@@ -48,15 +48,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let validated = found.complete(arguments).and_then(|all| Ok((validate(entry, &all)?, all)));
     let (prepared, arguments) = match validated {
         Ok(validated) => validated,
-        Err(invalid) => {
-            // The model's to mend, so a result, not an error (SEP-1303).
-            let refused = ToolError::invalid(&call.name, invalid).into_result(&call.name, era)?;
-            return Ok(engine.complete(exchange, refused));
-        }
+        Err(invalid) => return Ok(engine.complete(exchange, refuse(&call.name, invalid, era)?)),
     };
 
     // foresee
-    let foreseen = foresee(entry, &arguments, &*prepared);
+    let (prepared, effective) = entry.effects.of(&arguments, prepared).await;
+    // An evaluator that fails cannot make a call look safe.
+    let foreseen = effective.map_or(Hints::WORST, |effective| effective.hints);
+    let prepared = match prepared.map_or_else(|| validate(entry, &arguments), Ok) {
+        Ok(prepared) => prepared,
+        Err(invalid) => return Ok(engine.complete(exchange, refuse(&call.name, invalid, era)?)),
+    };
 
     // run
     let binding = Binding {
@@ -93,9 +95,9 @@ pub(super) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn P
     entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
 }
 
-/// What this very call will do. An evaluator that fails cannot make a call look safe.
-fn foresee(entry: &Entry, arguments: &Arguments, prepared: &dyn Prepared) -> Hints {
-    entry.effects.of(arguments, prepared).map_or(Hints::WORST, |effective| effective.hints)
+/// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
+fn refuse(tool: &str, invalid: Invalid, era: Era) -> Result<CallToolResult, ErrorObject> {
+    ToolError::invalid(tool, invalid).into_result(tool, era)
 }
 
 /// From what the tool returned to what the client may see.

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use candor_hints::{Declared, Effective, Hints, Table};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
@@ -40,7 +41,10 @@ impl<T: Variants> Variants for Option<T> {
     }
 }
 
-/// An evaluator that failed: it panicked, or it said something that its own declaration rules out.
+/// How long a function may take to say what a call does. It should take microseconds.
+const EVALUATION_TIME: Duration = Duration::from_secs(1);
+
+/// An evaluator that failed: it panicked, did not end, or said something that its own declaration rules out.
 #[derive(Debug)]
 pub(crate) struct EvaluatorFailed;
 
@@ -69,24 +73,28 @@ impl Effects {
         }
     }
 
-    /// What a call with these arguments does. They have passed the schema, and `prepared` was made of them.
-    pub(crate) fn of(
+    /// What a call with these arguments does. They have passed the schema, and `prepared` was made of them; it comes back,
+    /// unless an evaluator does not let go of it.
+    pub(crate) async fn of(
         &self,
         arguments: &Value,
-        prepared: &dyn Prepared,
-    ) -> Result<Effective, EvaluatorFailed> {
+        prepared: Box<dyn Prepared>,
+    ) -> (Option<Box<dyn Prepared>>, Result<Effective, EvaluatorFailed>) {
         match self {
-            Self::Unclassified | Self::Fixed(_) => Ok(self.worst()),
-            Self::Table(table) => Ok(Effective::resolved(table.of(arguments))),
+            Self::Unclassified | Self::Fixed(_) => (Some(prepared), Ok(self.worst())),
+            Self::Table(table) => (Some(prepared), Ok(Effective::resolved(table.of(arguments)))),
             Self::Function(at_most) => {
-                let said = catch_unwind(AssertUnwindSafe(|| prepared.hints()));
-                match said.ok().flatten() {
-                    Some(hints) if hints.is_at_most(*at_most) => Ok(Effective::resolved(hints)),
-                    Some(hints) => {
-                        tracing::error!(?hints, ?at_most, "riskier than the declared worst case");
-                        Err(EvaluatorFailed)
+                // Elsewhere, because nobody can stop a function that does not end.
+                let evaluation = tokio::task::spawn_blocking(move || {
+                    let said = catch_unwind(AssertUnwindSafe(|| prepared.hints()));
+                    (prepared, said.ok().flatten())
+                });
+                match tokio::time::timeout(EVALUATION_TIME, evaluation).await {
+                    Ok(Ok((prepared, said))) => (Some(prepared), believed(said, *at_most)),
+                    _ => {
+                        tracing::error!("an evaluator of effects does not end");
+                        (None, Err(EvaluatorFailed))
                     }
-                    None => Err(EvaluatorFailed),
                 }
             }
         }
@@ -98,6 +106,18 @@ impl Effects {
             Self::Table(table) => Effective::resolved(table.of_partial(arguments)),
             other => other.worst(),
         }
+    }
+}
+
+/// What an evaluator said, if that is no more than its tool's worst case.
+fn believed(said: Option<Hints>, at_most: Hints) -> Result<Effective, EvaluatorFailed> {
+    match said {
+        Some(hints) if hints.is_at_most(at_most) => Ok(Effective::resolved(hints)),
+        Some(hints) => {
+            tracing::error!(?hints, ?at_most, "riskier than the declared worst case");
+            Err(EvaluatorFailed)
+        }
+        None => Err(EvaluatorFailed),
     }
 }
 

@@ -45,6 +45,21 @@ async fn a_function_answers_for_its_arguments() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_evaluator_that_does_not_end_holds_up_nobody() {
+    let tool =
+        JsonTool::open("endless", |_, _| async { Ok("done") }).effects_by(Hints::ADDS, |_| {
+            std::thread::sleep(std::time::Duration::from_secs(4));
+            Hints::READS
+        });
+    let client = server().tool(tool).test();
+    let asked = tokio::time::Instant::now();
+    assert_eq!(client.try_hints("endless", ()).await.unwrap_err().code(), -32603);
+    assert!(asked.elapsed().as_secs() < 3, "it was waited for");
+    let called = client.call("endless", ()).await;
+    assert_eq!((called.text(), called.foreseen()), ("done", Some(Hints::WORST)));
+}
+
 #[tokio::test]
 async fn an_evaluator_that_panics_or_breaks_its_word_has_no_answer_and_leaks_nothing() {
     let (server, _, ran) = moody();
