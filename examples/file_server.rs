@@ -15,6 +15,7 @@ use clap::Parser;
 
 /// Operation to perform
 #[candor::args]
+#[derive(Clone, Copy)]
 pub(crate) enum Action {
     #[effect(read_only)]
     Read,

@@ -6,7 +6,7 @@
 
 #[path = "file_server.rs"]
 #[allow(dead_code)]
-mod file_server;
+pub(crate) mod file_server;
 #[path = "motivation/stand_in.rs"]
 mod stand_in;
 

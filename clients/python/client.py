@@ -1,8 +1,8 @@
 """The stories that official clients go through, for the Python package `mcp`.
 
-    python client.py legacy|modern stdio|http PROGRAM|URL story.json|schemas.json
+    python client.py legacy|modern stdio|http PROGRAM|URL STORY [OPTION…]
 
-What is data stands in these files; what needs code stands here.
+What is data stands in the story's file; what needs code stands here.
 """
 
 import asyncio
@@ -15,7 +15,9 @@ from contextlib import AsyncExitStack
 import anyio
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.extension import advertise
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
+from pydantic import TypeAdapter
 
 from checks import Mismatch, check, equal, holds
 from judge import Judge
@@ -30,16 +32,18 @@ WATCHED = "test://watched-resource"
 
 
 def main():
-    era, transport, place, file = sys.argv[1:]
+    era, transport, place, file, *options = sys.argv[1:]
     with open(file, encoding="utf-8") as text:
         story = json.load(text)
-    asyncio.run(tell(story, era, transport, place))
+    asyncio.run(tell(story, era, transport, place, options))
 
 
-async def tell(story, era, transport, place):
+async def tell(story, era, transport, place, options):
     host = Host(story)
     ear = Ear()
-    server = place if transport == "http" else StdioServerParameters(command=place, args=["--stdio"])
+    program = StdioServerParameters(command=place, args=["--stdio", *options])
+    server = place if transport == "http" else program
+    extensions = story.get("extensions", {})
     connection = AsyncExitStack()
 
     with check("connects and learns who answers"):
@@ -53,6 +57,7 @@ async def tell(story, era, transport, place):
                 sampling_callback=host.model,
                 list_roots_callback=host.folders,
                 message_handler=ear.hear,
+                extensions=[advertise(name, settings) for name, settings in extensions.items()],
             )
         )
         expected = story["server"]
@@ -140,8 +145,23 @@ async def ask(step, client, note):
         case {"complete": {"type": "ref/resource", "uri": uri}, "argument": argument}:
             result = await client.complete(types.ResourceTemplateReference(uri=uri), argument)
             return some(wire(result), "completion")
+        case {"request": method, "params": params}:
+            result = await client.session.send_request(Anything(method=method, params=params), ANYTHING)
+            members = result[step["within"]] if "within" in step else result
+            # The others are the era's: that a result is complete, how long it holds, who gave it.
+            return some(members, *step["gives"])
         case _:
             raise Mismatch("the check asks for nothing")
+
+
+class Anything(types.Request[dict, str]):
+    """A request that the SDK does not know, of something by its name."""
+
+    name_param = "name"
+
+
+# A result that the SDK does not know.
+ANYTHING = TypeAdapter(dict)
 
 
 def refusal(step):

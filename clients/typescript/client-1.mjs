@@ -1,6 +1,6 @@
 // `@modelcontextprotocol/sdk`, the SDK of the legacy era.
 //
-//     node client-1.mjs legacy stdio|http PROGRAM|URL story.json|schemas.json
+//     node client-1.mjs legacy stdio|http PROGRAM|URL STORY [OPTION…]
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -10,15 +10,16 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
   ResourceUpdatedNotificationSchema,
+  ResultSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
 import { tell } from './story.mjs';
 
-await tell(({ transport, place, host, ear }) => {
+await tell(({ transport, place, options, extensions, host, ear }) => {
   const client = new Client(
     { name: 'candor-interop', version: '1.0.0' },
-    { capabilities: { elicitation: {}, sampling: {}, roots: {} } },
+    { capabilities: { elicitation: {}, sampling: {}, roots: {}, extensions } },
   );
   client.setRequestHandler(ElicitRequestSchema, host.person);
   client.setRequestHandler(CreateMessageRequestSchema, host.model);
@@ -46,12 +47,13 @@ await tell(({ transport, place, host, ear }) => {
       client.connect(
         tapped(
           transport === 'stdio'
-            ? new StdioClientTransport({ command: place, args: ['--stdio'] })
+            ? new StdioClientTransport({ command: place, args: ['--stdio', ...options] })
             : new StreamableHTTPClientTransport(new URL(place)),
         ),
       ),
     revision: () => revision,
     call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+    request: (method, params) => client.request({ method, params }, ResultSchema),
     listen: async uri => {
       await client.subscribeResource({ uri });
       return () => client.unsubscribeResource({ uri });

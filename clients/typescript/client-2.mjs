@@ -1,18 +1,21 @@
 // `@modelcontextprotocol/client`, the SDK of both eras.
 //
-//     node client-2.mjs legacy|modern stdio|http PROGRAM|URL story.json|schemas.json
+//     node client-2.mjs legacy|modern stdio|http PROGRAM|URL STORY [OPTION…]
 
 import { Client, ResourceNotFoundError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 import { tell } from './story.mjs';
 
-await tell(({ era, transport, place, host, ear }) => {
+/** A schema for results that the SDK does not know: whatever comes. */
+const ANYTHING = { '~standard': { version: 1, vendor: 'candor-interop', validate: value => ({ value }) } };
+
+await tell(({ era, transport, place, options, extensions, host, ear }) => {
   // `auto` must find the modern era by itself; that it did is seen in the revision.
   const client = new Client(
     { name: 'candor-interop', version: '1.0.0' },
     {
-      capabilities: { elicitation: {}, sampling: {}, roots: {} },
+      capabilities: { elicitation: {}, sampling: {}, roots: {}, extensions },
       versionNegotiation: { mode: era === 'modern' ? 'auto' : 'legacy' },
     },
   );
@@ -30,11 +33,12 @@ await tell(({ era, transport, place, host, ear }) => {
     connect: () =>
       client.connect(
         transport === 'stdio'
-          ? new StdioClientTransport({ command: place, args: ['--stdio'] })
+          ? new StdioClientTransport({ command: place, args: ['--stdio', ...options] })
           : new StreamableHTTPClientTransport(new URL(place)),
       ),
     revision: () => client.getNegotiatedProtocolVersion(),
     call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+    request: (method, params) => client.request({ method, params }, ANYTHING),
     listen: async uri => {
       if (era === 'modern') {
         const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] });

@@ -1,5 +1,5 @@
 // The stories that official clients go through, for both generations of the TypeScript SDK.
-// What is data stands in `story.json` and `schemas.json`; what needs code stands here. A `session`
+// What is data stands in `story.json` and its like; what needs code stands here. A `session`
 // is what the generations do not do alike: see `client-1.mjs` and `client-2.mjs`.
 
 import assert from 'node:assert/strict';
@@ -15,11 +15,11 @@ const WATCHED = 'test://watched-resource';
 const A_WHILE = 300;
 
 export async function tell(open) {
-  const [era, transport, place, file] = process.argv.slice(2);
+  const [era, transport, place, file, ...options] = process.argv.slice(2);
   const story = JSON.parse(readFileSync(file, 'utf8'));
   const host = new Host(story);
   const ear = new Ear();
-  const session = open({ era, transport, place, host, ear });
+  const session = open({ era, transport, place, options, extensions: story.extensions, host, ear });
 
   await check('connects and learns who answers', async () => {
     await session.connect();
@@ -84,7 +84,7 @@ async function follow(step, session, host, era) {
 }
 
 /** Sends what the step asks for; gives what it is judged by. */
-async function ask(step, { client, call }, options) {
+async function ask(step, { client, call, request }, options) {
   if (step.list) {
     const items = (await LISTS[step.list](client))[step.list];
     if (step.each) {
@@ -107,6 +107,12 @@ async function ask(step, { client, call }, options) {
   if (step.complete) {
     const { completion } = await client.complete({ ref: step.complete, argument: step.argument });
     return { completion };
+  }
+  if (step.request) {
+    const result = await request(step.request, step.params);
+    const members = step.within ? result[step.within] : result;
+    // The others are the era's: that a result is complete, how long it holds, who gave it.
+    return Object.fromEntries(Object.keys(step.gives).map(name => [name, members[name]]));
   }
   throw new Error(`the check ${JSON.stringify(step.what)} asks for nothing`);
 }

@@ -74,6 +74,13 @@ enum Fit {
     Unclear,
 }
 
+/// What stands for a value that is not there.
+enum Instead<'a> {
+    Nothing,
+    Value(&'a Value),
+    Unclear,
+}
+
 impl Table {
     /// A table without rows: everything is the worst case.
     #[must_use]
@@ -180,26 +187,44 @@ impl Table {
     }
 
     /// What stands for a value that is not there: the default of the first member on the way that is missing.
-    fn in_place_of(&self, pointer: &Pointer, arguments: &Value) -> Option<&Value> {
+    fn in_place_of(&self, pointer: &Pointer, arguments: &Value) -> Instead<'_> {
         if self.defaults.is_empty() {
-            return None;
+            return Instead::Nothing;
         }
-        let missing = pointer.steps().find(|step| step.find(arguments).is_none())?;
-        let (_, default) = self.defaults.iter().find(|(at, _)| *at == missing)?;
-        let rest = &pointer.as_str()[missing.as_str().len()..];
-        default.pointer(rest).filter(|value| !value.is_null())
+        let Some(missing) = pointer.steps().find(|step| step.find(arguments).is_none()) else {
+            return Instead::Nothing;
+        };
+        let default = self.defaults.iter().find(|(at, _)| *at == missing);
+        match (default, arguments.pointer(missing.as_str())) {
+            (None, _) => Instead::Nothing,
+            // Some take an explicit null for the default, and some do not.
+            (Some(_), Some(_)) => Instead::Unclear,
+            (Some((_, default)), None) => {
+                let rest = &pointer.as_str()[missing.as_str().len()..];
+                let value = default.pointer(rest).filter(|value| !value.is_null());
+                value.map_or(Instead::Nothing, Instead::Value)
+            }
+        }
     }
 
     fn fit(&self, row: &Row, arguments: &Value, partial: bool) -> Fit {
         let mut fit = Fit::Yes;
         for (pointer, test) in &row.tests {
-            let given = pointer.find(arguments);
-            if given.is_none() && partial && arguments.pointer(pointer.as_str()).is_none() {
+            let left_out = arguments.pointer(pointer.as_str()).is_none();
+            if left_out && partial {
                 // What may come may also be unclear, and that is the worst case.
                 fit = fit.max(if test.may_be_unclear() { Fit::Unclear } else { Fit::Perhaps });
                 continue;
             }
-            match test.look(given.or_else(|| self.in_place_of(pointer, arguments))) {
+            let found = match pointer.find(arguments) {
+                Some(value) => test.look(Some(value)),
+                None => match self.in_place_of(pointer, arguments) {
+                    Instead::Nothing => test.look(None),
+                    Instead::Value(value) => test.look(Some(value)),
+                    Instead::Unclear => Found::Unclear,
+                },
+            };
+            match found {
                 Found::Yes => {}
                 // However the rest is read, this row does not fit.
                 Found::No => return Fit::No,
@@ -269,7 +294,7 @@ mod tests {
     fn a_left_out_argument_has_its_default() {
         let table = files().default_of("action", json!("read"));
         assert!(table.of(&json!({})).is_read_only());
-        assert!(table.of(&json!({"action": null})).is_read_only());
+        assert_eq!(table.of(&json!({"action": null})), Hints::WORST.closed_world());
         assert!(table.of(&json!({"action": "delete"})).is_destructive());
     }
 
@@ -282,7 +307,8 @@ mod tests {
         assert_eq!(of(&table, json!({"how": {}})), Hints::ADDS);
         let inner = table.clone().default_of("/how/force", json!(true));
         assert_eq!(of(&inner, json!({"how": {}})), Hints::DELETES);
-        assert_eq!(of(&inner, json!({"how": {"force": null}})), Hints::DELETES);
+        // The default to some, nothing to others.
+        assert_eq!(of(&inner, json!({"how": {"force": null}})), Hints::WORST);
         assert_eq!(of(&inner, json!({"how": {"force": false}})), Hints::ADDS);
         // What is not there at all has no members that could have defaults.
         assert_eq!(of(&inner, json!({})), Hints::ADDS);

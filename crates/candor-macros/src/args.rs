@@ -55,7 +55,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
             read.is_open |= !matches!(data.fields, Fields::Named(_)) || is_told("transparent");
         }
         Data::Enum(data) => {
-            variants = variants::expand(owner, &item.attrs, data)?;
+            variants = variants::expand(owner, &item.generics, &item.attrs, data);
             for variant in &mut data.variants {
                 let owner = format_ident!("{}_{}", owner, variant.ident);
                 for field in &mut variant.fields {
@@ -86,6 +86,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     // A generic type is checked where it is used.
     let checks = checks.iter().filter(|_| item.generics.params.is_empty());
     let conditions = conditions(&item.attrs);
+    let variants = (!variants.is_empty()).then(|| quote!(#conditions const _: () = { #variants };));
     Ok(quote! {
         // First, so that the compiler complains in our words first.
         #conditions
@@ -100,7 +101,6 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
 
         #(#conditions #functions)*
 
-        #conditions
         #variants
     })
 }

@@ -5,17 +5,18 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{BinOp, Error, Expr, Ident, Member, Result, Token, Type};
+use syn::{BinOp, Error, Expr, ExprLit, ExprUnary, Ident, Lit, Member, Result, Token, Type, UnOp};
 
 /// The words, each at most once.
 #[derive(Default, Clone)]
 pub(crate) struct Words {
     kind: Option<(Kind, Span)>,
-    idempotent: bool,
-    closed_world: bool,
+    idempotent: Option<Span>,
+    closed_world: Option<Span>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,9 +46,10 @@ impl Words {
         };
         match self.kind.replace((kind, word.span())) {
             None => Ok(true),
-            Some(_) => {
-                Err(Error::new(word.span(), "say one of `read_only`, `additive` and `destructive`"))
-            }
+            Some(_) => Err(Error::new(
+                word.span(),
+                "say only one of `read_only`, `additive` and `destructive`",
+            )),
         }
     }
 
@@ -58,25 +60,31 @@ impl Words {
 
     /// Whether nothing is said.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.kind.is_none() && !self.idempotent && !self.closed_world
+        self.kind.is_none() && self.idempotent.is_none() && self.closed_world.is_none()
     }
 
-    /// Whether nothing but the closed world is said, which also goes with a table.
-    pub(crate) const fn only_closed_world(&self) -> bool {
-        self.kind.is_none() && !self.idempotent
+    /// Where it is said that a second call has no further effect.
+    pub(crate) const fn idempotent(&self) -> Option<Span> {
+        self.idempotent
     }
 
     pub(crate) const fn is_closed_world(&self) -> bool {
-        self.closed_world
+        self.closed_world.is_some()
+    }
+
+    /// Where a word stands; `otherwise` if there is none.
+    pub(crate) fn span(&self, otherwise: Span) -> Span {
+        let kind = self.kind.map(|(_, span)| span);
+        kind.or(self.idempotent).or(self.closed_world).unwrap_or(otherwise)
     }
 
     fn check(&self, at: Span) -> Result<(Kind, Span)> {
         let kind = self.kind.ok_or_else(|| {
             Error::new(at, "say one of `read_only`, `additive` and `destructive`")
         })?;
-        if kind.0 == Kind::ReadOnly && self.idempotent {
+        if let (Kind::ReadOnly, Some(word)) = (kind.0, self.idempotent) {
             let message = "what only reads can always be repeated; take `idempotent` away";
-            return Err(Error::new(kind.1, message));
+            return Err(Error::new(word, message));
         }
         Ok(kind)
     }
@@ -88,8 +96,8 @@ impl Words {
             Kind::Additive => quote!(ADDS),
             Kind::Destructive => quote!(DELETES),
         };
-        let repeatable = self.idempotent.then(|| quote!(.repeatable()));
-        let closed = self.closed_world.then(|| quote!(.closed_world()));
+        let repeatable = self.idempotent.map(|_| quote!(.repeatable()));
+        let closed = self.closed_world.map(|_| quote!(.closed_world()));
         Ok(quote!(::candor::hints::Hints::#base #repeatable #closed))
     }
 
@@ -102,8 +110,8 @@ impl Words {
             Kind::Additive => (some(false), some(false)),
             Kind::Destructive => (some(false), some(true)),
         };
-        let idempotent = if self.idempotent { some(true) } else { none.clone() };
-        let open_world = if self.closed_world { some(false) } else { none };
+        let idempotent = if self.idempotent.is_some() { some(true) } else { none.clone() };
+        let open_world = if self.closed_world.is_some() { some(false) } else { none };
         Ok(quote!(::candor::hints::Declared {
             read_only: #read_only,
             destructive: #destructive,
@@ -113,11 +121,11 @@ impl Words {
     }
 }
 
-fn once(said: &mut bool, word: &Ident) -> Result<bool> {
-    if std::mem::replace(said, true) {
-        return Err(Error::new(word.span(), "said twice"));
+fn once(said: &mut Option<Span>, word: &Ident) -> Result<bool> {
+    match said.replace(word.span()) {
+        None => Ok(true),
+        Some(_) => Err(Error::new(word.span(), "said twice")),
     }
-    Ok(true)
 }
 
 impl Parse for Words {
@@ -137,21 +145,33 @@ impl Parse for Words {
 /// What stands in `effects(…)`: the argument that decides, or rows.
 pub(crate) enum Table {
     /// `by = action`, with the type where the parameter does not name it: `by = action: Action`.
-    By { argument: Ident, ty: Option<Type> },
+    By { argument: Ident, ty: Option<Box<Type>> },
     /// `method == "GET" => read_only, …`
     Rows(Vec<Row>),
 }
 
 /// One row; without tests it takes everything.
 pub(crate) struct Row {
-    tests: Vec<TokenStream>,
+    tests: Vec<Asked>,
     words: Words,
     span: Span,
 }
 
+/// One test of a row.
+struct Asked {
+    /// The argument, as the author calls it.
+    argument: Ident,
+    /// The JSON Pointer from there on.
+    below: String,
+    /// An expression of type `Test`.
+    test: TokenStream,
+}
+
 impl Parse for Table {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        if input.peek(Ident) && input.peek2(Token![=]) && !input.peek2(Token![==]) {
+        // To `peek2`, `==` and `=>` begin with `=`.
+        let is_row = input.peek2(Token![==]) || input.peek2(Token![=>]);
+        if input.peek(Ident) && input.peek2(Token![=]) && !is_row {
             let by: Ident = input.parse()?;
             if by != "by" {
                 return Err(Error::new(
@@ -162,7 +182,7 @@ impl Parse for Table {
             input.parse::<Token![=]>()?;
             let argument = input.parse()?;
             let ty = match input.parse::<Option<Token![:]>>()? {
-                Some(_) => Some(input.parse()?),
+                Some(_) => Some(Box::new(input.parse()?)),
                 None => None,
             };
             input.parse::<Option<Token![,]>>()?;
@@ -170,7 +190,8 @@ impl Parse for Table {
         }
         let rows = Punctuated::<Row, Token![,]>::parse_terminated(input)?;
         if rows.is_empty() {
-            return Err(input.error("an empty table says nothing; write `unclassified`"));
+            let message = "an empty table says nothing; write rows, `by = argument`, or `unclassified` instead";
+            return Err(Error::new(input.span(), message));
         }
         Ok(Self::Rows(rows.into_iter().collect()))
     }
@@ -181,8 +202,16 @@ impl Parse for Row {
         let condition: Expr = input.parse()?;
         let span = condition.span();
         let mut tests = Vec::new();
-        if !matches!(&condition, Expr::Path(path) if path.path.is_ident("otherwise")) {
-            read_tests(&condition, &mut tests)?;
+        match &condition {
+            Expr::Path(path) if path.path.is_ident("otherwise") => {}
+            Expr::Path(path) if path.path.get_ident().is_some_and(is_word) => {
+                let message = "join the words of a row with `+`: `destructive + idempotent`";
+                return Err(Error::new(span, message));
+            }
+            condition => read_tests(condition, &mut tests)?,
+        }
+        if !input.peek(Token![=>]) {
+            return Err(input.error("say what the call does then: `… => read_only`"));
         }
         input.parse::<Token![=>]>()?;
         let mut words = Words::default();
@@ -198,10 +227,15 @@ impl Parse for Row {
 }
 
 impl Row {
-    /// An expression of type `Row`.
-    pub(crate) fn write(&self) -> Result<TokenStream> {
+    /// An expression of type `Row`. `property` says how callers call an argument.
+    pub(crate) fn write(&self, property: impl Fn(&Ident) -> Result<String>) -> Result<TokenStream> {
         let hints = self.words.hints(self.span)?;
-        Ok(match self.tests.split_first() {
+        let write = |Asked { argument, below, test }: &Asked| {
+            let at = format!("/{}{below}", escaped(&property(argument)?));
+            Ok(quote!(#at, #test))
+        };
+        let tests = self.tests.iter().map(write).collect::<Result<Vec<_>>>()?;
+        Ok(match tests.split_first() {
             None => quote!(::candor::hints::Row::otherwise(#hints)),
             Some((first, rest)) => {
                 quote!(::candor::hints::Row::when(#first)#(.and(#rest))*.then(#hints))
@@ -210,8 +244,11 @@ impl Row {
     }
 }
 
-/// Each test as `pointer, test`.
-fn read_tests(condition: &Expr, tests: &mut Vec<TokenStream>) -> Result<()> {
+fn is_word(word: &Ident) -> bool {
+    Words::default().take(word).is_ok_and(|taken| taken)
+}
+
+fn read_tests(condition: &Expr, tests: &mut Vec<Asked>) -> Result<()> {
     match condition {
         Expr::Paren(inner) => read_tests(&inner.expr, tests),
         Expr::Binary(both) if matches!(both.op, BinOp::And(_)) => {
@@ -219,64 +256,96 @@ fn read_tests(condition: &Expr, tests: &mut Vec<TokenStream>) -> Result<()> {
             read_tests(&both.right, tests)
         }
         Expr::Binary(same) if matches!(same.op, BinOp::Eq(_)) => {
-            let (at, value) = (pointer(&same.left)?, &same.right);
-            let value = quote_spanned!(value.span()=> ::candor::__private::value(&#value));
-            tests.push(quote!(#at, ::candor::hints::Test::equals(#value)));
+            let value = value(&same.right);
+            tests.push(asked(&same.left, &quote!(equals(#value)))?);
             Ok(())
         }
         Expr::MethodCall(call) => {
-            let at = pointer(&call.receiver)?;
             let arguments = &call.args;
+            let number = arguments.first().map(number);
             let test = match (call.method.to_string().as_str(), arguments.len()) {
                 ("one_of", 1..) => {
-                    let values =
-                        arguments.iter().map(|value| quote!(::candor::__private::value(&#value)));
+                    let values = arguments.iter().map(value);
                     quote!(OneOf(::std::vec::Vec::from([#(#values),*])))
                 }
                 ("below", 1) => quote!(Below(::std::convert::From::from(#arguments))),
                 ("glob", 1) => quote!(Glob(::std::convert::From::from(#arguments))),
                 ("at_least", 1) => {
-                    quote!(Range(::core::option::Option::Some(f64::from(#arguments)), ::core::option::Option::None))
+                    quote!(Range(::core::option::Option::Some(#number), ::core::option::Option::None))
                 }
                 ("at_most", 1) => {
-                    quote!(Range(::core::option::Option::None, ::core::option::Option::Some(f64::from(#arguments))))
+                    quote!(Range(::core::option::Option::None, ::core::option::Option::Some(#number)))
                 }
                 ("is_present", 0) => quote!(Present),
                 ("is_absent", 0) => quote!(Absent),
                 _ => {
-                    let message = "one of: `x.one_of(\"a\", \"b\")`, `x.below(\"/public\")`, `x.glob(\"/repos/*/*\")`, `x.at_least(1)`, `x.at_most(9)`, `x.is_present()`, `x.is_absent()`";
+                    let message = "write one of: `x.one_of(\"a\", \"b\")`, `x.below(\"/public\")`, `x.glob(\"/repos/*/*\")`, `x.at_least(1)`, `x.at_most(9)`, `x.is_present()`, `x.is_absent()`";
                     return Err(Error::new(call.method.span(), message));
                 }
             };
-            tests.push(quote!(#at, ::candor::hints::Test::#test));
+            tests.push(asked(&call.receiver, &test)?);
             Ok(())
+        }
+        Expr::Binary(either) if matches!(either.op, BinOp::Or(_)) => {
+            let message = "write a row for each, or `argument.one_of(…)`";
+            Err(Error::new(either.op.span(), message))
         }
         other => Err(Error::new(
             other.span(),
-            "write `argument == value`, a test like `argument.one_of(…)`, several with `&&`, or `otherwise`",
+            "write `argument == value`, a test like `argument.one_of(…)` or `argument.at_most(…)`, several with `&&`, or `otherwise`",
         )),
     }
 }
 
-/// `target.path` as a JSON Pointer.
-fn pointer(expression: &Expr) -> Result<String> {
+fn asked(of: &Expr, test: &TokenStream) -> Result<Asked> {
+    let (argument, below) = place(of)?;
+    Ok(Asked { argument, below, test: quote!(::candor::hints::Test::#test) })
+}
+
+/// `target.path` as an argument and a JSON Pointer within.
+fn place(expression: &Expr) -> Result<(Ident, String)> {
     match expression {
         Expr::Path(path) => match path.path.get_ident() {
-            Some(name) => Ok(format!("/{}", plain(name))),
+            Some(name) => Ok((name.clone(), String::new())),
             None => Err(Error::new(path.span(), "name an argument")),
         },
-        Expr::Field(field) => match &field.member {
-            Member::Named(name) => Ok(format!("{}/{}", pointer(&field.base)?, plain(name))),
-            Member::Unnamed(index) => Ok(format!("{}/{}", pointer(&field.base)?, index.index)),
-        },
+        Expr::Field(field) => {
+            let (argument, below) = place(&field.base)?;
+            let member = match &field.member {
+                Member::Named(name) => name.unraw().to_string(),
+                Member::Unnamed(index) => index.index.to_string(),
+            };
+            Ok((argument, format!("{below}/{member}")))
+        }
         other => {
             Err(Error::new(other.span(), "name an argument, or a member of one: `target.path`"))
         }
     }
 }
 
-/// A name without the mark of raw identifiers.
-pub(crate) fn plain(name: &Ident) -> String {
-    let name = name.to_string();
-    name.strip_prefix("r#").map_or(name.clone(), str::to_owned)
+/// A value to compare with, as an expression of type `Value`.
+fn value(value: &Expr) -> TokenStream {
+    quote_spanned!(value.span()=> ::candor::__private::value(&#value))
+}
+
+/// A bound, as an expression of type `f64`. A literal is one from the start: as an integer it might be too large.
+fn number(value: &Expr) -> TokenStream {
+    match value {
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => {
+            let value = number(expr);
+            quote!(-#value)
+        }
+        Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) if literal.suffix().is_empty() => {
+            match literal.base10_parse::<f64>() {
+                Ok(value) => quote!(#value),
+                Err(_) => quote!(#literal),
+            }
+        }
+        other => quote!(::core::primitive::f64::from(#other)),
+    }
+}
+
+/// A name as a part of a JSON Pointer.
+pub(crate) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }

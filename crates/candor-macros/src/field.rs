@@ -185,7 +185,8 @@ fn default_value(default: &Expr, ty: &Type) -> TokenStream {
     }
 }
 
-fn text_of(value: &Expr) -> Option<String> {
+/// The text of a text in quotes.
+pub(crate) fn text_of(value: &Expr) -> Option<String> {
     match value {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
         _ => None,

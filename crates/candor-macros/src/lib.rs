@@ -42,9 +42,8 @@ use proc_macro::TokenStream;
 /// - What a call does, in words: `read_only`, `additive` or `destructive`, perhaps `idempotent`, perhaps `closed_world`.
 ///   Where the arguments decide: `effects(by = action)` for an enum whose variants have `#[effect(…)]`; rows like
 ///   `effects(method == "GET" => read_only, path.glob("/repos/*/*") => additive, otherwise => destructive)`; or
-///   `effects = function, at_most(destructive)` with a pure function of references to the parameters. `unclassified`:
-///   nothing is said about it, and callers must expect the worst. One
-///   of the two is required.
+///   `effects = function, at_most(destructive)` with a pure function of references to the parameters. Or `unclassified`:
+///   nothing is said, and callers must expect the worst. One of these is required.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.
 /// - `input_schema = …`, `output_schema = …`: a schema of your own, as JSON text or `json!` value, published as it is and
 ///   enforced. The parameters are read from whatever it lets through.

@@ -5,9 +5,10 @@ use quote::quote;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
 use syn::{Error, Expr, Ident, LitStr, Result, Token};
 
-use crate::effects::{Table, WORDS, Words};
+use crate::effects::{Table, WORDS, Words, escaped};
 use crate::signature::Function;
 
 /// The options of a tool.
@@ -29,8 +30,8 @@ pub(crate) struct Options {
 pub(crate) enum Effects {
     /// An expression of type `Effects`.
     Known(TokenStream),
-    /// The same, and the function that knows more of each call.
-    Asked(TokenStream, Expr),
+    /// The same, and the function that knows more of each call, with what is said of all that it answers.
+    Asked { effects: TokenStream, function: Expr, always: Option<TokenStream> },
 }
 
 impl Options {
@@ -55,9 +56,15 @@ impl Options {
             }
             1 => {}
             _ => {
+                let at = self.unclassified.as_ref().map_or(at, Ident::span);
                 let message = "say it in one way: in words, with `effects`, or not at all with `unclassified`";
                 return Err(Error::new(at, message));
             }
+        }
+        if let Some(words) = self.at_most.as_ref().filter(|_| self.function.is_none()) {
+            let message =
+                "`at_most(…)` belongs to `effects = function`; nothing else needs a bound";
+            return Err(Error::new(words.span(at), message));
         }
         if let Some(word) = &self.unclassified {
             if !self.words.is_empty() {
@@ -68,20 +75,29 @@ impl Options {
             }
             return Ok(Effects::Known(quote!(::candor::tool::Effects::Unclassified)));
         }
-        if !self.words.has_kind() && !self.words.only_closed_world() {
-            return Err(Error::new(at, "`idempotent` belongs into the rows"));
+        if let (false, Some(word)) = (self.words.has_kind(), self.words.idempotent()) {
+            let message = match &self.table {
+                Some(Table::By { .. }) => {
+                    "`idempotent` belongs to the variants: `#[effect(destructive, idempotent)]`"
+                }
+                Some(Table::Rows(_)) => {
+                    "`idempotent` belongs to the rows: `… => destructive + idempotent`"
+                }
+                None => "`idempotent` belongs to the bound: `at_most(destructive, idempotent)`",
+            };
+            return Err(Error::new(word, message));
         }
         match (&self.table, &self.function) {
             (Some(table), _) => self.by_table(table, function).map(Effects::Known),
             (None, Some(asked)) => {
                 let at_most = self.at_most.as_ref().ok_or_else(|| {
-                    let message = "say what it is at most: `at_most(destructive)`; nothing riskier is believed";
+                    let message = "say what it is at most, beside it: `effects = …, at_most(destructive)`; nothing riskier is believed";
                     Error::new_spanned(asked, message)
                 })?;
-                let hints = at_most.hints(at)?;
-                let closed = self.words.is_closed_world().then(|| quote!(.closed_world()));
-                let effects = quote!(::candor::tool::Effects::Function(#hints #closed));
-                Ok(Effects::Asked(effects, asked.clone()))
+                let hints = at_most.hints(asked.span())?;
+                let always = self.words.is_closed_world().then(|| quote!(.closed_world()));
+                let effects = quote!(::candor::tool::Effects::Function(#hints #always));
+                Ok(Effects::Asked { effects, function: asked.clone(), always })
             }
             (None, None) => {
                 let declared = self.words.declared(at)?;
@@ -91,30 +107,53 @@ impl Options {
     }
 
     fn by_table(&self, table: &Table, function: &Function) -> Result<TokenStream> {
+        let property = |argument: &Ident| self.property(argument, function);
         let table = match table {
             Table::Rows(rows) => {
-                let rows =
-                    rows.iter().map(crate::effects::Row::write).collect::<Result<Vec<_>>>()?;
+                let rows = rows.iter().map(|row| row.write(property));
+                let rows = rows.collect::<Result<Vec<_>>>()?;
                 quote!(::candor::hints::Table::new() #(.row(#rows))*)
             }
             Table::By { argument, ty } => {
+                let pointer = format!("/{}", escaped(&property(argument)?));
                 let parameter = function.sent().find(|parameter| parameter.name == *argument);
                 let ty = match (ty, parameter) {
                     (Some(ty), _) => ty,
                     (None, Some(parameter)) => &parameter.ty,
                     (None, None) => {
                         let message = format!(
-                            "`{argument}` is not a parameter; if it is a field of one, name its type: `by = {argument}: …`"
+                            "`{argument}` is not a parameter; if it is a member of the arguments, name its type: `by = {argument}: …`"
                         );
                         return Err(Error::new(argument.span(), message));
                     }
                 };
-                let pointer = format!("/{}", argument.unraw());
                 quote!(<#ty as ::candor::tool::Variants>::effects(#pointer))
             }
         };
         let closed = self.words.is_closed_world().then(|| quote!(.closed_world()));
         Ok(quote!(::candor::tool::Effects::Table(::std::sync::Arc::new(#table #closed))))
+    }
+
+    /// How callers call an argument: by the name of the parameter, unless that is renamed, or it is a member of a struct.
+    fn property(&self, argument: &Ident, function: &Function) -> Result<String> {
+        let sent: Vec<_> = function.sent().collect();
+        if let Some(parameter) = sent.iter().find(|parameter| parameter.name == *argument) {
+            return Ok(parameter.property());
+        }
+        let name = argument.unraw().to_string();
+        let may_be_a_member = function.takes_all()
+            || self.input_schema.is_some()
+            || matches!(&sent[..], [only] if only.may_be_everything())
+            || sent.iter().any(|parameter| parameter.marks.is_flat());
+        if may_be_a_member || sent.iter().any(|parameter| parameter.property() == name) {
+            return Ok(name);
+        }
+        let names: Vec<_> = sent.iter().map(|p| format!("`{}`", p.name.unraw())).collect();
+        let message = match names.is_empty() {
+            true => format!("`{name}` is not a parameter: callers send nothing to this tool"),
+            false => format!("`{name}` is not a parameter; callers send {}", names.join(", ")),
+        };
+        Err(Error::new(argument.span(), message))
     }
 }
 

@@ -120,7 +120,7 @@ impl Parameter {
     }
 
     /// The name that the caller knows it by.
-    fn property(&self) -> String {
+    pub(crate) fn property(&self) -> String {
         self.marks.renamed.clone().unwrap_or_else(|| self.name.unraw().to_string())
     }
 
@@ -224,9 +224,10 @@ pub(crate) fn bare(signature: &mut Signature) {
     }
 }
 
-/// What clippy should not hold against a tool: it owns its arguments, and has as many as its callers need.
+/// What clippy should not hold against a tool: it owns its arguments, has as many as its callers need, and may be async
+/// without waiting for anything.
 pub(crate) fn lenient() -> Attribute {
-    syn::parse_quote!(#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)])
+    syn::parse_quote!(#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments, clippy::unused_async)])
 }
 
 /// The conditions under which an item is compiled at all.

@@ -2,79 +2,100 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, DataEnum, Error, Fields, Ident, LitStr, Result, Variant};
+use syn::ext::IdentExt as _;
+use syn::punctuated::Punctuated;
+use syn::{
+    Attribute, DataEnum, Error, Expr, Fields, Generics, Ident, LitStr, Meta, Result, Token,
+    Variant, token,
+};
 
-use crate::effects::Words;
+use crate::effects::{Words, escaped};
+use crate::field::text_of;
 
-/// Takes `#[effect(…)]` off the variants and writes the table that they make; nothing if no variant has one.
+/// Takes `#[effect(…)]` off the variants and writes the table that they make; nothing if no variant has one. Where they
+/// make none, the reason, and a table without rows, so that it is the only complaint.
 pub(crate) fn expand(
     owner: &Ident,
+    generics: &Generics,
     attributes: &[Attribute],
     item: &mut DataEnum,
-) -> Result<TokenStream> {
-    let style = Style::of(attributes)?;
-    let mut rows = Vec::new();
-    let mut silent = None;
-    for variant in &mut item.variants {
-        let Some(at) = variant.attrs.iter().position(|a| a.path().is_ident("effect")) else {
-            silent.get_or_insert(variant.ident.clone());
-            continue;
-        };
-        let attribute = variant.attrs.remove(at);
-        let words: Words = attribute.parse_args()?;
-        let hints = words.hints(variant.ident.span())?;
-        let when = style.test(variant)?;
-        rows.push(quote!(.row(::candor::hints::Row::when(#when).then(#hints))));
+) -> TokenStream {
+    let effects: Vec<_> = item.variants.iter_mut().map(effect).collect();
+    if effects.iter().all(Option::is_none) {
+        return TokenStream::new();
     }
-    match (rows.is_empty(), silent) {
-        (true, _) => Ok(TokenStream::new()),
-        (false, Some(silent)) => Err(Error::new(
-            silent.span(),
-            "say what each variant does: `#[effect(read_only)]`, `#[effect(additive)]`, `#[effect(destructive)]`",
-        )),
-        (false, None) => Ok(quote! {
-            impl ::candor::tool::Variants for #owner {
-                fn effects(at: &str) -> ::candor::hints::Table {
-                    ::candor::hints::Table::new() #(#rows)*
-                }
+    let (rows, error) = match rows(attributes, item, &effects) {
+        Ok(rows) => (rows, None),
+        Err(error) => (Vec::new(), Some(error.to_compile_error())),
+    };
+    let (parameters, given, bounds) = generics.split_for_impl();
+    quote! {
+        #error
+
+        impl #parameters ::candor::tool::Variants for #owner #given #bounds {
+            fn effects(at: &str) -> ::candor::hints::Table {
+                ::candor::hints::Table::new() #(#rows)*
             }
-        }),
+        }
     }
+}
+
+/// Takes the attribute off a variant.
+fn effect(variant: &mut Variant) -> Option<Attribute> {
+    let at = variant.attrs.iter().position(|attribute| attribute.path().is_ident("effect"))?;
+    Some(variant.attrs.remove(at))
+}
+
+/// Adds a row for each variant.
+fn rows(
+    attributes: &[Attribute],
+    item: &DataEnum,
+    effects: &[Option<Attribute>],
+) -> Result<Vec<TokenStream>> {
+    let style = Style::of(attributes)?;
+    let row = |(variant, effect): (&Variant, &Option<Attribute>)| {
+        let name = &variant.ident;
+        let effect = effect.as_ref().ok_or_else(|| {
+            let message = "say what each variant does: `#[effect(read_only)]`, `#[effect(additive)]` or `#[effect(destructive)]`";
+            Error::new(name.span(), message)
+        })?;
+        let hints = effect.parse_args::<Words>()?.hints(name.span())?;
+        let when = style.test(variant)?;
+        Ok(quote!(.row(::candor::hints::Row::when(#when).then(#hints))))
+    };
+    item.variants.iter().zip(effects).map(row).collect()
 }
 
 /// How serde writes the enum.
 struct Style {
     rename_all: String,
     tag: Option<String>,
-    content_is_open: bool,
+    untagged: bool,
 }
 
 impl Style {
     fn of(attributes: &[Attribute]) -> Result<Self> {
-        let mut style =
-            Self { rename_all: "snake_case".to_owned(), tag: None, content_is_open: false };
-        for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("rename_all") {
-                    style.rename_all = meta.value()?.parse::<LitStr>()?.value();
-                } else if meta.path.is_ident("tag") {
-                    style.tag = Some(meta.value()?.parse::<LitStr>()?.value());
-                } else if meta.path.is_ident("untagged") {
-                    style.content_is_open = true;
-                } else if meta.input.peek(syn::Token![=]) {
-                    meta.value()?.parse::<syn::Expr>()?;
-                }
-                Ok(())
-            })?;
-        }
+        let mut style = Self { rename_all: "snake_case".to_owned(), tag: None, untagged: false };
+        told(attributes, |word, value| match (word, value) {
+            ("rename_all", Some(value)) => style.rename_all = value,
+            ("tag", Some(value)) => style.tag = Some(value),
+            ("untagged", _) => style.untagged = true,
+            _ => {}
+        })?;
         Ok(style)
     }
 
     /// `pointer, test`: what holds of an argument that is this variant.
     fn test(&self, variant: &Variant) -> Result<TokenStream> {
-        let name = self.name(variant)?;
-        if self.content_is_open {
-            let message = "an untagged enum does not say which variant it is; write a table over its members instead";
+        let mut name = in_case(&variant.ident.unraw().to_string(), &self.rename_all);
+        let mut untagged = self.untagged;
+        told(&variant.attrs, |word, value| match (word, value) {
+            ("rename", Some(value)) => name = value,
+            ("untagged", _) => untagged = true,
+            _ => {}
+        })?;
+        if untagged {
+            let message = "an untagged value does not say which variant it is; write rows over its members instead: `#[tool(effects(…))]`";
             return Err(Error::new(variant.ident.span(), message));
         }
         Ok(match (&self.tag, &variant.fields) {
@@ -89,28 +110,37 @@ impl Style {
             }
         })
     }
+}
 
-    fn name(&self, variant: &Variant) -> Result<String> {
-        let mut name = None;
-        for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("rename") {
-                    name = Some(meta.value()?.parse::<LitStr>()?.value());
-                } else if meta.input.peek(syn::Token![=]) {
-                    meta.value()?.parse::<syn::Expr>()?;
+/// Hears what serde is told about reading: each word, with its text where it has one.
+fn told(attributes: &[Attribute], mut hear: impl FnMut(&str, Option<String>)) -> Result<()> {
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        attribute.parse_nested_meta(|meta| {
+            let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            if meta.input.peek(Token![=]) {
+                let value = meta.value()?;
+                match value.parse::<Option<LitStr>>()? {
+                    Some(text) => hear(&word, Some(text.value())),
+                    None => drop(value.parse::<Expr>()?),
                 }
-                Ok(())
-            })?;
-        }
-        Ok(name.unwrap_or_else(|| in_case(&variant.ident.to_string(), &self.rename_all)))
+            } else if meta.input.peek(token::Paren) {
+                // `rename(serialize = "…", deserialize = "…")`, and others that are none of our business.
+                let inside;
+                syn::parenthesized!(inside in meta.input);
+                let pairs = Punctuated::<Meta, Token![,]>::parse_terminated(&inside)?;
+                for pair in pairs.iter().filter(|pair| pair.path().is_ident("deserialize")) {
+                    hear(&word, text_of(&pair.require_name_value()?.value));
+                }
+            } else {
+                hear(&word, None);
+            }
+            Ok(())
+        })?;
     }
+    Ok(())
 }
 
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-/// A variant's name as serde writes it.
+/// A variant's name as serde writes it. Like serde, it knows no other letters than those of ASCII.
 fn in_case(name: &str, case: &str) -> String {
     let apart = |between: char| {
         let mut out = String::new();
@@ -118,23 +148,22 @@ fn in_case(name: &str, case: &str) -> String {
             if at > 0 && letter.is_uppercase() {
                 out.push(between);
             }
-            out.extend(letter.to_lowercase());
+            out.push(letter.to_ascii_lowercase());
         }
         out
     };
     match case {
-        "lowercase" => name.to_lowercase(),
-        "UPPERCASE" => name.to_uppercase(),
+        "lowercase" => name.to_ascii_lowercase(),
+        "UPPERCASE" => name.to_ascii_uppercase(),
         "camelCase" => {
             let mut letters = name.chars();
-            letters
-                .next()
-                .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+            let first = letters.next().map(|first| first.to_ascii_lowercase());
+            first.into_iter().chain(letters).collect()
         }
         "snake_case" => apart('_'),
-        "SCREAMING_SNAKE_CASE" => apart('_').to_uppercase(),
+        "SCREAMING_SNAKE_CASE" => apart('_').to_ascii_uppercase(),
         "kebab-case" => apart('-'),
-        "SCREAMING-KEBAB-CASE" => apart('-').to_uppercase(),
+        "SCREAMING-KEBAB-CASE" => apart('-').to_ascii_uppercase(),
         _ => name.to_owned(),
     }
 }

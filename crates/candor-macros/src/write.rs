@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::Result;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
-use syn::{Expr, Result};
 
 use crate::field::option_of;
 use crate::options::{Effects, Options};
@@ -30,7 +30,9 @@ pub(crate) fn tool(
     let input = input(function, options, ty);
     let (effects, evaluate) = match options.effects(function)? {
         Effects::Known(effects) => (effects, quote!(::core::option::Option::None)),
-        Effects::Asked(effects, asked) => (effects, evaluate(function, &asked, ty)),
+        Effects::Asked { effects, function: asked, always } => {
+            (effects, evaluate(function, &quote!(#asked), always.as_ref(), ty))
+        }
     };
     let name =
         options.name.as_ref().map_or_else(|| function.name.unraw().to_string(), syn::LitStr::value);
@@ -102,17 +104,29 @@ pub(crate) fn tool(
 }
 
 /// A function from the arguments to what the call does.
-fn evaluate(function: &Function, asked: &Expr, ty: &TokenStream) -> TokenStream {
+fn evaluate(
+    function: &Function,
+    asked: &TokenStream,
+    always: Option<&TokenStream>,
+    ty: &TokenStream,
+) -> TokenStream {
+    // Where the author named the function, so that the compiler points there when it takes or gives something else.
+    let at = asked.span().resolved_at(Span::call_site());
     let taken: Vec<_> = if function.takes_all() {
-        vec![quote!(__arguments)]
+        vec![quote_spanned!(at=> __arguments)]
     } else {
-        function.sent().map(|p| &p.name).map(|name| quote!(&__arguments.#name)).collect()
+        function
+            .sent()
+            .map(|p| &p.name)
+            .map(|name| quote_spanned!(at=> &__arguments.#name))
+            .collect()
     };
+    let said = quote_spanned!(at=> (#asked)(#(#taken),*) #always);
+    // A closure and not a function, so that a toolbox can say `Self::…`; its type keeps it from capturing anything.
     quote! {
         ::core::option::Option::Some({
-            fn __hints(__arguments: &#ty) -> ::candor::hints::Hints {
-                (#asked)(#(#taken),*)
-            }
+            let __hints: fn(&#ty) -> ::candor::hints::Hints =
+                |__arguments: &#ty| #said;
             __hints
         })
     }

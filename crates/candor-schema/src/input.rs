@@ -71,7 +71,11 @@ fn describe(name: &str, property: &mut Value) {
 #[must_use]
 pub fn is_struct(schema: &Value) -> bool {
     schema.as_object().is_some_and(|schema| {
-        is_type(schema, "object") && schema.contains_key("properties") && !is_combined(schema)
+        // A struct without fields has no properties to show, but it is closed.
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        is_type(schema, "object")
+            && (schema.contains_key("properties") || closed)
+            && !is_combined(schema)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The running server: one function in which every transport meets.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -35,6 +36,12 @@ use crate::tool::{Form, ToolSet};
 /// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
 
 /// What a server is made of.
 pub(crate) struct Parts {

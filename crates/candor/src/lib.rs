@@ -48,6 +48,7 @@ pub mod prelude {
         tools,
     };
     pub use candor_macros::{tool, toolbox};
+    pub use candor_protocol::Principal;
     pub use candor_protocol::types::{
         Content, LogLevel, Resource, ResourceContents, ResourceTemplate,
     };

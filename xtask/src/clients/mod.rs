@@ -1,7 +1,6 @@
 //! `cargo xtask clients`: the clients of the official SDKs against the example servers.
 //!
-//! Each goes through its stories, `clients/story.json` and `clients/schemas.json`, in every era that
-//! it speaks: over stdio, where it starts a server of its own, and over HTTP, where all share one. A
+//! Each goes through its stories, such as `clients/story.json`, in every era that it speaks: over stdio, where it starts a server of its own, and over HTTP, where all share one. A
 //! client judges by itself; here it is installed, started, given its time, and its lines are counted.
 //!
 //! | file | subject |
@@ -16,6 +15,8 @@ mod run;
 mod sdk;
 mod story;
 
+use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
@@ -72,14 +73,23 @@ fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     let place = at.target.join("clients");
     let what = format!("example server {} (debug build)", story.example);
     let program = process::timed(&what, || example_server::build(at, story.example))?;
-    let mut stage = Stage { program: &program, place: &place, server: None, checks: None };
+    let options = options(story, &place)?;
+    let mut stage =
+        Stage { program: &program, options: &options, place: &place, server: None, checks: None };
 
     let mut failed = Vec::new();
     for sdk in sdks {
         let client = (sdk.ready)(at, &place)?;
         for era in sdk.eras {
             for transport in [Transport::Stdio, Transport::Http] {
-                let run = Run { story, sdk: sdk.name, era, transport, client: &client };
+                let run = Run {
+                    story,
+                    sdk: sdk.name,
+                    era,
+                    transport,
+                    client: &client,
+                    options: &options,
+                };
                 if let Err(message) = stage.play(&run) {
                     println!("{message}");
                     failed.push(run.name());
@@ -93,9 +103,24 @@ fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     Ok(failed)
 }
 
+/// What the server of a story is started with: its folder, if it has one. That is empty in the beginning.
+fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
+    if !story.in_folder {
+        return Ok(Vec::new());
+    }
+    let folder = place.join("folders").join(story.example);
+    let made = match fs::remove_dir_all(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => fs::create_dir_all(&folder),
+    };
+    made.map_err(|e| format!("cannot make {} anew: {e}", folder.display()))?;
+    Ok(vec!["--root".into(), folder.into()])
+}
+
 /// Where the runs of a story take place.
 struct Stage<'a> {
     program: &'a Path,
+    options: &'a [OsString],
     place: &'a Path,
     /// One for all HTTP runs, from the first of them on.
     server: Option<Server>,
@@ -131,7 +156,7 @@ impl Stage<'_> {
     fn server(&mut self, run: &Run<'_>) -> Outcome<&Server> {
         if self.server.is_none() {
             let log = self.place.join(format!("server-from-{}.log", run.name()));
-            self.server = Some(Server::start(self.program, &log)?);
+            self.server = Some(Server::start(self.program, self.options, &log)?);
         }
         Ok(self.server.as_ref().expect("it was started just now"))
     }

@@ -1,5 +1,6 @@
-//! One client in one era over one transport: `CLIENT ERA TRANSPORT PLACE STORY`.
+//! One client in one era over one transport: `CLIENT ERA TRANSPORT PLACE STORY [OPTION…]`.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ pub(super) struct Run<'a> {
     pub(super) era: &'a str,
     pub(super) transport: Transport,
     pub(super) client: &'a Client,
+    /// What the server is started with, if the client starts it.
+    pub(super) options: &'a [OsString],
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -64,6 +67,7 @@ impl Run<'_> {
         let log = logs.join(format!("{}.log", self.name()));
         let mut command = self.client.command();
         command.arg(self.era).arg(self.transport.to_string()).arg(place).arg(self.story.file);
+        command.args(self.options);
         match bounded(&mut command, &log)? {
             Some(status) if status.success() => {}
             Some(status) => {

@@ -47,13 +47,17 @@ fn covers(rows: &[Row], schema: &Value) -> bool {
                 single.iter().filter(|(other, _)| other == at).map(|(_, test)| test).collect();
             let property = &schema["properties"][name];
             let mut required = schema["required"].as_array().into_iter().flatten();
-            let always_there = required.any(|r| r == name) && !may_be_null(property);
-            let absent = match property.get("default").filter(|default| !default.is_null()) {
+            let takes_absence = about.contains(&&Test::Absent);
+            let default = property.get("default").filter(|default| !default.is_null());
+            let left_out = match default {
+                _ if required.any(|r| r == name) => true,
                 // A default need not be a value that could be sent.
                 Some(default) => names(&about, default),
-                None => about.contains(&&Test::Absent),
+                None => takes_absence,
             };
-            (always_there || absent) && names_all(&about, property)
+            // Beside a default, nobody knows what an explicit null means.
+            let null = !may_be_null(property) || (takes_absence && default.is_none());
+            left_out && null && names_all(&about, property)
         })
 }
 

@@ -35,6 +35,7 @@ pub trait Variants {
     fn effects(at: &str) -> Table;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Variants> Variants for Option<T> {
     fn effects(at: &str) -> Table {
         T::effects(at)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use candor_protocol::json::RawValue;
 use candor_schema::Schema;
 use serde_json::Value;
 
@@ -26,8 +27,8 @@ impl Entry {
     pub(super) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
         let definition = tool.definition();
         warn_about_name(&definition.name);
-        let schema: Value =
-            serde_json::from_str(definition.input_schema.get()).map_err(|e| e.to_string())?;
+        let schema = read(&definition.input_schema)?;
+        definition.output_schema.as_deref().map(read).transpose()?;
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
         }
@@ -55,6 +56,14 @@ impl Entry {
         let schema =
             serde_json::from_str(definition.input_schema.get()).map_err(|e| e.to_string())?;
         split::parts(definition, table, &schema)
+    }
+}
+
+/// A schema as a value; a string in its place says why there is none.
+fn read(schema: &RawValue) -> Result<Value, String> {
+    match serde_json::from_str(schema.get()).map_err(|e| e.to_string())? {
+        Value::String(complaint) => Err(complaint),
+        schema => Ok(schema),
     }
 }
 

@@ -65,14 +65,11 @@ pub struct Spec {
 pub struct GivenSchema(Box<RawValue>);
 
 impl From<&str> for GivenSchema {
-    /// JSON text, kept byte for byte.
-    ///
-    /// # Panics
-    /// If the text is not JSON.
+    /// JSON text, kept byte for byte. A text that is not JSON is refused when the tool is registered.
     fn from(text: &str) -> Self {
-        Self(RawValue::from_string(text.trim().to_owned()).unwrap_or_else(|e| {
-            panic!("a schema was given that is not JSON: {e}");
-        }))
+        let schema = RawValue::from_string(text.trim().to_owned());
+        // No schema is a string, so this one is a complaint.
+        Self(schema.unwrap_or_else(|e| raw(&format!("a schema was given that is not JSON: {e}"))))
     }
 }
 

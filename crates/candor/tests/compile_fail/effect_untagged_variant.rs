@@ -1,0 +1,19 @@
+use candor::prelude::*;
+
+#[candor::args]
+enum Action {
+    #[effect(read_only)]
+    Read,
+    #[effect(additive)]
+    #[serde(untagged)]
+    Append { content: String },
+}
+
+#[tool(effects(by = action))]
+fn change(action: Action) {
+    let _ = action;
+}
+
+fn main() {
+    let _ = tools![change];
+}

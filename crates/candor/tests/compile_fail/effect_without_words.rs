@@ -1,0 +1,16 @@
+use candor::prelude::*;
+
+#[candor::args]
+enum Action {
+    #[effect()]
+    Read,
+}
+
+#[tool(effects(by = action))]
+fn change(action: Action) {
+    let _ = action;
+}
+
+fn main() {
+    let _ = tools![change];
+}

@@ -1,0 +1,16 @@
+use candor::prelude::*;
+
+#[candor::args]
+enum Action {
+    #[effect(read_only)]
+    Read,
+}
+
+#[tool(effects(by = acton))]
+fn change(path: String, action: Action) {
+    let _ = (path, action);
+}
+
+fn main() {
+    let _ = tools![change];
+}

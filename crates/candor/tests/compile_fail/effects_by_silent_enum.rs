@@ -1,0 +1,15 @@
+use candor::prelude::*;
+
+#[candor::args]
+enum Action {
+    Read,
+}
+
+#[tool(effects(by = action))]
+fn change(action: Action) {
+    let _ = action;
+}
+
+fn main() {
+    let _ = tools![change];
+}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(effects())]
+fn change(action: String) {
+    let _ = action;
+}
+
+fn main() {
+    let _ = tools![change];
+}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(read_only, idempotent)]
+fn change(action: String) {
+    let _ = action;
+}
+
+fn main() {
+    let _ = tools![change];
+}

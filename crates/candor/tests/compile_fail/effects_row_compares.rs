@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(effects(count < 10 => read_only))]
+fn change(count: u32) {
+    let _ = count;
+}
+
+fn main() {
+    let _ = tools![change];
+}
