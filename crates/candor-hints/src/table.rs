@@ -10,11 +10,19 @@ use crate::test::{Found, Test, same};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
     rows: Vec<Row>,
-    /// Values that arguments have when they are left out.
-    defaults: Vec<(Pointer, Value)>,
+    defaults: Vec<Assumed>,
     /// Whether nothing that the tool does reaches outside, so the worst case does not either.
     closed_world: bool,
     exhaustive: bool,
+}
+
+/// The value that an argument has when it is left out.
+#[derive(Debug, Clone, PartialEq)]
+struct Assumed {
+    at: Pointer,
+    value: Value,
+    /// Whether it may also be an explicit `null`.
+    nullable: bool,
 }
 
 /// One row: what must hold of the arguments, and what the call does then.
@@ -102,10 +110,18 @@ impl Table {
         self
     }
 
-    /// The value that an argument has when it is left out.
+    /// The value that an argument has when it is left out. It is never `null`.
     #[must_use]
     pub fn default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
-        self.defaults.push((argument.into(), value));
+        self.defaults.push(Assumed { at: argument.into(), value, nullable: false });
+        self
+    }
+
+    /// The same for an argument that may be `null`. Then nobody knows what is meant: to some it is the default, to others it
+    /// is not.
+    #[must_use]
+    pub fn nullable_default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
+        self.defaults.push(Assumed { at: argument.into(), value, nullable: true });
         self
     }
 
@@ -194,17 +210,22 @@ impl Table {
         let Some(missing) = pointer.steps().find(|step| step.find(arguments).is_none()) else {
             return Instead::Nothing;
         };
-        let default = self.defaults.iter().find(|(at, _)| *at == missing);
+        let default = self.defaults.iter().find(|default| default.at == missing);
         match (default, arguments.pointer(missing.as_str())) {
             (None, _) => Instead::Nothing,
             // Some take an explicit null for the default, and some do not.
             (Some(_), Some(_)) => Instead::Unclear,
-            (Some((_, default)), None) => {
+            (Some(default), None) => {
                 let rest = &pointer.as_str()[missing.as_str().len()..];
-                let value = default.pointer(rest).filter(|value| !value.is_null());
+                let value = default.value.pointer(rest).filter(|value| !value.is_null());
                 value.map_or(Instead::Nothing, Instead::Value)
             }
         }
+    }
+
+    fn may_be_null_beside_a_default(&self, pointer: &Pointer) -> bool {
+        let nullable = |step: Pointer| self.defaults.iter().any(|d| d.nullable && d.at == step);
+        !self.defaults.is_empty() && pointer.steps().any(nullable)
     }
 
     fn fit(&self, row: &Row, arguments: &Value, partial: bool) -> Fit {
@@ -213,7 +234,8 @@ impl Table {
             let left_out = arguments.pointer(pointer.as_str()).is_none();
             if left_out && partial {
                 // What may come may also be unclear, and that is the worst case.
-                fit = fit.max(if test.may_be_unclear() { Fit::Unclear } else { Fit::Perhaps });
+                let unclear = test.may_be_unclear() || self.may_be_null_beside_a_default(pointer);
+                fit = fit.max(if unclear { Fit::Unclear } else { Fit::Perhaps });
                 continue;
             }
             let found = match pointer.find(arguments) {

@@ -26,7 +26,11 @@ pub(crate) fn complete(table: &Table, schema: &Value) -> Result<Table, String> {
                 None => break,
             }
             if let Some(default) = place.get("default").filter(|default| !default.is_null()) {
-                table = table.default_of(step.as_str(), default.clone());
+                let (at, default) = (step.as_str(), default.clone());
+                table = match may_be_null(place) {
+                    true => table.nullable_default_of(at, default),
+                    false => table.default_of(at, default),
+                };
             }
         }
     }
