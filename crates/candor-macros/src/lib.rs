@@ -70,7 +70,9 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// impl Notes {
 ///     /// Adds a note.
 ///     #[tool(unclassified)]
-///     async fn add(&self, text: String) -> usize { … }
+///     async fn add(&self, text: String) -> usize {
+///         self.push(text)
+///     }
 /// }
 ///
 /// Server::new("notes", "1.0.0").tools(Notes::default().into_tools())
