@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor::Ctx;
 use candor::protocol::Principal;
-use candor::protocol::types::{Resource, ResourceContents};
+use candor::protocol::types::{ReadResourceResult, Resource, ResourceContents};
 use candor::resource::Resources;
 use candor::tool::{ProviderError, ToolError};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
@@ -66,19 +66,20 @@ impl Resources for FolderResources {
         &'a self,
         uri: &'a str,
         _: Ctx,
-    ) -> candor::BoxFuture<'a, Result<Option<Vec<ResourceContents>>, ToolError>> {
+    ) -> candor::BoxFuture<'a, Result<Option<ReadResourceResult>, ToolError>> {
         let Some(path) = self.path_of(uri) else {
             return Box::pin(std::future::ready(Ok(None)));
         };
         let read = match self.folder.read(&path) {
             Ok(bytes) => {
                 let kind = media_type(&path);
-                Ok(Some(vec![match String::from_utf8(bytes) {
+                let contents = match String::from_utf8(bytes) {
                     Ok(text) => ResourceContents::of_text(uri, kind, text),
                     Err(error) => {
                         ResourceContents::of_blob(uri, kind, STANDARD.encode(error.as_bytes()))
                     }
-                }]))
+                };
+                Ok(Some(ReadResourceResult::new(vec![contents])))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(ToolError::new(format!("{path}: {error}"))),

@@ -6,7 +6,7 @@ use candor_protocol::Era;
 use candor_protocol::json::Object;
 use candor_protocol::names::method::RESOURCES_READ;
 use candor_protocol::rpc::{ErrorObject, code};
-use candor_protocol::types::{ReadResourceResult, ResourceUriParams};
+use candor_protocol::types::ResourceUriParams;
 use serde_json::json;
 
 use super::asking::{self, Ran};
@@ -36,8 +36,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     match asking::run(engine, exchange, &binding, &brought, |ctx| resources.read(&asked.uri, ctx))
         .await?
     {
-        Ran::Done(Ok(Some(contents))) => {
-            let result = ReadResourceResult::new(contents);
+        Ran::Done(Ok(Some(result))) => {
             // What depends on answers must not be kept: they are no part of a cache's key.
             let hint = if asked_before { CacheHint::default() } else { engine.parts().cache };
             Ok(engine.complete_cacheable(exchange, result, hint))

@@ -1,16 +1,18 @@
 //! Resources: what can be listed, read and watched.
 
+mod contents;
 mod set;
 mod template;
 
 use candor_protocol::Principal;
-use candor_protocol::types::{Resource, ResourceContents, ResourceTemplate};
+use candor_protocol::types::{ReadResourceResult, Resource, ResourceTemplate};
 use futures_util::future::BoxFuture;
 
 use crate::ctx::Ctx;
 use crate::provider::ProviderError;
 use crate::tool::ToolError;
 
+pub use contents::{AsJson, AsText, Asked, IntoContents};
 pub use set::ResourceSet;
 pub use template::{TemplateError, Variables};
 
@@ -35,7 +37,7 @@ pub trait Resources: Send + Sync + 'static {
         &'a self,
         uri: &'a str,
         ctx: Ctx,
-    ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, ToolError>>;
+    ) -> BoxFuture<'a, Result<Option<ReadResourceResult>, ToolError>>;
 
     /// Whether clients are told when this resource changes.
     fn can_watch(&self, _uri: &str) -> bool {

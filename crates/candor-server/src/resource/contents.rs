@@ -1,0 +1,212 @@
+//! What a handler of a resource may return, and how it becomes contents.
+
+use std::fmt::Display;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use candor_protocol::json::{Decode, raw};
+use candor_protocol::types::{ReadResourceResult, ResourceContents};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::tool::ToolError;
+
+/// The resource that is read, as far as it was declared.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Asked<'a> {
+    /// Its URI.
+    pub uri: &'a str,
+    /// The media type that was declared for it; goes before everything that could be guessed.
+    pub mime_type: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    fn text(&self, text: impl Into<String>, otherwise: &str) -> ReadResourceResult {
+        let mime_type = self.mime_type.unwrap_or(otherwise);
+        ReadResourceResult::new(vec![ResourceContents::of_text(self.uri, mime_type, text)])
+    }
+
+    fn bytes(&self, bytes: &[u8]) -> ReadResourceResult {
+        let mime_type = self.mime_type.unwrap_or("application/octet-stream");
+        let blob = BASE64.encode(bytes);
+        ReadResourceResult::new(vec![ResourceContents::of_blob(self.uri, mime_type, blob)])
+    }
+}
+
+/// What a handler of a resource may return. Implement it for types of yours.
+#[diagnostic::on_unimplemented(
+    message = "a resource cannot be read as `{Self}`",
+    note = "return text, bytes, a `serde_json::Value`, `ResourceContents` or a list of them",
+    note = "or wrap it: `AsJson(value)` for what serialises, `AsText(value)` for what can be printed"
+)]
+pub trait IntoContents: Sized {
+    /// The same as contents of the resource that was asked for.
+    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError>;
+}
+
+impl IntoContents for ReadResourceResult {
+    /// As it is.
+    fn into_contents(self, _: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoContents for ResourceContents {
+    fn into_contents(self, _: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        Ok(ReadResourceResult::new(vec![self]))
+    }
+}
+
+impl IntoContents for Vec<ResourceContents> {
+    fn into_contents(self, _: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        Ok(ReadResourceResult::new(self))
+    }
+}
+
+macro_rules! text {
+    ($($type:ty)*) => {$(
+        impl IntoContents for $type {
+            fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+                Ok(asked.text(self, "text/plain"))
+            }
+        }
+    )*};
+}
+text!(String & str);
+
+macro_rules! bytes {
+    ($($type:ty)*) => {$(
+        impl IntoContents for $type {
+            fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+                Ok(asked.bytes(&self))
+            }
+        }
+    )*};
+}
+bytes!(Vec<u8> &[u8] bytes::Bytes);
+
+impl IntoContents for Map<String, Value> {
+    /// Contents, if it has their members; else its JSON text.
+    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        let mut members = self.clone();
+        members.entry("uri").or_insert_with(|| asked.uri.into());
+        if let Some(mime_type) = asked.mime_type {
+            members.entry("mimeType").or_insert_with(|| mime_type.into());
+        }
+        let contents = ResourceContents::decode((&*raw(&Value::Object(members))).into());
+        match contents {
+            // One of the two, and nothing that contents do not have.
+            Ok(contents)
+                if contents.text.is_some() != contents.blob.is_some()
+                    && contents.extra.is_empty() =>
+            {
+                contents.into_contents(asked)
+            }
+            _ => AsJson(self).into_contents(asked),
+        }
+    }
+}
+
+impl IntoContents for Value {
+    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        match self {
+            Self::Object(members) => members.into_contents(asked),
+            Self::String(text) => text.into_contents(asked),
+            other => AsJson(other).into_contents(asked),
+        }
+    }
+}
+
+/// A value that is read as its JSON text, `application/json` unless the resource says otherwise.
+#[derive(Debug, Clone)]
+pub struct AsJson<T>(pub T);
+
+impl<T: Serialize> IntoContents for AsJson<T> {
+    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        let text = serde_json::to_string(&self.0)?;
+        Ok(asked.text(text, "application/json"))
+    }
+}
+
+/// A value that is read as it prints.
+#[derive(Debug, Clone)]
+pub struct AsText<T>(pub T);
+
+impl<T: Display> IntoContents for AsText<T> {
+    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        self.0.to_string().into_contents(asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn contents(value: impl IntoContents, mime_type: Option<&str>) -> Value {
+        let result = value.into_contents(Asked { uri: "memo:///a", mime_type }).unwrap();
+        let mut result = serde_json::to_value(&result).unwrap();
+        let contents = result["contents"].take();
+        match contents.as_array().map(Vec::as_slice) {
+            Some([one]) => one.clone(),
+            _ => contents,
+        }
+    }
+
+    #[test]
+    fn text_and_bytes_have_their_own_types_unless_one_was_declared() {
+        assert_eq!(
+            contents("hi", None),
+            json!({"uri": "memo:///a", "mimeType": "text/plain", "text": "hi"})
+        );
+        assert_eq!(contents("{}", Some("application/json"))["mimeType"], "application/json");
+        assert_eq!(
+            contents(vec![0x89_u8, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], None),
+            json!({"uri": "memo:///a", "mimeType": "application/octet-stream", "blob": "iVBORw0KGgo="})
+        );
+        assert_eq!(contents(vec![1_u8], Some("image/png"))["mimeType"], "image/png");
+    }
+
+    #[test]
+    fn records_are_their_json_text() {
+        #[derive(Serialize)]
+        struct Config {
+            debug: bool,
+        }
+        assert_eq!(
+            contents(AsJson(Config { debug: true }), None),
+            json!({"uri": "memo:///a", "mimeType": "application/json", "text": r#"{"debug":true}"#})
+        );
+        assert_eq!(contents(AsText(1.5), None)["text"], "1.5");
+        assert_eq!(contents(json!([1, 2]), None)["text"], "[1,2]");
+        assert_eq!(contents(json!("plain"), None)["mimeType"], "text/plain");
+    }
+
+    #[test]
+    fn an_object_with_the_members_of_contents_is_contents() {
+        assert_eq!(
+            contents(json!({"text": "hi"}), Some("text/x")),
+            json!({"uri": "memo:///a", "mimeType": "text/x", "text": "hi"})
+        );
+        assert_eq!(contents(json!({"blob": "AA==", "uri": "memo:///b"}), None)["uri"], "memo:///b");
+        for other in [
+            json!({"text": "hi", "size": 1}),
+            json!({"text": "a", "blob": "b"}),
+            json!({"text": 7}),
+        ] {
+            assert_eq!(contents(other.clone(), None)["text"], other.to_string());
+        }
+    }
+
+    #[test]
+    fn what_was_made_by_hand_is_left_alone() {
+        let one = ResourceContents::of_text("memo:///other", "text/x", "t");
+        assert_eq!(contents(one.clone(), Some("text/plain"))["mimeType"], "text/x");
+        assert_eq!(contents(vec![one.clone(), one.clone()], None).as_array().unwrap().len(), 2);
+        let mut result = ReadResourceResult::new(vec![one]);
+        result.meta = Some(candor_protocol::json::Object::new().with("a", &1));
+        let kept = result.clone().into_contents(Asked { uri: "x:y", mime_type: None }).unwrap();
+        assert_eq!(serde_json::to_value(&kept).unwrap(), serde_json::to_value(&result).unwrap());
+    }
+}
