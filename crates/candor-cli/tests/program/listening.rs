@@ -95,7 +95,7 @@ async fn stdio_and_http_together_are_a_usage_error() {
     let ended = output(command.args(["--stdio", "--http", "127.0.0.1:0"])).await;
     assert_eq!(ended.status.code(), Some(2));
     let complaint = ended.stderr.join("\n");
-    assert!(complaint.contains("'--stdio' cannot be used with '--http"), "{complaint}");
+    assert!(complaint.contains("--stdio and --http cannot be used together"), "{complaint}");
 }
 
 #[cfg(unix)]

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 #[non_exhaustive]
 pub struct ServeArgs {
     /// Speak MCP over stdin and stdout, for a host that starts this program
-    #[arg(long, env = "CANDOR_STDIO", conflicts_with = "http", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "CANDOR_STDIO", value_parser = clap::builder::FalseyValueParser::new())]
     pub stdio: bool,
 
     /// Serve HTTP on this address (MCP at /mcp); port 0 picks a free one [default: 127.0.0.1:7332 or the next free port]
@@ -55,6 +55,32 @@ pub enum SplitFlag {
     Instead,
     /// The parts beside the whole.
     Beside,
+}
+
+/// The ways to reach a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Stdio,
+    Http,
+}
+
+impl ServeArgs {
+    /// The way that was asked for. A flag goes before a variable; two flags contradict each other.
+    pub(super) fn way(&self, words: &[String]) -> Result<Way> {
+        let flag = |name: &str| {
+            words.iter().any(|word| {
+                word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            })
+        };
+        match (self.stdio, self.http.is_some()) {
+            (true, true) if flag("--stdio") && flag("--http") => {
+                Err(Error::new("--stdio and --http cannot be used together: say one of them"))
+            }
+            (true, true) if flag("--http") => Ok(Way::Http),
+            (true, _) => Ok(Way::Stdio),
+            (false, _) => Ok(Way::Http),
+        }
+    }
 }
 
 impl From<SplitFlag> for Split {
@@ -183,6 +209,20 @@ pub(super) fn in_file(path: &Path, problem: impl fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flag_goes_before_a_variable() {
+        let both = ServeArgs { stdio: true, http: Some("0".to_owned()), ..ServeArgs::default() };
+        let way = |words: &[&str]| {
+            both.way(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).ok()
+        };
+        assert_eq!(way(&["x", "--stdio"]), Some(Way::Stdio));
+        assert_eq!(way(&["x", "--http=0"]), Some(Way::Http));
+        assert_eq!(way(&["x", "--http", "0"]), Some(Way::Http));
+        assert_eq!(way(&["x", "--https"]), Some(Way::Stdio));
+        assert_eq!(way(&["x", "--stdio", "--http", "0"]), None);
+        assert_eq!(ServeArgs::default().way(&[]).ok(), Some(Way::Http));
+    }
 
     #[test]
     fn times_have_a_unit() {

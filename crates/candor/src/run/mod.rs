@@ -12,10 +12,12 @@ mod stdio;
 use std::io::IsTerminal;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use tracing_subscriber::EnvFilter;
 
 use crate::{Result, Secret, Server};
 
+use args::Way;
 pub use args::{LimitArgs, LogFormat, ServeArgs, SplitFlag};
 
 /// Runs servers.
@@ -43,6 +45,11 @@ impl Run for Server {
     }
 
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()> {
+        let words: Vec<String> = std::env::args().collect();
+        let way = args.way(&words).unwrap_or_else(|problem| {
+            // As clap does with everything else that is wrong with a command line.
+            clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
+        });
         log_to_stderr(args.log_format);
         let server = match &args.secret_file {
             None => self,
@@ -56,10 +63,9 @@ impl Run for Server {
             Some(split) => server.split(split.into()),
         };
         let engine = args.limits.apply(server).build()?;
-        if args.stdio {
-            stdio::serve(&engine).await
-        } else {
-            http::serve(engine, &args, about).await
+        match way {
+            Way::Stdio => stdio::serve(&engine).await,
+            Way::Http => http::serve(engine, &args, about).await,
         }
     }
 }
