@@ -132,6 +132,10 @@ impl Table {
         self
     }
 
+    pub(crate) fn is_exhaustive(&self) -> bool {
+        self.exhaustive || self.rows.iter().any(|row| row.tests.is_empty())
+    }
+
     /// The rows in order.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
@@ -194,11 +198,11 @@ impl Table {
         (0..self.rows.len()).filter(shadowed).collect()
     }
 
-    fn in_world(&self, hints: Hints) -> Hints {
+    pub(crate) fn in_world(&self, hints: Hints) -> Hints {
         if self.closed_world { hints.closed_world() } else { hints }
     }
 
-    fn unknown(&self) -> Hints {
+    pub(crate) fn unknown(&self) -> Hints {
         self.in_world(Hints::WORST)
     }
 

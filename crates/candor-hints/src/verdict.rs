@@ -3,6 +3,9 @@
 use std::fmt;
 
 use crate::hints::Hints;
+use crate::pointer::Pointer;
+use crate::table::Table;
+use crate::test::Test;
 
 /// What people read instead of four booleans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,9 +57,50 @@ impl fmt::Display for Verdict {
     }
 }
 
+impl Table {
+    /// What the rows say, a line each, for people: `action is "read": reads · repeatable · stays local`.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .rows()
+            .iter()
+            .map(|row| {
+                let tests: Vec<String> =
+                    row.tests().iter().map(|(at, test)| words_of(at, test)).collect();
+                let when =
+                    if tests.is_empty() { "otherwise".to_owned() } else { tests.join(" and ") };
+                format!("{when}: {}", self.in_world(row.hints()).in_words())
+            })
+            .collect();
+        if !self.is_exhaustive() {
+            lines.push(format!("otherwise: {}", self.unknown().in_words()));
+        }
+        lines
+    }
+}
+
+fn words_of(at: &Pointer, test: &Test) -> String {
+    let name = at.as_str().trim_start_matches('/').replace('/', ".");
+    match test {
+        Test::OneOf(values) => {
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            format!("{name} is {}", values.join(" or "))
+        }
+        Test::Below(place) => format!("{name} is at or below {place}"),
+        Test::Glob(pattern) => format!("{name} is like {pattern}"),
+        Test::Range(Some(from), Some(to)) => format!("{name} is from {from} to {to}"),
+        Test::Range(Some(from), None) => format!("{name} is at least {from}"),
+        Test::Range(None, Some(to)) => format!("{name} is at most {to}"),
+        Test::Range(None, None) => format!("{name} is a number"),
+        Test::Present => format!("{name} is given"),
+        Test::Absent => format!("{name} is left out"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Row;
 
     #[test]
     fn the_words_are_those_of_the_console_and_the_command_line() {
@@ -67,5 +111,28 @@ mod tests {
             "DELETES · repeatable · stays local"
         );
         assert_eq!(Hints::ADDS.repeatable().verdict(), Verdict::Changes);
+    }
+
+    #[test]
+    fn a_table_reads_like_a_list_of_cases() {
+        let table = Table::new()
+            .row(Row::when("/request/method", Test::equals("GET")).then(Hints::READS))
+            .row(
+                Row::when("/request/method", Test::OneOf(vec!["POST".into(), "PUT".into()]))
+                    .and("path", Test::Glob("/repos/*/*".into()))
+                    .then(Hints::ADDS),
+            )
+            .row(Row::when("size", Test::Range(None, Some(10.0))).then(Hints::ADDS.repeatable()));
+        assert_eq!(
+            table.in_words(),
+            [
+                r#"request.method is "GET": reads · repeatable · reaches outside"#,
+                r#"request.method is "POST" or "PUT" and path is like /repos/*/*: adds · not repeatable · reaches outside"#,
+                "size is at most 10: changes · repeatable · reaches outside",
+                "otherwise: DELETES · not repeatable · reaches outside",
+            ]
+        );
+        let closed = Table::new().row(Row::otherwise(Hints::READS)).closed_world().exhaustive();
+        assert_eq!(closed.in_words(), ["otherwise: reads · repeatable · stays local"]);
     }
 }

@@ -8,9 +8,9 @@ use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::effects;
 use super::entry::Entry;
 use super::split::{Part, Split};
+use super::{Effects, effects};
 
 /// How a server publishes its tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -34,6 +34,10 @@ impl Form {
             // Computed, never written by hand.
             let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
             effects::write(entry.effects.worst().hints.declared(), annotations);
+            if let Effects::Table(table) = &entry.effects {
+                let words = json!({"effects": table.in_words()});
+                add_meta(definition, extension::DYNAMIC_ANNOTATIONS, &words);
+            }
             self.flag(definition);
         }
         self.schemas(definition, entry, era)
@@ -52,9 +56,7 @@ impl Form {
     fn flag(self, definition: &mut Definition) {
         definition.dynamic_annotations = Some(true);
         if self.resolution {
-            let marked = definition.meta.take().unwrap_or_default();
-            let mark = json!({"resolvable": true});
-            definition.meta = Some(marked.with(extension::TOOL_RESOLUTION, &mark));
+            add_meta(definition, extension::TOOL_RESOLUTION, &json!({"resolvable": true}));
         }
     }
 
@@ -81,6 +83,11 @@ impl Form {
         }
         definition
     }
+}
+
+fn add_meta(definition: &mut Definition, key: &str, value: &Value) {
+    let meta = definition.meta.take().unwrap_or_default();
+    definition.meta = Some(meta.with(key, value));
 }
 
 /// Up to 2025-11-25 an output schema is an object's, and a client that finds one expects structured content;

@@ -103,7 +103,8 @@ fn part(
     definition.input_schema = raw(&narrowed);
     definition.title = whole.title.as_ref().map(|title| format!("{title}: {word}"));
     let described = whole.description.as_deref().unwrap_or(&whole.name);
-    definition.description = Some(format!("{described} ({argument}: {word})"));
+    definition.description =
+        Some(format!("{described} ({argument}: {word}; {})", hints.in_words()));
     let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
     effects::write(hints.declared(), annotations);
     definition.dynamic_annotations = None;
@@ -158,7 +159,10 @@ mod tests {
             read.input_schema.get(),
             r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}"#
         );
-        assert_eq!(read.description.as_deref(), Some("Files (action: read)"));
+        assert_eq!(
+            read.description.as_deref(),
+            Some("Files (action: read; reads · repeatable · stays local)")
+        );
         let annotations = read.annotations.as_ref().unwrap();
         assert_eq!(
             (annotations.read_only_hint, annotations.open_world_hint),

@@ -130,6 +130,9 @@ async fn our_tools_fit() {
     for list in results(&site, "tools/list", &json!({})).await {
         for tool in list["tools"].as_array().unwrap() {
             fits(&definition(document(), "Tool"), tool);
+            if tool["dynamicAnnotations"] == true {
+                fits(&exactly("DynamicAnnotationsToolMeta"), &tool["_meta"][OURS]);
+            }
         }
     }
 }
