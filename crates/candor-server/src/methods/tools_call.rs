@@ -8,7 +8,7 @@ use candor_protocol::json::{Decode, Json, Object, RawValue};
 use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{CallToolParams, CallToolResult};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::asking::{self, Ran};
 use super::{params, provider_failed};
@@ -131,13 +131,29 @@ fn unboxed(raw: &RawValue) -> Option<Box<RawValue>> {
     boxed.get(candor_schema::BOX_FIELD).map(Json::to_raw)
 }
 
-/// How a result breaks the tool's output schema, if it does.
+/// How deep structured content may nest: parsers of clients give up not far above it.
+const DEEPEST: usize = 100;
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let deeper = |inner: &Value| levels == 0 || is_deeper(inner, levels - 1);
+    match value {
+        Value::Array(items) => items.iter().any(deeper),
+        Value::Object(members) => members.values().any(deeper),
+        _ => false,
+    }
+}
+
+/// How a result breaks the tool's output schema, or everybody's, if it does.
 fn broken_promise(entry: &Entry, output: &Output) -> Option<String> {
+    let value = output.checked_value();
+    if value.as_ref().is_some_and(|value| is_deeper(value, DEEPEST)) {
+        return Some(format!("nested deeper than {DEEPEST} levels"));
+    }
     let schema = entry.output.as_ref()?;
     if output.is_error() {
         return None;
     }
-    match output.checked_value() {
+    match value {
         None => Some("there is no structured content".to_owned()),
         Some(value) => schema.check(&value).err().map(|invalid| invalid.to_string()),
     }

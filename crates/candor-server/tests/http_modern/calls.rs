@@ -193,6 +193,18 @@ async fn a_result_that_breaks_the_output_schema_is_not_passed_on() {
 }
 
 #[tokio::test]
+async fn a_result_that_no_parser_would_take_is_not_sent() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    for (levels, sent) in [(98, true), (120, false)] {
+        let deep = tool("measure", move |_, _| async move { Ok(nested(levels)) });
+        let result = Site::of(server().tool(deep)).send(call("measure", &json!({}))).await;
+        let result = result.result().await;
+        assert_eq!(result.get("structuredContent").is_some(), sent, "{levels}");
+        assert_eq!(result.get("isError").is_none(), sent, "{levels}");
+    }
+}
+
+#[tokio::test]
 async fn structured_content_may_be_any_value() {
     let site = promising(json!(42));
     let result = site.send(call("measure", &json!({}))).await.result().await;
