@@ -72,7 +72,7 @@ async fn the_seeds_tool_is_listed_with_its_worst_case_and_the_flag() {
             "inputSchema": crate::files_schema(),
             "annotations": four(false, true, false, false),
             "dynamicAnnotations": true,
-            "_meta": {crate::OURS: {"effects": [
+            "_meta": {OURS: {"effects": [
                 "action is \"read\": reads · repeatable · stays local",
                 "action is \"append\": adds · not repeatable · stays local",
                 "action is \"replace\": DELETES · repeatable · stays local",
