@@ -8,6 +8,7 @@
 //!
 //! Knows values and schemas; knows nothing of tools, transports or the protocol.
 
+mod base64;
 mod canonical;
 mod derive;
 mod explain;
@@ -24,6 +25,7 @@ mod violation;
 mod walk;
 mod words;
 
+pub use base64::Base64;
 pub use canonical::canonical;
 pub use derive::{View, derivations, derive};
 pub use input::{input, is_struct, permissive, plain_optionals};

@@ -44,7 +44,7 @@ pub mod prelude {
         Arguments, Ctx, Elicit, Elicited, Sample, Server, State, json,
         prompt::Prompt,
         resource::ResourceSet,
-        tool::{JsonTool, Output, ToolBox, ToolError, ToolSet},
+        tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet},
         tools,
     };
     pub use candor_macros::{tool, toolbox};

@@ -145,15 +145,14 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 
 /// How a result breaks the tool's output schema, or everybody's, if it does.
 fn broken_promise(entry: &Entry, output: &Output) -> Option<String> {
-    let value = output.checked_value();
-    if value.as_ref().is_some_and(|value| is_deeper(value, DEEPEST)) {
+    if output.structured.as_ref().is_some_and(|value| is_deeper(value, DEEPEST)) {
         return Some(format!("nested deeper than {DEEPEST} levels"));
     }
     let schema = entry.output.as_ref()?;
     if output.is_error() {
         return None;
     }
-    match value {
+    match output.checked_value() {
         None => Some("there is no structured content".to_owned()),
         Some(value) => schema.check(&value).err().map(|invalid| invalid.to_string()),
     }

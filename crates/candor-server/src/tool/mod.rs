@@ -22,7 +22,7 @@ use crate::ctx::Ctx;
 use crate::state::Need;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
-pub use candor_schema::{Invalid, OutputSchema, Violation};
+pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
 pub use effects::{Effects, Variants};
 pub(crate) use entry::Entry;
 pub use error::{ToolError, code};
