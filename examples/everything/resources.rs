@@ -26,7 +26,18 @@ pub(crate) fn set() -> candor::Result<ResourceSet> {
         .resource(described(WATCHED, "Watched text", "text/plain"), |uri, _| async move {
             Ok(vec![ResourceContents::of_text(uri, "text/plain", "Watched resource content.")])
         })
-        .watched(WATCHED);
+        .watched(WATCHED)
+        .folder(
+            described("test://folder", "Folder", "inode/directory"),
+            ResourceSet::new()
+                .resource(described("test://folder/notes", "Notes", "text/plain"), |_, _| async {
+                    Ok("Notes in a folder.")
+                })
+                .folder(
+                    described("test://folder/deeper", "Deeper folder", "inode/directory"),
+                    ResourceSet::new(),
+                ),
+        );
     let mut template = ResourceTemplate::new("test://template/{id}/data", "Template");
     template.description = Some("Data by id".to_owned());
     template.mime_type = Some("application/json".to_owned());

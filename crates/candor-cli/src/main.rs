@@ -18,7 +18,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant)] // there is one of it
 enum Command {
-    /// Serve a folder, read-only
+    /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
     /// Make a bearer token for --tokens
     Token(token::Args),

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)]
 
-#[path = "program/files.rs"]
+#[path = "program/files/mod.rs"]
 mod files;
 #[path = "../../candor/tests/run/http.rs"]
 mod http;

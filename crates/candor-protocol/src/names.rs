@@ -22,6 +22,14 @@ pub mod method {
     pub const RESOURCES_TEMPLATES_LIST: &str = "resources/templates/list";
     /// Read of a resource.
     pub const RESOURCES_READ: &str = "resources/read";
+    /// What a resource is, without its content.
+    pub const RESOURCES_METADATA: &str = "resources/metadata";
+    /// What stands directly beneath a resource, by the skills extension.
+    pub const DIRECTORY_READ: &str = "resources/directory/read";
+    /// List of skills, by the same extension.
+    pub const SKILLS_LIST: &str = "skills/list";
+    /// One of them.
+    pub const SKILLS_GET: &str = "skills/get";
     /// Legacy subscription to one resource.
     pub const RESOURCES_SUBSCRIBE: &str = "resources/subscribe";
     /// Its end.
@@ -108,7 +116,10 @@ pub mod extension {
     pub const DYNAMIC_ANNOTATIONS: &str = "dev.candor/dynamic-annotations";
     /// Idempotency keys.
     pub const IDEMPOTENCY: &str = "dev.candor/idempotency";
-    /// Resource metadata.
+    /// Listing the children of a resource as `resources/directory/read` (`directoryRead`), by the published extension.
+    pub const SKILLS: &str = "io.modelcontextprotocol/skills";
+    /// Resources as a tree with metadata: `resources/metadata`, `resources/list` with a URI; and the mirror of what the
+    /// published protocol has no member for.
     pub const RESOURCE: &str = "dev.candor/resource";
     /// What a failed call says to programs.
     pub const ERROR: &str = "dev.candor/error";

@@ -6,7 +6,8 @@ use candor_protocol::names::meta;
 use candor_protocol::rpc::{ErrorObject, RequestId, write_error, write_result};
 use candor_protocol::types::{
     CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, InitializeResult,
-    InputRequired, ReadResourceResult, ResolveToolResult, ToolAnnotationsResult,
+    InputRequired, ReadResourceResult, ResolveToolResult, ResourceMetadataResult,
+    ToolAnnotationsResult,
 };
 use candor_protocol::{Era, Members};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -102,7 +103,7 @@ macro_rules! bodies {
         }
     )*};
 }
-bodies!(CallToolResult CompleteResult DiscoverResult GetPromptResult InitializeResult InputRequired ReadResourceResult ResolveToolResult ToolAnnotationsResult);
+bodies!(CallToolResult CompleteResult DiscoverResult GetPromptResult InitializeResult InputRequired ReadResourceResult ResolveToolResult ResourceMetadataResult ToolAnnotationsResult);
 
 /// A result with nothing in it.
 #[derive(Default)]

@@ -1,13 +1,14 @@
 //! What has changed, told to whoever listens.
+//!
+//! Each listener has a set of what changed since it last looked, never a queue: a thousand changes of one resource are
+//! one piece of news, memory is bounded by what is subscribed to, and the last change of everything is heard.
 
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candor_protocol::names::notification;
 use candor_protocol::types::ServerCapabilities;
-use tokio::sync::broadcast;
-
-/// Changes that a slow listener may lag behind by before it is told "everything may have changed".
-const BACKLOG: usize = 256;
+use tokio::sync::Notify;
 
 /// One thing that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +31,16 @@ impl Change {
     }
 }
 
-/// Which changes a server has announced; of others, nobody is told.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Announced {
+/// Which lists a listener wants to hear of; resources one by one besides.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lists {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
-    pub(crate) watched: bool,
 }
 
-impl Announced {
+impl Lists {
+    /// What a server has announced; of others, nobody is told.
     pub(crate) fn in_capabilities(capabilities: &ServerCapabilities) -> Self {
         let tools = capabilities.tools.as_ref();
         let prompts = capabilities.prompts.as_ref();
@@ -48,76 +49,228 @@ impl Announced {
             tools: tools.is_some_and(|t| t.list_changed == Some(true)),
             prompts: prompts.is_some_and(|p| p.list_changed == Some(true)),
             resources: resources.is_some_and(|r| r.list_changed == Some(true)),
-            watched: resources.is_some_and(|r| r.subscribe == Some(true)),
         }
     }
 
-    pub(crate) fn includes(&self, change: &Change) -> bool {
+    pub(crate) fn any(self) -> bool {
+        self.tools || self.prompts || self.resources
+    }
+
+    fn include(self, change: &Change) -> bool {
         match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
-            Change::Resource(_) => self.watched,
+            Change::Resource(_) => true,
         }
     }
 }
 
 /// Tells listening clients that something has changed. Cloning gives another handle to the same server.
-#[derive(Debug, Clone)]
-pub struct Changes(broadcast::Sender<Change>);
+#[derive(Debug, Clone, Default)]
+pub struct Changes(Arc<Mutex<Ears>>);
+
+/// Everybody who listens.
+#[derive(Debug, Default)]
+struct Ears {
+    named: u64,
+    all: HashMap<u64, Arc<Ear>>,
+    /// Who listens to a resource, so that a change costs nothing for the others.
+    by_uri: HashMap<Arc<str>, Vec<u64>>,
+}
+
+#[derive(Debug)]
+struct Ear {
+    lists: Lists,
+    news: Mutex<News>,
+    heard: Notify,
+}
+
+/// What changed since the listener last looked, in the order of the first time.
+#[derive(Debug, Default)]
+struct News {
+    changes: Vec<Change>,
+    uris: HashSet<Arc<str>>,
+}
+
+impl Ear {
+    fn tell(&self, change: Change) {
+        let mut news = lock(&self.news);
+        let is_new = match &change {
+            Change::Resource(uri) => news.uris.insert(uri.clone()),
+            list => !news.changes.contains(list),
+        };
+        if is_new {
+            news.changes.push(change);
+            drop(news);
+            self.heard.notify_one();
+        }
+    }
+}
 
 impl Changes {
-    pub(crate) fn new() -> Self {
-        Self(broadcast::Sender::new(BACKLOG))
-    }
-
     /// The list of tools has changed.
     pub fn tools(&self) {
-        self.tell(Change::Tools);
+        self.tell_all(&Change::Tools);
     }
 
     /// The list of prompts has changed.
     pub fn prompts(&self) {
-        self.tell(Change::Prompts);
+        self.tell_all(&Change::Prompts);
     }
 
     /// The list of resources has changed.
     pub fn resources(&self) {
-        self.tell(Change::Resources);
+        self.tell_all(&Change::Resources);
     }
 
-    /// One resource has changed.
+    /// One resource has changed: what it holds, or what stands directly beneath it.
     pub fn resource(&self, uri: &str) {
-        self.tell(Change::Resource(uri.into()));
+        let ears = lock(&self.0);
+        if let Some((uri, listening)) = ears.by_uri.get_key_value(uri) {
+            for ear in listening.iter().filter_map(|number| ears.all.get(number)) {
+                ear.tell(Change::Resource(uri.clone()));
+            }
+        }
     }
 
-    fn tell(&self, change: Change) {
-        // Nobody listening is no error.
-        let _ = self.0.send(change);
+    fn tell_all(&self, change: &Change) {
+        let ears = lock(&self.0);
+        ears.all.values().filter(|ear| ear.lists.include(change)).for_each(|ear| {
+            ear.tell(change.clone());
+        });
     }
 
-    pub(crate) fn listen(&self) -> Listener {
-        Listener(self.0.subscribe())
+    /// Begins to listen to lists; resources are added one by one.
+    pub(crate) fn listen(&self, lists: Lists) -> Listener {
+        let ear = Arc::new(Ear { lists, news: Mutex::default(), heard: Notify::new() });
+        let mut ears = lock(&self.0);
+        ears.named += 1;
+        let number = ears.named;
+        ears.all.insert(number, ear.clone());
+        Listener { changes: self.clone(), number, ear, uris: Mutex::default() }
     }
 }
 
-/// One listener's place in the order of changes.
-pub(crate) struct Listener(broadcast::Receiver<Change>);
-
-/// What a listener hears next.
-pub(crate) enum Heard {
-    Change(Change),
-    /// Changes were missed; which ones is unknown.
-    Missed,
+/// Somebody who listens, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    changes: Changes,
+    number: u64,
+    ear: Arc<Ear>,
+    uris: Mutex<HashSet<Arc<str>>>,
 }
 
 impl Listener {
-    /// The next change; `None` when the server is gone.
-    pub(crate) async fn next(&mut self) -> Option<Heard> {
-        match self.0.recv().await {
-            Ok(change) => Some(Heard::Change(change)),
-            Err(broadcast::error::RecvError::Lagged(_)) => Some(Heard::Missed),
-            Err(broadcast::error::RecvError::Closed) => None,
+    /// Listens to a resource, too.
+    pub(crate) fn add(&self, uri: &str) {
+        let uri: Arc<str> = uri.into();
+        if lock(&self.uris).insert(uri.clone()) {
+            lock(&self.changes.0).by_uri.entry(uri).or_default().push(self.number);
         }
+    }
+
+    /// Listens to it no more; what has not been heard yet is forgotten.
+    pub(crate) fn remove(&self, uri: &str) {
+        if lock(&self.uris).remove(uri) {
+            lock(&self.changes.0).forget(uri, self.number);
+            let mut news = lock(&self.ear.news);
+            news.uris.remove(uri);
+            news.changes.retain(|change| !matches!(change, Change::Resource(u) if **u == *uri));
+        }
+    }
+
+    /// What has changed since the last time; waits until something has. May be dropped at any time.
+    pub(crate) async fn next(&self) -> Vec<Change> {
+        loop {
+            let news = std::mem::take(&mut *lock(&self.ear.news));
+            if !news.changes.is_empty() {
+                return news.changes;
+            }
+            self.ear.heard.notified().await;
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut ears = lock(&self.changes.0);
+        ears.all.remove(&self.number);
+        for uri in lock(&self.uris).iter() {
+            ears.forget(uri, self.number);
+        }
+    }
+}
+
+impl Ears {
+    fn forget(&mut self, uri: &str, number: u64) {
+        if let Some(listening) = self.by_uri.get_mut(uri) {
+            listening.retain(|other| *other != number);
+            if listening.is_empty() {
+                self.by_uri.remove(uri);
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked while holding it left nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    fn heard(listener: &Listener) -> Vec<Change> {
+        listener.next().now_or_never().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_thousand_changes_are_one_piece_of_news_and_the_last_is_heard() {
+        let changes = Changes::default();
+        let listener = changes.listen(Lists::default());
+        listener.add("x:a");
+        listener.add("x:b");
+        for _ in 0..1000 {
+            changes.resource("x:a");
+            changes.resource("x:b");
+            changes.resource("x:c");
+            changes.tools();
+        }
+        let news = [Change::Resource("x:a".into()), Change::Resource("x:b".into())];
+        assert_eq!(heard(&listener), news);
+        assert!(heard(&listener).is_empty());
+        changes.resource("x:b");
+        assert_eq!(heard(&listener), news[1..]);
+    }
+
+    #[test]
+    fn who_no_longer_listens_is_forgotten() {
+        let changes = Changes::default();
+        let lists = Lists { tools: true, ..Lists::default() };
+        let listener = changes.listen(lists);
+        listener.add("x:a");
+        changes.resource("x:a");
+        changes.tools();
+        listener.remove("x:a");
+        changes.resource("x:a");
+        assert_eq!(heard(&listener), [Change::Tools]);
+        listener.add("x:a");
+        drop(listener);
+        let ears = lock(&changes.0);
+        assert!(ears.all.is_empty() && ears.by_uri.is_empty(), "{ears:?}");
+    }
+
+    #[tokio::test]
+    async fn waiting_ends_with_the_first_change() {
+        let changes = Changes::default();
+        let listener = changes.listen(Lists { prompts: true, ..Lists::default() });
+        let waiting = listener.next();
+        tokio::pin!(waiting);
+        assert!(waiting.as_mut().now_or_never().is_none());
+        changes.prompts();
+        assert_eq!(waiting.await, [Change::Prompts]);
     }
 }

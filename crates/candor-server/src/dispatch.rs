@@ -29,6 +29,12 @@ pub(crate) async fn dispatch(
         (method::TOOLS_RESOLVE, _) => methods::tools_resolve::answer(engine, params, x).await,
         (method::TOOLS_LIST, _) => methods::tools_list::answer(engine, params, x).await,
         (method::RESOURCES_LIST, _) => methods::resources_list::answer(engine, params, x).await,
+        (method::RESOURCES_METADATA, _) => {
+            methods::resources_metadata::answer(engine, params, x).await
+        }
+        (method::DIRECTORY_READ, _) => methods::resources_list::directory(engine, params, x).await,
+        (method::SKILLS_LIST, _) => methods::skills::list(engine, x),
+        (method::SKILLS_GET, _) => methods::skills::get(engine, params),
         (method::RESOURCES_TEMPLATES_LIST, _) => {
             methods::resources_templates_list::answer(engine, params, x).await
         }
@@ -43,7 +49,7 @@ pub(crate) async fn dispatch(
         (method::PING, Era::Legacy) => methods::ping::answer(engine, x),
         (method::SET_LEVEL, Era::Legacy) => methods::set_level::answer(engine, params, x),
         (method::RESOURCES_SUBSCRIBE, Era::Legacy) => {
-            methods::resources_subscribe::subscribe(engine, params, x)
+            methods::resources_subscribe::subscribe(engine, params, x).await
         }
         (method::RESOURCES_UNSUBSCRIBE, Era::Legacy) => {
             methods::resources_subscribe::unsubscribe(engine, params, x)

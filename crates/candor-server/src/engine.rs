@@ -27,7 +27,7 @@ use crate::exchange::{Arrival, Exchange};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
 use crate::provider::Source;
-use crate::resource::Resources;
+use crate::resource::{Offers, Tree};
 use crate::seal::{Seal, Secret};
 use crate::span;
 use crate::state::States;
@@ -49,7 +49,7 @@ pub(crate) struct Parts {
     pub(crate) instructions: Option<String>,
     pub(crate) tools: Option<Source<ToolSet>>,
     pub(crate) prompts: Option<Source<PromptSet>>,
-    pub(crate) resources: Option<Box<dyn Resources>>,
+    pub(crate) resources: Tree,
     pub(crate) completions: Completions,
     pub(crate) secret: Secret,
     pub(crate) limits: Limits,
@@ -72,9 +72,11 @@ struct Inner {
 
 impl Engine {
     pub(crate) fn new(parts: Parts) -> Self {
+        let changes = Changes::default();
+        parts.resources.attach(&changes);
         Self(Arc::new(Inner {
             info_json: raw(&parts.info),
-            changes: Changes::new(),
+            changes,
             cursors: parts.secret.seal("candor cursor v1"),
             rounds: parts.secret.seal("candor round v1"),
             stop: CancellationToken::new(),
@@ -162,24 +164,20 @@ impl Engine {
             capability.dynamic_annotations = parts.foresees.then_some(true);
             capability
         });
-        if parts.foresees {
-            capabilities.extensions = Some(BTreeMap::from([
-                (extension::TOOL_RESOLUTION.to_owned(), Object::new()),
-                (
-                    extension::DYNAMIC_ANNOTATIONS.to_owned(),
-                    Object::new().with("version", &1).with("partial", &true),
-                ),
-            ]));
-        }
+        let offers = parts.resources.offers();
+        let has_resources = !parts.resources.is_empty();
+        capabilities.extensions = Some(extensions(parts.foresees, has_resources, offers))
+            .filter(|extensions| !extensions.is_empty());
         capabilities.prompts =
             parts.prompts.as_ref().map(|source| list_capability(source.may_change()));
-        capabilities.resources = parts.resources.as_ref().map(|resources| {
+        capabilities.resources = has_resources.then(|| {
             let mut capability = ResourcesCapability::new();
-            capability.list_changed = resources.may_change().then_some(true);
-            capability.subscribe = resources.watches().then_some(true);
+            capability.list_changed = offers.changes.then_some(true);
+            capability.subscribe = offers.watching.then_some(true);
             capability
         });
-        capabilities.completions = (!parts.completions.is_empty()).then(Object::new);
+        let completes = !parts.completions.is_empty() || offers.completion;
+        capabilities.completions = completes.then(Object::new);
         capabilities.logging = Some(Object::new());
         capabilities
     }
@@ -252,6 +250,24 @@ fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, Er
         meta,
         log_level,
     })
+}
+
+/// What is offered beyond the published protocol.
+fn extensions(foresees: bool, has_resources: bool, offers: Offers) -> BTreeMap<String, Object> {
+    let mut extensions = BTreeMap::new();
+    if foresees {
+        extensions.insert(extension::TOOL_RESOLUTION.to_owned(), Object::new());
+        let settings = Object::new().with("version", &1).with("partial", &true);
+        extensions.insert(extension::DYNAMIC_ANNOTATIONS.to_owned(), settings);
+    }
+    if has_resources {
+        let settings = Object::new().with("version", &1).with("children", &offers.children);
+        extensions.insert(extension::RESOURCE.to_owned(), settings);
+    }
+    if offers.children {
+        extensions.insert(extension::SKILLS.to_owned(), Object::new().with("directoryRead", &true));
+    }
+    extensions
 }
 
 fn list_capability(may_change: bool) -> ListCapability {

@@ -1,6 +1,8 @@
 //! Lists in pages, with cursors that only this server can make.
 
 use candor_protocol::rpc::ErrorObject;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::seal::Seal;
 
@@ -18,6 +20,27 @@ pub(crate) fn start(seal: &Seal, list: &str, cursor: Option<&str>) -> Result<usi
                 "Invalid cursor: it was not made by this server for {list}; list again from the beginning"
             ))
         })
+}
+
+/// A cursor that carries a position, for one list and nothing else.
+pub(crate) fn seal_position<T: Serialize>(seal: &Seal, list: &[&str], position: &T) -> String {
+    let payload = serde_json::to_vec(&(list, position)).expect("positions are plain data");
+    seal.close(&payload)
+}
+
+/// The position in a cursor that [`seal_position`] made for this very list.
+pub(crate) fn position<T: DeserializeOwned>(
+    seal: &Seal,
+    list: &[&str],
+    cursor: &str,
+) -> Result<T, ErrorObject> {
+    let opened = seal.open(cursor);
+    let read = opened.and_then(|p| serde_json::from_slice::<(Vec<String>, T)>(&p).ok());
+    read.filter(|(made_for, _)| made_for == list).map(|(_, position)| position).ok_or_else(|| {
+        ErrorObject::invalid_params(
+            "Invalid cursor: it was not made by this server for this list; list again from the beginning",
+        )
+    })
 }
 
 /// The cursor of the page that begins at `start`, if there is one.

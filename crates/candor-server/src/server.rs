@@ -12,7 +12,7 @@ use crate::engine::{Engine, Parts};
 use crate::limits::Limits;
 use crate::prompt::{Prompt, PromptSet};
 use crate::provider::{Provider, Source};
-use crate::resource::Resources;
+use crate::resource::{Resources, Tree};
 use crate::seal::Secret;
 use crate::state::States;
 use crate::tool::{Form, RegistrationError, Split, Tool, ToolSet};
@@ -34,7 +34,7 @@ pub struct Server {
     tool_provider: Option<Box<dyn Provider<ToolSet>>>,
     prompts: Vec<Prompt>,
     prompt_provider: Option<Box<dyn Provider<PromptSet>>>,
-    resources: Option<Box<dyn Resources>>,
+    resources: Tree,
     completions: Completions,
     secret: Option<Secret>,
     limits: Limits,
@@ -100,7 +100,7 @@ impl Server {
             tool_provider: None,
             prompts: Vec::new(),
             prompt_provider: None,
-            resources: None,
+            resources: Tree::default(),
             completions: Completions::default(),
             secret: None,
             limits: Limits::default(),
@@ -196,10 +196,11 @@ impl Server {
         self
     }
 
-    /// Offers resources.
+    /// Offers resources. Several providers stand side by side: each answers for the URIs that begin with its prefix, the
+    /// longest first.
     #[must_use]
     pub fn resources(mut self, resources: impl Resources) -> Self {
-        self.resources = Some(Box::new(resources));
+        self.resources.mount(resources);
         self
     }
 
@@ -257,7 +258,8 @@ impl Server {
     }
 
     /// Checks everything and makes it ready to serve.
-    pub fn build(self) -> Result<Engine, BuildError> {
+    pub fn build(mut self) -> Result<Engine, BuildError> {
+        self.resources.set_patience(self.limits.deadline);
         let tools = match (self.tool_provider, self.tools.is_empty()) {
             (Some(_), false) => return Err(BuildError::TwoSources("tools")),
             (Some(provider), true) => Some(Source::Provided(provider)),

@@ -43,7 +43,12 @@ async fn a_session_speaks_the_revision_that_was_asked_for_or_our_latest() {
         assert!(id.len() >= 32 && id.bytes().all(|b| b.is_ascii_graphic()), "{id}");
         let expected = json!({
             "protocolVersion": spoken,
-            "capabilities": {"tools": {"listChanged": false}, "resources": {"subscribe": true}, "logging": {}},
+            "capabilities": {
+                "tools": {"listChanged": false},
+                "resources": {"subscribe": true},
+                "logging": {},
+                "extensions": {"dev.candor/resource": {"version": 1, "children": false}},
+            },
             "serverInfo": {"name": "bench", "version": "1.2.3"},
         });
         assert_eq!(reply.result().await, expected);
@@ -169,7 +174,14 @@ async fn lists_say_nothing_about_keeping() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let list = session.request("resources/list", &json!({})).await.result().await;
-    assert_eq!(list, json!({"resources": [{"uri": "memo:///today", "name": "today"}]}));
+    let able = json!({"list": false, "subscribe": true});
+    let today = json!({
+        "uri": "memo:///today",
+        "name": "today",
+        "capabilities": able,
+        "_meta": {"dev.candor/resource": {"capabilities": able}},
+    });
+    assert_eq!(list, json!({"resources": [today]}));
 }
 
 #[tokio::test]

@@ -26,6 +26,8 @@ mod error;
 #[cfg(feature = "run")]
 pub mod run;
 
+#[cfg(feature = "files")]
+pub use candor_files as files;
 pub use candor_macros::{args, tool, toolbox};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
@@ -47,6 +49,8 @@ pub mod prelude {
         tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet},
         tools,
     };
+    #[cfg(feature = "files")]
+    pub use candor_files::Directory;
     pub use candor_macros::{tool, toolbox};
     pub use candor_protocol::Principal;
     pub use candor_protocol::types::{

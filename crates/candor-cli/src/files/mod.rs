@@ -1,38 +1,148 @@
-//! `candor files DIR`: a folder as an MCP server, read-only.
+//! `candor files DIR`: a folder as an MCP server. What is in it are resources; what can be done with it are tools.
 
-mod folder;
-mod resources;
 mod tools;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use candor::Server;
-use candor::run::{Run, ServeArgs};
+use candor::files::Root;
+use candor::prelude::Directory;
+use candor::run::{Run, ServeArgs, SplitFlag};
+use clap::builder::FalseyValueParser;
 
-use folder::Folder;
+use tools::Folder;
+
+const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to serve
     dir: PathBuf,
 
+    /// Offer nothing that changes files
+    #[arg(long, env = "CANDOR_READ_ONLY", value_parser = FalseyValueParser::new())]
+    read_only: bool,
+
+    /// Show names that begin with a dot, too
+    #[arg(long, env = "CANDOR_HIDDEN", value_parser = FalseyValueParser::new())]
+    hidden: bool,
+
+    /// The largest file to read, write or copy
+    #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_FILE", default_value_t = MAX_FILE, value_parser = bytes)]
+    max_file: u64,
+
+    /// What to call this server among others of its kind [default: the folder's name]
+    #[arg(long, value_name = "NAME", env = "CANDOR_INSTANCE")]
+    instance: Option<String>,
+
     #[command(flatten)]
     serve: ServeArgs,
 }
 
 pub(crate) async fn run(args: Args) -> candor::Result<()> {
-    let folder = Arc::new(Folder::open(&args.dir)?);
-    let root = folder.root().display().to_string();
+    let root = open(&args.dir)?.with_hidden(args.hidden);
+    let path = root.path().display().to_string();
+    let flags = args.flags();
+    let instance = args.instance.filter(|name| !name.is_empty());
+    let instance = instance.unwrap_or_else(|| name(root.path()));
+    let mode = if args.read_only { "read-only" } else { "reads and writes" };
     let about = [
-        format!("candor files · {root} · read-only"),
-        format!("  host     claude mcp add {} -- candor files {root} --stdio", folder.name()),
+        format!("candor files · {path} · {mode}"),
+        format!(
+            "  host     claude mcp add {} -- candor files {}{flags} --stdio",
+            word(&instance),
+            quoted(&path)
+        ),
     ];
-    Server::new("candor-files", env!("CARGO_PKG_VERSION"))
-        .instructions(format!("Reads files beneath {root}. Paths are relative to it."))
-        .tool(tools::list_files(folder.clone()))
-        .tool(tools::read_file(folder.clone()))
-        .resources(resources::FolderResources::new(folder))
-        .serve(args.serve, &about)
-        .await
+    let instructions = format!(
+        "The files beneath {path}. Paths are relative to it, with / between names; nothing outside can be reached."
+    );
+    let directory = Directory::of(root.clone()).largest(args.max_file);
+    let server = Server::new("candor-files", env!("CARGO_PKG_VERSION"))
+        .info(|info| info.title = Some(instance))
+        .instructions(instructions)
+        .state(Folder { root, directory: directory.clone(), largest: args.max_file })
+        .tools(if args.read_only { tools::that_read() } else { tools::all() })
+        .resources(directory);
+    server.serve(args.serve, &about).await
+}
+
+impl Args {
+    /// What a host has to say to get the same server: everything about the folder, nothing about the way to it.
+    fn flags(&self) -> String {
+        let mut flags = String::new();
+        let mut add = |flag: &str| flags.extend([" ", flag]);
+        if self.read_only {
+            add("--read-only");
+        }
+        if self.hidden {
+            add("--hidden");
+        }
+        if self.max_file != MAX_FILE {
+            add(&format!("--max-file {}", self.max_file));
+        }
+        if let Some(instance) = self.instance.as_ref().filter(|name| !name.is_empty()) {
+            add(&format!("--instance {}", quoted(instance)));
+        }
+        match self.serve.split {
+            None => {}
+            Some(SplitFlag::Instead) => add("--split"),
+            Some(SplitFlag::Beside) => add("--split=beside"),
+        }
+        flags
+    }
+}
+
+fn bytes(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "write a number of bytes, such as 4194304")
+}
+
+fn open(dir: &Path) -> candor::Result<Root> {
+    let refused = |problem: &str| candor::Error::new(format!("{}: {problem}", dir.display()));
+    Root::open(dir).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => refused("there is no such folder"),
+        std::io::ErrorKind::NotADirectory => refused("this is not a folder; name the one it is in"),
+        _ => refused(&error.to_string()),
+    })
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A name that hosts take: letters, digits, hyphens and underscores.
+fn word(name: &str) -> String {
+    let word: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
+    let parts: Vec<_> = word.split('-').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "files".to_owned() } else { parts.join("-") }
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_takes_the_name() {
+        assert_eq!(word("notes_2026"), "notes_2026");
+        assert_eq!(word("Ann's  old notes.d"), "Ann-s-old-notes-d");
+        assert_eq!(word("ü"), "files");
+    }
+
+    #[test]
+    fn a_shell_reads_what_was_meant() {
+        assert_eq!(quoted("/home/ann/notes"), "/home/ann/notes");
+        assert_eq!(quoted("my notes"), "'my notes'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
 }

@@ -41,11 +41,36 @@ impl Number {
     }
 }
 
+/// Room for every integer of 64 bits.
+#[derive(Default)]
+struct Digits {
+    bytes: [u8; 20],
+    length: usize,
+}
+
+impl Digits {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for Digits {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
 macro_rules! from_integers {
     ($($integer:ty)*) => {$(
         impl From<$integer> for Number {
             fn from(value: $integer) -> Self {
-                Self(value.to_string().into())
+                // Through a text on the stack: one allocation, of the right size.
+                let mut digits = Digits::default();
+                let _ = fmt::Write::write_fmt(&mut digits, format_args!("{value}"));
+                Self(digits.as_str().into())
             }
         }
     )*};

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::common::{Annotations, Icon};
-use super::resource::ResourceContents;
+use super::resource::{ResourceCapabilities, ResourceContents};
 use crate::json::{Decode, Json, Malformed, Number, Object, RawValue};
 use crate::message::{Members, Message, message};
 
@@ -44,9 +44,9 @@ message! {
 
     /// A resource's contents, sent along.
     pub struct EmbeddedResource {
-        /// The contents.
-        required resource: ResourceContents = "resource",
-        /// Advice.
+        /// The contents, with their advice.
+        required resource: Box<ResourceContents> = "resource",
+        /// Advice, where the published protocol has it. Read it with [`EmbeddedResource::advice`].
         optional annotations: Annotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -70,6 +70,8 @@ message! {
         optional icons: Vec<Icon> = "icons",
         /// Advice.
         optional annotations: Annotations = "annotations",
+        /// What can be done with it.
+        optional capabilities: ResourceCapabilities = "capabilities",
         /// Metadata.
         optional meta: Object = "_meta",
     }
@@ -177,6 +179,21 @@ impl Content {
             Self::Text(block) => Some(&block.text),
             _ => None,
         }
+    }
+}
+
+impl EmbeddedResource {
+    /// The advice on it. Two places can hold it; the inner one, inside `resource`, wins.
+    #[must_use]
+    pub fn advice(&self) -> Option<&Annotations> {
+        self.resource.annotations.as_ref().or(self.annotations.as_ref())
+    }
+
+    /// Puts the advice where it belongs, inside `resource`; and beside it, too, for a peer that looks only there.
+    pub fn settle_advice(&mut self, beside: bool) {
+        let advice = self.advice().cloned();
+        self.annotations = advice.clone().filter(|_| beside);
+        self.resource.annotations = advice;
     }
 }
 

@@ -34,8 +34,9 @@ pub use prompt::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };
 pub use resource::{
-    ListResourcesResult, ListTemplatesResult, ReadResourceResult, Resource, ResourceContents,
-    ResourceTemplate, ResourceUriParams,
+    ListResourcesParams, ListResourcesResult, ListTemplatesResult, ReadResourceResult, Resource,
+    ResourceCapabilities, ResourceContents, ResourceMetadataResult, ResourceTemplate,
+    ResourceUriParams,
 };
 pub use roots::{ListRootsResult, Root};
 pub use sampling::{

@@ -1,65 +1,73 @@
 //! `subscriptions/listen`, of the modern era: a request that is answered when the stream ends.
 
+use std::collections::HashSet;
+
 use candor_protocol::json::Object;
 use candor_protocol::names::{meta, method, notification};
 use candor_protocol::rpc::{ErrorObject, write_notification};
 use candor_protocol::types::{AcknowledgedParams, ListenParams, SubscriptionFilter};
 
 use super::params;
+use super::resources_subscribe::MOST_WATCHED;
 use crate::answer::Empty;
-use crate::changes::{Announced, Change, Heard};
+use crate::changes::{Change, Lists};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-
-/// The protocol bounds nothing here, so we do: a filter is compared with every change.
-const MOST_RESOURCES: usize = 10_000;
+use crate::resource::{Trouble, Watching};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let announced = Announced::in_capabilities(&engine.capabilities());
-    let Announced { tools, prompts, resources: listed, watched } = announced;
-    if !(tools || prompts || listed || watched) {
+    let announced = Lists::in_capabilities(&engine.capabilities());
+    let watched = engine.parts().resources.offers().watching;
+    if !announced.any() && !watched {
         return Err(ErrorObject::method_not_found(method::LISTEN));
     }
-    let resources = engine.parts().resources.as_deref();
-
     let asked: ListenParams = params(asked)?;
     let asked = asked.notifications;
-    if asked.resource_subscriptions.as_ref().is_some_and(|uris| uris.len() > MOST_RESOURCES) {
+    if asked.resource_subscriptions.as_ref().is_some_and(|uris| uris.len() > MOST_WATCHED) {
         return Err(ErrorObject::invalid_params(format!(
-            "Invalid params: at most {MOST_RESOURCES} resources in one subscription"
+            "Invalid params: at most {MOST_WATCHED} resources in one subscription"
         )));
     }
+    let lists = Lists {
+        tools: announced.tools && asked.tools_list_changed == Some(true),
+        prompts: announced.prompts && asked.prompts_list_changed == Some(true),
+        resources: announced.resources && asked.resources_list_changed == Some(true),
+    };
     let mut honoured = SubscriptionFilter::new();
-    honoured.tools_list_changed = asked.tools_list_changed.filter(|wanted| *wanted && tools);
-    honoured.prompts_list_changed = asked.prompts_list_changed.filter(|wanted| *wanted && prompts);
-    honoured.resources_list_changed =
-        asked.resources_list_changed.filter(|wanted| *wanted && listed);
-    honoured.resource_subscriptions =
-        asked.resource_subscriptions.filter(|_| watched).map(|uris| {
-            uris.into_iter().filter(|uri| resources.is_some_and(|r| r.can_watch(uri))).collect()
-        });
+    honoured.tools_list_changed = lists.tools.then_some(true);
+    honoured.prompts_list_changed = lists.prompts.then_some(true);
+    honoured.resources_list_changed = lists.resources.then_some(true);
 
     // Listening begins before the acknowledgement is sent: no change in between is lost.
-    let mut changes = engine.changes().listen();
+    let listener = engine.changes().listen(lists);
+    let mut held = Vec::new();
+    if let Some(uris) = asked.resource_subscriptions.filter(|_| watched) {
+        let mut accepted = Vec::new();
+        let mut seen = HashSet::new();
+        for uri in uris.into_iter().filter(|uri| seen.insert(uri.clone())) {
+            // What cannot be watched is left out of what is acknowledged; that is how this era refuses.
+            if let Some(watching) = watch(engine, &uri, exchange).await {
+                held.push(watching);
+                listener.add(&uri);
+                accepted.push(uri);
+            }
+        }
+        honoured.resource_subscriptions = Some(accepted);
+    }
+
     let tag = Object::new().with(meta::SUBSCRIPTION_ID, &exchange.id);
-    let mut acknowledged = AcknowledgedParams::new(honoured.clone());
+    let mut acknowledged = AcknowledgedParams::new(honoured);
     acknowledged.meta = Some(tag.clone());
     exchange.outlet.send(write_notification(notification::ACKNOWLEDGED, &acknowledged)).await;
 
     let closing = exchange.closing.as_ref().unwrap_or_else(|| engine.closing());
     loop {
         let heard = tokio::select! {
-            heard = changes.next() => heard,
-            () = closing.cancelled() => None,
+            heard = listener.next() => heard,
+            () = closing.cancelled() => return Ok(engine.complete(exchange, Empty { meta: Some(tag) })),
         };
-        let told = match heard {
-            None => return Ok(engine.complete(exchange, Empty { meta: Some(tag) })),
-            Some(Heard::Change(change)) if wants(&honoured, &change) => vec![change],
-            Some(Heard::Change(_)) => continue,
-            Some(Heard::Missed) => everything(&honoured),
-        };
-        for change in told {
+        for change in heard {
             let mut params = Object::new().with("_meta", &tag);
             if let Change::Resource(uri) = &change {
                 params = params.with("uri", &**uri);
@@ -69,23 +77,15 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     }
 }
 
-fn wants(filter: &SubscriptionFilter, change: &Change) -> bool {
-    match change {
-        Change::Tools => filter.tools_list_changed == Some(true),
-        Change::Prompts => filter.prompts_list_changed == Some(true),
-        Change::Resources => filter.resources_list_changed == Some(true),
-        Change::Resource(uri) => filter
-            .resource_subscriptions
-            .as_ref()
-            .is_some_and(|uris| uris.iter().any(|u| **u == **uri)),
+async fn watch(engine: &Engine, uri: &str, exchange: &Exchange) -> Option<Watching> {
+    let tree = &engine.parts().resources;
+    match tree.watch(uri, engine.changes(), &exchange.principal).await {
+        Ok(watching) => Some(watching),
+        Err(trouble) => {
+            if let Trouble::Failed(error) = trouble {
+                tracing::warn!(uri, %error, "a resource could not be watched");
+            }
+            None
+        }
     }
-}
-
-/// Changes were missed, so everything that is subscribed to may have changed.
-fn everything(filter: &SubscriptionFilter) -> Vec<Change> {
-    let lists = [Change::Tools, Change::Prompts, Change::Resources]
-        .into_iter()
-        .filter(|c| wants(filter, c));
-    let uris = filter.resource_subscriptions.iter().flatten();
-    lists.chain(uris.map(|uri| Change::Resource(uri.as_str().into()))).collect()
 }

@@ -9,10 +9,12 @@ pub(crate) mod ping;
 pub(crate) mod prompts_get;
 pub(crate) mod prompts_list;
 pub(crate) mod resources_list;
+pub(crate) mod resources_metadata;
 pub(crate) mod resources_read;
 pub(crate) mod resources_subscribe;
 pub(crate) mod resources_templates_list;
 pub(crate) mod set_level;
+pub(crate) mod skills;
 pub(crate) mod tools_annotations;
 pub(crate) mod tools_call;
 pub(crate) mod tools_list;
@@ -23,7 +25,7 @@ mod foreseeing;
 
 use bytes::Bytes;
 use candor_protocol::Message;
-use candor_protocol::json::{Malformed, Object, raw};
+use candor_protocol::json::{Malformed, Object};
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::PageParams;
 use serde::Serialize;
@@ -34,6 +36,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::page::{self, PAGE_SIZE};
 use crate::provider::ProviderError;
+use crate::resource::Tree;
 
 /// Decodes a method's parameters.
 fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
@@ -47,10 +50,15 @@ fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
     ErrorObject::internal(format!("The server could not get its {what}"))
 }
 
+/// The server's resources, if it has any; only then its methods exist.
+fn resources<'a>(engine: &'a Engine, method: &str) -> Result<&'a Tree, ErrorObject> {
+    let tree = &engine.parts().resources;
+    if tree.is_empty() { Err(ErrorObject::method_not_found(method)) } else { Ok(tree) }
+}
+
 /// A list as text.
 pub(crate) fn write<T: Serialize>(items: &[T]) -> Bytes {
-    let text: Box<str> = raw(items).into();
-    String::from(text).into()
+    serde_json::to_vec(items).expect("lists are plain data").into()
 }
 
 /// Answers with the page of a list that the client asked for.

@@ -13,6 +13,7 @@ use super::{params, provider_failed};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::resource::Publisher;
 use crate::round::Binding;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
@@ -41,7 +42,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     match asking::run(engine, exchange, &binding, &brought, |ctx| prompt.fill(arguments, ctx))
         .await?
     {
-        Ran::Done(Ok(result)) => Ok(engine.complete(exchange, result)),
+        Ran::Done(Ok(mut result)) => {
+            let blocks = result.messages.iter_mut().map(|message| &mut message.content);
+            Publisher::to(&exchange.client).blocks(blocks);
+            Ok(engine.complete(exchange, result))
+        }
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
         Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),

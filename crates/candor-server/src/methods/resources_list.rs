@@ -1,19 +1,102 @@
-//! `resources/list`.
+//! `resources/list`: the default list, or the children of one resource. `resources/directory/read` is the same for children
+//! alone, as the published extension has it.
 
 use candor_protocol::json::Object;
-use candor_protocol::names::method::RESOURCES_LIST;
+use candor_protocol::names::method::{DIRECTORY_READ, RESOURCES_LIST};
 use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::{ListResourcesParams, Resource};
 
-use super::provider_failed;
+use super::params;
+use crate::answer::ListPage;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::page::{self, PAGE_SIZE};
+use crate::resource::{Children, Page, Publisher, Start, Tree};
+
+/// What a cursor was made for.
+const DEFAULT: &str = "resources";
+const CHILDREN: &str = "children";
+
+/// How the extension tells folders from files.
+const FOLDER: &str = "inode/directory";
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let Some(resources) = &engine.parts().resources else {
-        return Err(ErrorObject::method_not_found(RESOURCES_LIST));
+    let tree = super::resources(engine, RESOURCES_LIST)?;
+    let ListResourcesParams { uri, cursor, extra, .. } = params(asked)?;
+    // An explicit null is neither a resource nor the absence of one.
+    if extra.get("uri").is_some() {
+        return Err(ErrorObject::invalid_params("Invalid params: /uri cannot be null"));
+    }
+    let (listed, next) = match uri {
+        Some(uri) => children(engine, tree, &uri, cursor.as_deref(), exchange).await?,
+        None => default_list(engine, tree, cursor.as_deref(), exchange).await?,
     };
-    let listed =
-        resources.list(&exchange.principal).await.map_err(|e| provider_failed(&e, "resources"))?;
-    super::list(engine, exchange, RESOURCES_LIST, "resources", asked, &listed)
+    Ok(send(engine, exchange, &listed, next))
+}
+
+pub(crate) async fn directory(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    let tree = super::resources(engine, DIRECTORY_READ)?;
+    if !tree.offers().children {
+        return Err(ErrorObject::method_not_found(DIRECTORY_READ));
+    }
+    let ListResourcesParams { uri, cursor, .. } = params(asked)?;
+    let uri = uri.ok_or_else(|| ErrorObject::invalid_params("Invalid params: /uri is missing"))?;
+    let (mut listed, next) = children(engine, tree, &uri, cursor.as_deref(), exchange).await?;
+    for child in listed.iter_mut().filter(|child| child.is_listable()) {
+        child.mime_type.get_or_insert_with(|| FOLDER.to_owned());
+    }
+    Ok(send(engine, exchange, &listed, next))
+}
+
+async fn default_list(
+    engine: &Engine,
+    tree: &Tree,
+    cursor: Option<&str>,
+    exchange: &Exchange,
+) -> Result<Children, ErrorObject> {
+    let seal = engine.cursors();
+    let start = match cursor {
+        None => Start::default(),
+        Some(cursor) => {
+            let (mount, after) = page::position(seal, &[DEFAULT], cursor)?;
+            Start { mount, after }
+        }
+    };
+    let (listed, next) = tree
+        .list(start, PAGE_SIZE, &exchange.principal)
+        .await
+        .map_err(|trouble| trouble.into_error("", exchange.era(), true))?;
+    let next = next.map(|n| page::seal_position(seal, &[DEFAULT], &(n.mount, n.after)));
+    Ok((listed, next))
+}
+
+async fn children(
+    engine: &Engine,
+    tree: &Tree,
+    uri: &str,
+    cursor: Option<&str>,
+    exchange: &Exchange,
+) -> Result<Children, ErrorObject> {
+    let seal = engine.cursors();
+    let list = [CHILDREN, uri];
+    let after: Option<String> =
+        cursor.map(|cursor| page::position(seal, &list, cursor)).transpose()?;
+    let page = Page { after: after.as_deref(), limit: PAGE_SIZE };
+    let (listed, next) = tree
+        .children(uri, page, &exchange.principal)
+        .await
+        .map_err(|trouble| trouble.into_error(uri, exchange.era(), false))?;
+    Ok((listed, next.map(|next| page::seal_position(seal, &list, &next))))
+}
+
+fn send(
+    engine: &Engine,
+    exchange: &Exchange,
+    listed: &[Resource],
+    next_cursor: Option<String>,
+) -> crate::answer::Answer {
+    let items = super::write(&Publisher::to(&exchange.client).list(listed));
+    let page = ListPage { key: "resources", items, next_cursor, meta: None };
+    engine.complete_cacheable(exchange, page, engine.parts().cache)
 }

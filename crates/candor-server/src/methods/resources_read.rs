@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use candor_protocol::Era;
 use candor_protocol::json::Object;
 use candor_protocol::names::method::RESOURCES_READ;
-use candor_protocol::rpc::{ErrorObject, code};
+use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::ResourceUriParams;
-use serde_json::json;
 
 use super::asking::{self, Ran};
 use super::params;
@@ -15,12 +13,11 @@ use crate::answer::CacheHint;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::resource::{Publisher, Trouble};
 use crate::round::Binding;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let Some(resources) = &engine.parts().resources else {
-        return Err(ErrorObject::method_not_found(RESOURCES_READ));
-    };
+    let tree = super::resources(engine, RESOURCES_READ)?;
     let asked: ResourceUriParams = params(asked)?;
     let brought = asking::brought(
         asked.input_responses.as_deref(),
@@ -28,32 +25,28 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         &asked.extra,
     )?;
     let asked_before = asked.request_state.is_some() || asked.input_responses.is_some();
+    let uri = asked.uri.as_str();
+    let refused = |trouble: Trouble| trouble.into_error(uri, exchange.era(), true);
+    let found = tree.find(uri, &exchange.principal).await.map_err(refused)?;
     let binding = Binding {
         method: RESOURCES_READ,
-        name: &asked.uri,
+        name: uri,
         arguments: Cow::Owned(serde_json::Value::Null),
     };
-    match asking::run(engine, exchange, &binding, &brought, |ctx| resources.read(&asked.uri, ctx))
-        .await?
-    {
-        Ran::Done(Ok(Some(result))) => {
+    match asking::run(engine, exchange, &binding, &brought, |ctx| found.read(uri, ctx)).await? {
+        Ran::Done(Ok(Some(contents))) => {
+            let settled = tree.settle(&found, uri, contents, &exchange.principal).await;
+            let mut result = settled.map_err(refused)?;
+            let publisher = Publisher::to(&exchange.client);
+            result.contents.iter_mut().for_each(|content| publisher.contents(content));
             // What depends on answers must not be kept: they are no part of a cache's key.
             let hint = if asked_before { CacheHint::default() } else { engine.parts().cache };
             Ok(engine.complete_cacheable(exchange, result, hint))
         }
-        Ran::Done(Ok(None)) => Err(not_found(&asked.uri, exchange.era())),
-        Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
+        Ran::Done(Ok(None)) => Err(refused(Trouble::NotFound)),
+        Ran::Done(Err(error)) => Err(refused(Trouble::Failed(error))),
         Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
-}
-
-/// The code differs by era; the modern revision forbids the old one.
-pub(super) fn not_found(uri: &str, era: Era) -> ErrorObject {
-    let code = match era {
-        Era::Legacy => code::RESOURCE_NOT_FOUND,
-        Era::Modern => code::INVALID_PARAMS,
-    };
-    ErrorObject::new(code, "Resource not found").with_data(&json!({"uri": uri}))
 }

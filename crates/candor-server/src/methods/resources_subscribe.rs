@@ -1,37 +1,53 @@
 //! `resources/subscribe` and `resources/unsubscribe`, of the legacy era.
 
+use std::sync::Arc;
+
 use candor_protocol::json::Object;
 use candor_protocol::names::method::{RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE};
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::ResourceUriParams;
-use serde_json::json;
 
 use super::params;
 use crate::answer::Empty;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::session::Session;
 
-pub(crate) fn subscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let resources = engine.parts().resources.as_ref().filter(|r| r.watches());
-    let (Some(resources), Some(session)) = (resources, &exchange.session) else {
-        return Err(ErrorObject::method_not_found(RESOURCES_SUBSCRIBE));
-    };
+/// The protocol bounds nothing here, so we do: what is watched is held.
+pub(crate) const MOST_WATCHED: usize = 10_000;
+
+pub(crate) async fn subscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    let session = watching(engine, exchange, RESOURCES_SUBSCRIBE)?;
     let asked: ResourceUriParams = params(asked)?;
-    if !resources.can_watch(&asked.uri) {
-        return Err(ErrorObject::invalid_params("This resource cannot be watched")
-            .with_data(&json!({"uri": asked.uri})));
+    if session.watched() >= MOST_WATCHED {
+        return Err(ErrorObject::invalid_params(format!(
+            "At most {MOST_WATCHED} resources are watched at a time; unsubscribe from some first"
+        )));
     }
-    session.subscribe(asked.uri);
+    let watching = engine
+        .parts()
+        .resources
+        .watch(&asked.uri, engine.changes(), &exchange.principal)
+        .await
+        .map_err(|trouble| trouble.into_error(&asked.uri, exchange.era(), true))?;
+    session.subscribe(asked.uri, watching);
     Ok(engine.complete(exchange, Empty::default()))
 }
 
 pub(crate) fn unsubscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let watched = engine.parts().resources.as_ref().is_some_and(|r| r.watches());
-    let (true, Some(session)) = (watched, &exchange.session) else {
-        return Err(ErrorObject::method_not_found(RESOURCES_UNSUBSCRIBE));
-    };
+    let session = watching(engine, exchange, RESOURCES_UNSUBSCRIBE)?;
     let asked: ResourceUriParams = params(asked)?;
     session.unsubscribe(&asked.uri);
     Ok(engine.complete(exchange, Empty::default()))
+}
+
+/// The session, if there is anything to watch.
+fn watching<'a>(
+    engine: &Engine,
+    exchange: &'a Exchange,
+    method: &str,
+) -> Result<&'a Arc<Session>, ErrorObject> {
+    let session = exchange.session.as_ref().filter(|_| engine.parts().resources.offers().watching);
+    session.ok_or_else(|| ErrorObject::method_not_found(method))
 }

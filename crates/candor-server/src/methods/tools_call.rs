@@ -17,6 +17,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::mirror;
+use crate::resource::Publisher;
 use crate::round::Binding;
 use crate::tool::{Entry, Invalid, Output, Prepared, ToolError, code, effects};
 
@@ -78,6 +79,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     // encode
     let mut result = result.or_else(|error| error.into_result(&call.name, era))?;
+    Publisher::to(&exchange.client).blocks(&mut result.content);
     if entry.effects.is_dynamic() {
         let said = json!({"foreseen": effects::annotations(foreseen)});
         let meta = result.meta.take().unwrap_or_default();

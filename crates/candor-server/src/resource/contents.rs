@@ -1,9 +1,7 @@
 //! What a handler of a resource may return, and how it becomes contents.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use candor_protocol::json::{Decode, raw};
 use candor_protocol::types::{ReadResourceResult, ResourceContents};
 use serde::Serialize;
@@ -29,8 +27,7 @@ impl Asked<'_> {
 
     fn bytes(&self, bytes: &[u8]) -> ReadResourceResult {
         let mime_type = self.mime_type.unwrap_or("application/octet-stream");
-        let blob = BASE64.encode(bytes);
-        ReadResourceResult::new(vec![ResourceContents::of_blob(self.uri, mime_type, blob)])
+        ReadResourceResult::new(vec![ResourceContents::of_bytes(self.uri, mime_type, bytes)])
     }
 }
 
@@ -43,6 +40,31 @@ impl Asked<'_> {
 pub trait IntoContents: Sized {
     /// The same as contents of the resource that was asked for.
     fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError>;
+}
+
+/// What a resource holds, not yet in the form that is sent. Made from anything that is [`IntoContents`]:
+/// `Ok(Some("text".into()))`.
+pub struct Contents(Box<Shape>);
+
+type Shape = dyn FnOnce(Asked<'_>) -> Result<ReadResourceResult, ToolError> + Send;
+
+impl<T: IntoContents + Send + 'static> From<T> for Contents {
+    fn from(value: T) -> Self {
+        Self(Box::new(move |asked| value.into_contents(asked)))
+    }
+}
+
+impl Contents {
+    /// The same as contents of the resource that was asked for.
+    pub(crate) fn shape(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+        (self.0)(asked)
+    }
+}
+
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contents").finish_non_exhaustive()
+    }
 }
 
 impl IntoContents for ReadResourceResult {
@@ -191,7 +213,7 @@ mod tests {
         );
         assert_eq!(contents(json!({"blob": "AA==", "uri": "memo:///b"}), None)["uri"], "memo:///b");
         for other in [
-            json!({"text": "hi", "size": 1}),
+            json!({"text": "hi", "sizes": 1}),
             json!({"text": "a", "blob": "b"}),
             json!({"text": 7}),
         ] {

@@ -1,6 +1,6 @@
-//! Resources from a list and closures.
+//! Resources from a list and closures, in folders if there are many.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use candor_protocol::Principal;
@@ -9,30 +9,60 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::template::Template;
-use super::{Asked, IntoContents, Resources, TemplateError, Variables};
+use super::{
+    Asked, Contents, IntoContents, Listing, Offers, Page, Resources, TemplateError, Variables,
+    Watching,
+};
+use crate::changes::Changes;
 use crate::ctx::Ctx;
-use crate::provider::ProviderError;
 use crate::tool::ToolError;
+
+/// How many children are read along with their folder. For all of them there is the list.
+const READ_ALONG: usize = 50;
 
 type Read<A> =
     dyn Fn(A, Ctx) -> BoxFuture<'static, Result<ReadResourceResult, ToolError>> + Send + Sync;
 
 /// A template, in both forms, and how to read what it matches.
-type Family = (ResourceTemplate, Template, Arc<Read<(String, Variables)>>);
+struct Family {
+    published: ResourceTemplate,
+    template: Template,
+    read: Arc<Read<(String, Variables)>>,
+}
+
+/// A resource of a set, and how it is read.
+struct Node {
+    resource: Resource,
+    /// Where its folder is, if it stands in one.
+    parent: Option<usize>,
+    /// Folders need not say how: they give what stands in them.
+    read: Option<Arc<Read<String>>>,
+}
 
 /// Resources that are known when the server starts, and families of them.
 ///
 /// ```
-/// use candor_server::protocol::types::Resource;
+/// use candor_server::protocol::types::{Resource, ResourceTemplate};
 /// use candor_server::resource::ResourceSet;
 ///
-/// let today = Resource::new("memo:///today", "today");
-/// let resources = ResourceSet::new().resource(today, |_uri, _ctx| async { Ok("Buy milk") });
+/// let resources = ResourceSet::new()
+///     .resource(Resource::new("memo:///today", "today"), |_uri, _ctx| async { Ok("Buy milk") })
+///     .folder(
+///         Resource::new("memo:///old", "old"),
+///         ResourceSet::new()
+///             .resource(Resource::new("memo:///old/1", "first"), |_, _| async { Ok("Buy bread") }),
+///     )
+///     .template(ResourceTemplate::new("memo:///by-date/{date}", "by date"), |_uri, variables, _ctx| async move {
+///         Ok(format!("Nothing on {}", variables["date"]))
+///     })?;
+/// # Ok::<(), candor_server::resource::TemplateError>(())
 /// ```
 #[derive(Default)]
 pub struct ResourceSet {
-    resources: Vec<(Resource, Arc<Read<String>>)>,
-    templates: Vec<Family>,
+    nodes: Vec<Node>,
+    /// Where a URI's node is.
+    places: HashMap<String, usize>,
+    families: Vec<Family>,
     watched: HashSet<String>,
 }
 
@@ -43,7 +73,7 @@ impl ResourceSet {
         Self::default()
     }
 
-    /// Adds a resource and how to read it.
+    /// Adds a resource and how to read it. Of two with one URI, the first counts.
     #[must_use]
     pub fn resource<F, R, C>(mut self, resource: Resource, read: F) -> Self
     where
@@ -51,13 +81,40 @@ impl ResourceSet {
         R: Future<Output = Result<C, ToolError>> + Send + 'static,
         C: IntoContents + 'static,
     {
-        let mime_type = resource.mime_type.clone();
-        let read = move |uri: String, ctx| {
-            let (reading, mime_type) = (read(uri.clone(), ctx), mime_type.clone());
-            shaped(reading, uri, mime_type).boxed()
-        };
-        self.resources.push((resource, Arc::new(read)));
+        let read = reading(resource.mime_type.clone(), read);
+        self.push(Node { resource, parent: None, read: Some(read) });
         self
+    }
+
+    /// Adds a folder: a resource that lists what stands in it. Reading it gives its first children.
+    #[must_use]
+    pub fn folder(mut self, folder: Resource, inside: Self) -> Self {
+        self.hang(folder, None, inside);
+        self
+    }
+
+    /// Adds a folder that holds something itself, too.
+    #[must_use]
+    pub fn folder_with<F, R, C>(mut self, folder: Resource, inside: Self, read: F) -> Self
+    where
+        F: Fn(String, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<C, ToolError>> + Send + 'static,
+        C: IntoContents + 'static,
+    {
+        let read = reading(folder.mime_type.clone(), read);
+        self.hang(folder, Some(read), inside);
+        self
+    }
+
+    fn hang(&mut self, folder: Resource, read: Option<Arc<Read<String>>>, inside: Self) {
+        let place = self.nodes.len();
+        self.push(Node { resource: folder.listable(), parent: None, read });
+        for mut node in inside.nodes {
+            node.parent = Some(node.parent.map_or(place, |parent| place + 1 + parent));
+            self.push(node);
+        }
+        self.families.extend(inside.families);
+        self.watched.extend(inside.watched);
     }
 
     /// Adds a family of resources and how to read one of them.
@@ -77,16 +134,69 @@ impl ResourceSet {
             let (reading, mime_type) = (read(uri.clone(), variables, ctx), mime_type.clone());
             shaped(reading, uri, mime_type).boxed()
         };
-        self.templates.push((template, parsed, Arc::new(read)));
+        self.families.push(Family { published: template, template: parsed, read: Arc::new(read) });
         Ok(self)
     }
 
-    /// Lets clients watch a resource; say with [`Changes::resource`](crate::Changes::resource) when it changes.
+    /// Lets clients watch a resource; say with [`Changes::resource`] when it changes.
     #[must_use]
     pub fn watched(mut self, uri: impl Into<String>) -> Self {
         self.watched.insert(uri.into());
         self
     }
+
+    fn push(&mut self, node: Node) {
+        let place = self.nodes.len();
+        self.places.entry(node.resource.uri.clone()).or_insert(place);
+        self.nodes.push(node);
+    }
+
+    fn node(&self, uri: &str) -> Option<(usize, &Node)> {
+        let place = *self.places.get(uri)?;
+        Some((place, &self.nodes[place]))
+    }
+
+    /// A resource as it is published.
+    fn published(&self, resource: &Resource) -> Resource {
+        let resource = resource.clone().definite();
+        if self.watched.contains(&resource.uri) { resource.watchable() } else { resource }
+    }
+
+    /// A page of what stands in a folder, or in none.
+    fn page(&self, parent: Option<usize>, page: Page<'_>) -> Listing {
+        // Of two with one URI, the first is the resource.
+        let counts = |place, node: &Node| self.places.get(&node.resource.uri) == Some(&place);
+        let inside = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(place, node)| node.parent == parent && counts(*place, node));
+        Listing::paged(inside.map(|(_, node)| self.published(&node.resource)).collect(), page)
+    }
+
+    /// A folder's first children that can be read themselves.
+    async fn read_along(&self, folder: usize, ctx: Ctx) -> Result<ReadResourceResult, ToolError> {
+        let children = self.nodes.iter().filter(|node| node.parent == Some(folder));
+        let mut all = Vec::new();
+        for (node, read) in children.filter_map(|n| Some((n, n.read.as_ref()?))).take(READ_ALONG) {
+            let result = read(node.resource.uri.clone(), ctx.clone()).await?;
+            all.extend(result.contents);
+        }
+        Ok(ReadResourceResult::new(all))
+    }
+}
+
+/// A handler of one resource.
+fn reading<F, R, C>(mime_type: Option<String>, read: F) -> Arc<Read<String>>
+where
+    F: Fn(String, Ctx) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<C, ToolError>> + Send + 'static,
+    C: IntoContents + 'static,
+{
+    Arc::new(move |uri: String, ctx| {
+        let (reading, mime_type) = (read(uri.clone(), ctx), mime_type.clone());
+        shaped(reading, uri, mime_type).boxed()
+    })
 }
 
 /// From what a handler returns to contents.
@@ -99,41 +209,70 @@ async fn shaped<C: IntoContents>(
     reading.await?.into_contents(Asked { uri: &uri, mime_type })
 }
 
+/// What is known of a member of a family without reading it: what they have in common.
+fn member(family: &ResourceTemplate, uri: &str) -> Resource {
+    let mut resource = Resource::new(uri, family.name.as_str());
+    resource.title.clone_from(&family.title);
+    resource.description.clone_from(&family.description);
+    resource.mime_type.clone_from(&family.mime_type);
+    resource.icons.clone_from(&family.icons);
+    resource.annotations.clone_from(&family.annotations);
+    resource
+}
+
 impl Resources for ResourceSet {
-    fn list<'a>(&'a self, _: &'a Principal) -> BoxFuture<'a, Result<Vec<Resource>, ProviderError>> {
-        let resources = self.resources.iter().map(|(resource, _)| resource.clone()).collect();
-        Box::pin(std::future::ready(Ok(resources)))
-    }
-
-    fn templates<'a>(
-        &'a self,
-        _: &'a Principal,
-    ) -> BoxFuture<'a, Result<Vec<ResourceTemplate>, ProviderError>> {
-        let templates = self.templates.iter().map(|(template, ..)| template.clone()).collect();
-        Box::pin(std::future::ready(Ok(templates)))
-    }
-
-    fn read<'a>(
-        &'a self,
-        uri: &'a str,
-        ctx: Ctx,
-    ) -> BoxFuture<'a, Result<Option<ReadResourceResult>, ToolError>> {
-        if let Some((_, read)) = self.resources.iter().find(|(resource, _)| resource.uri == uri) {
-            return read(uri.to_owned(), ctx).map(|r| r.map(Some)).boxed();
+    fn offers(&self) -> Offers {
+        Offers {
+            children: self.nodes.iter().any(|node| node.resource.is_listable()),
+            watching: !self.watched.is_empty(),
+            ..Offers::default()
         }
-        for (_, template, read) in &self.templates {
-            if let Some(variables) = template.matches(uri) {
-                return read((uri.to_owned(), variables), ctx).map(|r| r.map(Some)).boxed();
+    }
+
+    async fn metadata(&self, uri: &str, _: &Principal) -> Result<Option<Resource>, ToolError> {
+        if let Some((_, node)) = self.node(uri) {
+            return Ok(Some(self.published(&node.resource)));
+        }
+        let family = self.families.iter().find(|family| family.template.matches(uri).is_some());
+        Ok(family.map(|family| self.published(&member(&family.published, uri))))
+    }
+
+    async fn list(&self, page: Page<'_>, _: &Principal) -> Result<Listing, ToolError> {
+        Ok(self.page(None, page))
+    }
+
+    async fn children(
+        &self,
+        uri: &str,
+        page: Page<'_>,
+        _: &Principal,
+    ) -> Result<Option<Listing>, ToolError> {
+        Ok(self.node(uri).map(|(place, _)| self.page(Some(place), page)))
+    }
+
+    async fn read(&self, uri: &str, ctx: Ctx) -> Result<Option<Contents>, ToolError> {
+        let result = match self.node(uri) {
+            Some((_, Node { read: Some(read), .. })) => read(uri.to_owned(), ctx).await?,
+            Some((folder, _)) => self.read_along(folder, ctx).await?,
+            None => {
+                let matching = self
+                    .families
+                    .iter()
+                    .find_map(|family| Some((&family.read, family.template.matches(uri)?)));
+                let Some((read, variables)) = matching else {
+                    return Ok(None);
+                };
+                read((uri.to_owned(), variables), ctx).await?
             }
-        }
-        Box::pin(std::future::ready(Ok(None)))
+        };
+        Ok(Some(result.into()))
     }
 
-    fn can_watch(&self, uri: &str) -> bool {
-        self.watched.contains(uri)
+    async fn watch(&self, uri: &str, _: &Changes) -> Result<Option<Watching>, ToolError> {
+        Ok(self.watched.contains(uri).then(Watching::told))
     }
 
-    fn watches(&self) -> bool {
-        !self.watched.is_empty()
+    async fn templates(&self, _: &Principal) -> Result<Vec<ResourceTemplate>, ToolError> {
+        Ok(self.families.iter().map(|family| family.published.clone()).collect())
     }
 }

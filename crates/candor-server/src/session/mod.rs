@@ -3,7 +3,7 @@
 mod stream_log;
 mod table;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +20,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::ask::AskError;
 use crate::call_tracker::CallTracker;
 use crate::caller::Client;
-use crate::changes::{Announced, Change, Heard, Listener};
+use crate::changes::{Change, Listener, Lists};
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::outlet::Outlet;
+use crate::resource::Watching;
 
 pub(crate) use stream_log::{Event, StreamLog};
 pub(crate) use table::Sessions;
@@ -50,7 +51,9 @@ pub(crate) struct Session {
     pub(crate) calls: CallTracker,
     question_time: Duration,
     log_level: AtomicU8,
-    subscriptions: Mutex<HashSet<String>>,
+    changes: Arc<Listener>,
+    /// What it watches.
+    subscriptions: Mutex<HashMap<String, Watching>>,
     open: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
     next_question: AtomicU64,
     streams: Mutex<Streams>,
@@ -95,6 +98,8 @@ impl Session {
     ) -> Arc<Self> {
         let limits = engine.limits();
         let alive = CancellationToken::new();
+        let lists = Lists::in_capabilities(&engine.capabilities());
+        let changes = Arc::new(engine.changes().listen(lists));
         let session = Arc::new(Self {
             id,
             peer,
@@ -103,6 +108,7 @@ impl Session {
             calls: CallTracker::default(),
             question_time: limits.question,
             log_level: AtomicU8::new(LogLevel::Debug as u8),
+            changes: changes.clone(),
             subscriptions: Mutex::default(),
             open: Mutex::default(),
             next_question: AtomicU64::new(1),
@@ -116,9 +122,7 @@ impl Session {
             listeners: AtomicUsize::new(0),
             _alive: alive.clone().drop_guard(),
         });
-        let announced = Announced::in_capabilities(&engine.capabilities());
-        let changes = engine.changes().listen();
-        tokio::spawn(forward_changes(Arc::downgrade(&session), changes, announced, alive));
+        tokio::spawn(forward_changes(session.outlet.clone(), changes, alive));
         session
     }
 
@@ -130,12 +134,23 @@ impl Session {
         self.log_level.store(level as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn subscribe(&self, uri: String) {
-        lock(&self.subscriptions).insert(uri);
+    /// Tells the client of this resource's changes from now on.
+    pub(crate) fn subscribe(&self, uri: String, watching: Watching) {
+        self.changes.add(&uri);
+        let before = lock(&self.subscriptions).insert(uri, watching);
+        // Not under the lock: ending a watch is the provider's code.
+        drop(before);
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        lock(&self.subscriptions).remove(uri);
+        self.changes.remove(uri);
+        let watching = lock(&self.subscriptions).remove(uri);
+        drop(watching);
+    }
+
+    /// How many resources it watches.
+    pub(crate) fn watched(&self) -> usize {
+        lock(&self.subscriptions).len()
     }
 
     /// Puts a question on a request's stream and waits for the client's answer.
@@ -252,43 +267,26 @@ impl Drop for Closing<'_> {
     }
 }
 
-async fn forward_changes(
-    session: std::sync::Weak<Session>,
-    mut changes: Listener,
-    announced: Announced,
-    alive: CancellationToken,
-) {
-    loop {
-        let heard = tokio::select! {
-            heard = changes.next() => heard,
-            () = alive.cancelled() => return,
-        };
-        let (Some(heard), Some(session)) = (heard, session.upgrade()) else {
-            return;
-        };
-        let changes = match heard {
-            Heard::Change(Change::Resource(uri))
-                if !lock(&session.subscriptions).contains(&*uri) =>
-            {
-                continue;
+/// Tells the client of changes until its session ends. Knows the way to it and not the session, which it would keep alive.
+async fn forward_changes(outlet: Outlet, changes: Arc<Listener>, alive: CancellationToken) {
+    let forward = async {
+        loop {
+            for change in changes.next().await {
+                let params = match &change {
+                    Change::Resource(uri) => Object::new().with("uri", &**uri),
+                    _ => Object::new(),
+                };
+                // Who does not listen now will: what changes until then is one piece of news.
+                if let Outlet::Log(log) = &outlet {
+                    log.has_room().await;
+                }
+                outlet.send(write_notification(change.method(), &params)).await;
             }
-            Heard::Change(change) => vec![change],
-            Heard::Missed => {
-                let subscribed = lock(&session.subscriptions);
-                let resources = subscribed.iter().map(|uri| Change::Resource(uri.as_str().into()));
-                [Change::Tools, Change::Prompts, Change::Resources]
-                    .into_iter()
-                    .chain(resources)
-                    .collect()
-            }
-        };
-        for change in changes.into_iter().filter(|change| announced.includes(change)) {
-            let params = match &change {
-                Change::Resource(uri) => Object::new().with("uri", &**uri),
-                _ => Object::new(),
-            };
-            session.outlet.send(write_notification(change.method(), &params)).await;
         }
+    };
+    tokio::select! {
+        () = forward => {}
+        () = alive.cancelled() => {}
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct StreamLog {
     most_bytes: usize,
     inner: Mutex<Inner>,
     changed: Notify,
+    /// A reader has been given an event.
+    taken: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +54,7 @@ impl StreamLog {
             most_bytes: limits.stream_bytes,
             inner: Mutex::new(inner),
             changed: Notify::new(),
+            taken: Notify::new(),
         }
     }
 
@@ -83,6 +86,22 @@ impl StreamLog {
         }
         drop(inner);
         self.changed.notify_waiters();
+    }
+
+    /// Waits until readers have taken enough for another event not to push one out that nobody has seen.
+    pub(crate) async fn has_room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            {
+                let inner = self.lock();
+                let newest = inner.first + inner.events.len() as u64 - 1;
+                let untaken = newest.saturating_sub(inner.delivered);
+                if inner.closed || untaken < (self.most_events as u64 / 2).max(1) {
+                    return;
+                }
+            }
+            taken.await;
+        }
     }
 
     /// Whether the event of this number is the last of a stream that is over.
@@ -136,6 +155,7 @@ impl StreamLog {
                 let at = usize::try_from(wanted - inner.first).unwrap_or(usize::MAX);
                 if let Some(message) = inner.events.get(at).cloned() {
                     inner.delivered = inner.delivered.max(wanted);
+                    self.taken.notify_waiters();
                     return Event::Message(wanted, message);
                 }
                 if inner.closed {
@@ -181,6 +201,21 @@ mod tests {
         assert_eq!(next(&log, again, after).await.unwrap(), (2, "b".into()));
         assert_eq!(next(&log, again, 2).await.unwrap(), (3, "c".into()));
         assert!(next(&log, again, 3).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn who_can_wait_pushes_nothing_out() {
+        let log = log(4, 1000);
+        for _ in 0..2 {
+            log.has_room().await;
+            log.push("a".into());
+        }
+        let room = log.has_room();
+        tokio::pin!(room);
+        assert!(futures_util::poll!(room.as_mut()).is_pending());
+        let (reader, after) = log.reader(None);
+        assert_eq!(next(&log, reader, after).await.unwrap().0, 1);
+        room.await;
     }
 
     #[tokio::test]

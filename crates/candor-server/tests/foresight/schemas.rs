@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use candor_hints::Hints;
+use candor_server::protocol::types::Resource;
+use candor_server::resource::ResourceSet;
 use candor_server::tool::{JsonTool, Split, ToolError};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::common::{Site, greet, initialize, modern};
+use crate::common::{Site, greet, initialize, modern, server};
 use crate::{Files, OURS, answers, clients, files, results};
 
 const ERROR: &str = "dev.candor/error";
@@ -43,6 +45,46 @@ fn exactly(name: &str) -> Validator {
 fn fits(validator: &Validator, message: &Value) {
     let problems: Vec<_> = validator.iter_errors(message).map(|e| e.to_string()).collect();
     assert!(problems.is_empty(), "{problems:?}: {message}");
+}
+
+/// What our servers send of resources, in every place.
+#[tokio::test]
+async fn resources_are_as_described() {
+    let folder = Resource::new("memo:///", "memos").formats(["text/plain", "text/html"]);
+    let memos = ResourceSet::new().folder(
+        folder,
+        ResourceSet::new()
+            .resource(
+                Resource::new("memo:///a", "a").titled("A").described("The first"),
+                |_, _| async { Ok("Buy milk") },
+            )
+            .watched("memo:///a"),
+    );
+    let site = Site::of(server().resources(memos));
+    let ask =
+        async |method: &str, params: &Value| site.send(modern(method, params)).await.result().await;
+
+    let discovered = ask("server/discover", &json!({})).await;
+    let extensions = &discovered["capabilities"]["extensions"];
+    fits(&exactly("ResourceCapability"), &extensions["dev.candor/resource"]);
+    let params = json!({"uri": "memo:///"});
+    let request = json!({"method": "resources/metadata", "params": params});
+    fits(&definition(document(), "ReadResourceMetadataRequest"), &request);
+    fits(&definition(document(), "ListResourcesRequestParams"), &params);
+
+    let described = ask("resources/metadata", &params).await;
+    fits(&definition(document(), "ReadResourceMetadataResult"), &described);
+    let children = ask("resources/list", &params).await;
+    for resource in [&described["resource"], &children["resources"][0]] {
+        fits(&definition(document(), "Resource"), resource);
+        fits(&exactly("ResourceCapabilities"), &resource["capabilities"]);
+        fits(&exactly("ResourceMeta"), &resource["_meta"]["dev.candor/resource"]);
+    }
+    let read = ask("resources/read", &params).await;
+    fits(&definition(document(), "ResourceContents"), &read["contents"][0]);
+    let mirror = &read["contents"][0]["_meta"]["dev.candor/resource"];
+    fits(&exactly("ResourceContentsMeta"), mirror);
+    assert_eq!(mirror["description"], "The first");
 }
 
 /// As the seed prints it.

@@ -133,11 +133,11 @@ async fn one_sessions_subscription_is_not_anothers() {
 }
 
 #[tokio::test]
-async fn a_resource_that_cannot_be_watched_cannot_be_subscribed_to() {
+async fn a_resource_that_is_not_there_cannot_be_subscribed_to() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let params = json!({"uri": "memo:///tomorrow"});
-    let error = session.request("resources/subscribe", &params).await.error(200, -32602).await;
+    let error = session.request("resources/subscribe", &params).await.error(200, -32002).await;
     assert_eq!(error["data"], params);
 }
 

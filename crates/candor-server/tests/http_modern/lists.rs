@@ -75,7 +75,19 @@ async fn a_resource_that_is_not_there_is_an_error_with_its_uri() {
     let result = site.send(there).await.result().await;
     assert_eq!(
         result["contents"],
-        json!([{"uri": "memo:///today", "mimeType": "text/plain", "text": "Buy milk"}])
+        json!([{
+            "uri": "memo:///today",
+            "name": "today",
+            "mimeType": "text/plain",
+            "size": 8,
+            "capabilities": {"list": false, "subscribe": true},
+            "text": "Buy milk",
+            "_meta": {"dev.candor/resource": {
+                "name": "today",
+                "size": 8,
+                "capabilities": {"list": false, "subscribe": true},
+            }},
+        }])
     );
 }
 
@@ -166,7 +178,14 @@ async fn discovery_tells_what_is_served() {
     );
     assert_eq!(
         result["capabilities"],
-        json!({"tools": {"listChanged": false}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}, "logging": {}})
+        json!({
+            "tools": {"listChanged": false},
+            "prompts": {},
+            "resources": {"subscribe": true},
+            "completions": {},
+            "logging": {},
+            "extensions": {"dev.candor/resource": {"version": 1, "children": false}},
+        })
     );
     assert_eq!(result["instructions"], "Be kind.");
 }

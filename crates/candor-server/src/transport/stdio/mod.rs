@@ -13,7 +13,7 @@ use bytes::Bytes;
 use candor_protocol::rpc::{ErrorObject, Incoming, Rejected, Request, decode_message, split_batch};
 use candor_protocol::{Era, Principal, Revision, names::method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -54,6 +54,7 @@ pub async fn serve(
         session: None,
         room: Arc::new(Semaphore::new(limits.stdio_requests)),
         running: TaskTracker::new(),
+        last_in_order: None,
         closing: engine.closing().child_token(),
     };
     let mut lines = Lines::new(input, limits.message_bytes);
@@ -102,6 +103,8 @@ struct Connection {
     session: Option<Arc<Session>>,
     room: Arc<Semaphore>,
     running: TaskTracker,
+    /// Ends with the last request of those that keep their order.
+    last_in_order: Option<oneshot::Receiver<()>>,
     /// Ends this connection's streams when its input ends.
     closing: CancellationToken,
 }
@@ -194,7 +197,15 @@ impl Connection {
             return send(answers, busy).await;
         };
         let (engine, answers) = (self.engine.clone(), answers.clone());
+        let turn = keeps_order(&request.method).then(|| {
+            let (done, next) = oneshot::channel::<()>();
+            (self.last_in_order.replace(next), done)
+        });
         self.running.spawn(async move {
+            if let Some((Some(before), _)) = turn {
+                // It ends by being dropped, whatever came of it.
+                let _ = before.await;
+            }
             let answer = engine.handle(request, arrival).await;
             // Forgotten before the answer is out, so that the client may use the id again at once.
             drop(tracked);
@@ -239,9 +250,14 @@ impl Connection {
     }
 }
 
-/// Methods whose effect later messages of the same client rely on.
+/// A method whose effect later messages of the same client rely on.
 fn changes_session(name: &str) -> bool {
-    matches!(name, method::SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE)
+    name == method::SET_LEVEL
+}
+
+/// Methods that take effect in the order in which they came. They may take their time, so nobody else waits for them.
+fn keeps_order(name: &str) -> bool {
+    matches!(name, method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE)
 }
 
 async fn send(answers: &mpsc::Sender<Bytes>, answer: Answer) {

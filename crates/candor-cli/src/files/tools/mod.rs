@@ -1,0 +1,107 @@
+//! The tools of a folder, each with exactly the effects that it has. All of them stay inside the root, by the same checks as
+//! the resources.
+
+mod arrange;
+mod list;
+mod manage;
+mod search;
+
+use std::sync::Arc;
+
+use candor::files::{FileError, Place, PlaceError, Root};
+use candor::prelude::*;
+use candor::tool::Tool;
+
+/// The folder, and what may be done with it.
+pub(super) struct Folder {
+    pub(super) root: Root,
+    /// For the URIs of what is in it.
+    pub(super) directory: Directory,
+    /// The largest file to read, write or copy.
+    pub(super) largest: u64,
+}
+
+/// Everything.
+pub(super) fn all() -> Vec<Arc<dyn Tool>> {
+    tools![
+        manage::manage_files,
+        list::list_files,
+        search::search_files,
+        arrange::make_folder,
+        arrange::move_files
+    ]
+}
+
+/// What changes nothing.
+pub(super) fn that_read() -> Vec<Arc<dyn Tool>> {
+    tools![manage::read_file, list::list_files, search::search_files]
+}
+
+/// The resource of something whose path, as it is shown, does not lead to it: names are bytes, and some are no text.
+fn uri_if_needed(directory: &Directory, place: &Place) -> Option<String> {
+    let leads_back = Place::parse(&place.to_string()).is_ok_and(|read| read == *place);
+    (!leads_back).then(|| directory.uri_of(place))
+}
+
+/// Why something could not be done.
+enum Problem {
+    Place(PlaceError),
+    File(FileError),
+}
+
+impl From<PlaceError> for Problem {
+    fn from(error: PlaceError) -> Self {
+        Self::Place(error)
+    }
+}
+
+impl From<FileError> for Problem {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl Folder {
+    /// Does what blocks where that is allowed.
+    async fn run<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Root) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let root = self.root.clone();
+        let done = tokio::task::spawn_blocking(move || run(&root)).await?;
+        done.map_err(|problem| match problem {
+            Problem::Place(error) => error.told(),
+            Problem::File(error) => self.advised(&error),
+        })
+    }
+
+    /// What went wrong, with a way on where there is one.
+    fn advised(&self, error: &FileError) -> ToolError {
+        match error {
+            FileError::NotText(place) => {
+                let link = self.link(place);
+                let told = error.told();
+                told.content([Content::ResourceLink(link)])
+            }
+            _ => error.told(),
+        }
+    }
+
+    /// The same as a resource: bytes that are no text can be read there.
+    fn link(&self, place: &Place) -> candor::protocol::types::ResourceLink {
+        let name = place.name().map(|name| String::from_utf8_lossy(name).into_owned());
+        candor::protocol::types::ResourceLink::new(
+            self.directory.uri_of(place),
+            name.unwrap_or_default(),
+        )
+    }
+
+    /// Refuses more than may be written.
+    fn check_size(&self, place: &Place, size: usize) -> Result<(), ToolError> {
+        let (size, limit) = (size as u64, self.largest);
+        if size <= limit {
+            return Ok(());
+        }
+        Err(FileError::TooLarge { place: place.clone(), size, limit }.told())
+    }
+}

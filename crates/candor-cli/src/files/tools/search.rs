@@ -1,0 +1,96 @@
+//! Finding files by name or by what is in them: `search_files`.
+
+use std::time::{Duration, Instant};
+
+use candor::files::{Bounds, Glob, Place, Query};
+use candor::prelude::*;
+
+use super::{Folder, uri_if_needed};
+
+/// How long a search may take. It says so if it has not seen everything by then.
+const TIME: Duration = Duration::from_secs(20);
+
+/// What was found.
+#[candor::args]
+pub(super) struct Found {
+    /// In order of their paths
+    matches: Vec<Line>,
+    /// False if the search ended before it had seen everything
+    complete: bool,
+}
+
+/// A file, or a line in it.
+#[candor::args]
+pub(super) struct Line {
+    /// From the root on
+    path: String,
+    /// file or folder
+    kind: String,
+    /// Counted from 1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    /// The line, or the part of it around the text
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excerpt: Option<String>,
+    /// Where its path cannot be written as text: its resource
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<String>,
+}
+
+/// Find files by their names, lines by their text, or both, in a folder and all folders in it
+#[tool(read_only, closed_world)]
+pub(super) async fn search_files(
+    /// Where to search; the root if it is left out
+    #[default(String::new())]
+    path: String,
+    /// Only names like this: `*.rs`, `report-202?.md`; with a slash, whole paths: `src/**/*.rs`
+    #[optional]
+    #[length(max = 1000)]
+    name: Option<String>,
+    /// Only lines that hold this text
+    #[optional]
+    #[length(min = 1, max = 1000)]
+    text: Option<String>,
+    /// Take capital and small letters for the same
+    #[default(false)]
+    ignore_case: bool,
+    /// How many matches to give at most
+    #[default(100)]
+    #[range(min = 1, max = 1000)]
+    limit: usize,
+    folder: State<Folder>,
+    ctx: Ctx,
+) -> Result<Found, ToolError> {
+    let name = name.as_deref().map(Glob::parse).transpose().map_err(|error| {
+        ToolError::new(format!("Nothing was looked for: {error}"))
+            .code("bad_pattern")
+            .field("/name", "is no pattern")
+    })?;
+    if name.is_none() && text.is_none() {
+        return Err(
+            ToolError::new("Say what to look for: a name, a text, or both").code("no_query")
+        );
+    }
+    let bounds = Bounds {
+        results: limit,
+        file_bytes: folder.largest,
+        deadline: Some(Instant::now() + TIME),
+        ..Bounds::default()
+    };
+    let directory = folder.directory.clone();
+    folder
+        .run(move |root| {
+            let query = Query { name, text, ignore_case };
+            let stop = || ctx.is_cancelled();
+            let found = root.search(&Place::parse(&path)?, &query, &bounds, &stop)?;
+            let matches = found.matches.into_iter().map(|m| Line {
+                uri: uri_if_needed(&directory, &m.entry.place),
+                path: m.entry.place.to_string(),
+                kind: m.entry.kind.as_str().to_owned(),
+                line: m.line,
+                excerpt: m.excerpt,
+            });
+            Ok(Found { matches: matches.collect(), complete: found.complete })
+        })
+        .await
+}

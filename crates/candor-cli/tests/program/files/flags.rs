@@ -1,0 +1,179 @@
+//! What `candor files` takes, and what it says to mistakes.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{ERAS, Era, Host, Served};
+use crate::process::{Ended, Program, output};
+use crate::{candor, candor_files, folder};
+
+/// The one line that says what is wrong; what follows it is about the usage.
+fn complaint(ended: &Ended) -> &str {
+    assert_eq!(ended.stdout, [""; 0], "stdout is for the protocol");
+    let said = ended.stderr.iter().filter(|line| line.starts_with("error: ")).count();
+    assert_eq!(said, 1, "{:?}", ended.stderr);
+    &ended.stderr[0]
+}
+
+#[tokio::test]
+async fn a_folder_that_is_none_is_an_error_of_one_line_that_names_it() {
+    let file = Served::prepared("a file").at("hello.txt");
+    for (path, problem) in [
+        (Path::new("/nonexistent/folder"), "there is no such folder"),
+        (&file, "this is not a folder; name the one it is in"),
+    ] {
+        for transport in ["--stdio", "--http=127.0.0.1:0"] {
+            let ended = output(candor_files(path).arg(transport)).await;
+            assert_eq!(ended.status.code(), Some(1));
+            assert_eq!(complaint(&ended), format!("error: {}: {problem}", path.display()));
+            assert_eq!(ended.stderr.len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_in_the_flags_is_said_before_anything_is_served() {
+    let ended = output(candor().args(["files", "--stdio"])).await;
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(complaint(&ended).contains("required"), "{:?}", ended.stderr);
+    assert!(ended.stderr.iter().any(|line| line.contains("<DIR>")), "{:?}", ended.stderr);
+
+    let served = Served::empty("mistakes");
+    for (flag, parts) in [
+        ("--max-file=4M", &["'4M'", "--max-file", "bytes"][..]),
+        ("--max-file=-1", &["'-1'", "--max-file", "bytes"]),
+        ("--max-file=", &["--max-file"]),
+        ("--split=other", &["'other'", "--split"]),
+        ("--readonly", &["--readonly"]),
+    ] {
+        let ended = output(served.command(&[flag]).arg("--stdio")).await;
+        assert_eq!(ended.status.code(), Some(2), "{flag}");
+        let said = complaint(&ended);
+        assert!(parts.iter().all(|part| said.contains(part)), "{flag}: {said}");
+    }
+    let ended = output(served.command(&["--stdio"]).env("CANDOR_MAX_FILE", "much")).await;
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(complaint(&ended).contains("'much'"), "{:?}", ended.stderr);
+}
+
+#[tokio::test]
+async fn help_names_every_flag_with_its_variable() {
+    let ended = output(candor().args(["files", "--help"])).await;
+    assert_eq!(ended.status.code(), Some(0));
+    let help = ended.stdout.join("\n");
+    for flag in ["read-only", "hidden", "max-file", "instance", "split", "stdio", "http", "tokens"]
+    {
+        let variable = format!("CANDOR_{}", flag.replace('-', "_").to_uppercase());
+        let section = help.split("\n      --").find(|part| part.starts_with(flag));
+        let section = section.unwrap_or_else(|| panic!("no --{flag} in {help}"));
+        assert!(section.contains(&format!("[env: {variable}=")), "{section}");
+    }
+    assert!(help.contains("<DIR>") && help.contains("[default: 4194304]"), "{help}");
+}
+
+/// What a server says of itself.
+async fn title(host: &mut Host, era: Era) -> String {
+    let method = if era == Era::Legacy { "initialize" } else { "server/discover" };
+    let params = match era {
+        Era::Legacy => crate::messages::initialize(1)["params"].take(),
+        Era::Modern => json!({}),
+    };
+    let result = host.result(method, &params).await;
+    let info = match era {
+        Era::Legacy => &result["serverInfo"],
+        Era::Modern => &result["_meta"]["io.modelcontextprotocol/serverInfo"],
+    };
+    assert_eq!(info["name"], "candor-files");
+    info["title"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_instance_has_a_name_in_both_eras() {
+    let served = Served::empty("named");
+    for era in ERAS {
+        for (flags, name) in
+            [(&[][..], "served folder, ü"), (&["--instance", "Ann's notes"], "Ann's notes")]
+        {
+            let mut command = served.command(flags);
+            // The era begins with what is asked first.
+            let program = Program::start(command.arg("--stdio"));
+            let mut host = Host { program, era, asked: 0 };
+            assert_eq!(title(&mut host, era).await, name);
+        }
+    }
+    let mut command = served.command(&["--stdio"]);
+    let mut host = Host::of(command.env("CANDOR_INSTANCE", "work"), Era::Modern).await;
+    assert_eq!(title(&mut host, Era::Modern).await, "work");
+}
+
+/// The lines for the person at the terminal, before the server listens.
+async fn banner(path: &Path, flags: &[&str]) -> Vec<String> {
+    let mut program =
+        Program::start(candor_files(path).args(flags).args(["--http", "127.0.0.1:0"]));
+    let mut lines = Vec::new();
+    loop {
+        let line = program.complaint().await;
+        if line.starts_with("listening on http://") {
+            return lines;
+        }
+        lines.push(line);
+    }
+}
+
+#[tokio::test]
+async fn the_line_for_a_host_is_one_that_a_shell_takes() {
+    let served = Served::empty("host line");
+    let path = served.path();
+    let shown = path.to_str().unwrap();
+    for (flags, mode, name, kept) in [
+        (&[][..], "reads and writes", "served-folder", ""),
+        (&["--read-only"], "read-only", "served-folder", " --read-only"),
+        (&["--instance", "notes"], "reads and writes", "notes", " --instance notes"),
+        (&["--instance", "my notes"], "reads and writes", "my-notes", " --instance 'my notes'"),
+        (&["--instance", "Ann's"], "reads and writes", "Ann-s", r" --instance 'Ann'\''s'"),
+        (
+            &["--hidden", "--max-file", "100", "--split"],
+            "reads and writes",
+            "served-folder",
+            " --hidden --max-file 100 --split",
+        ),
+    ] {
+        let lines = banner(&path, flags).await;
+        assert_eq!(lines[0], format!("candor files · {shown} · {mode}"));
+        let host = lines[1].strip_prefix("  host     ").unwrap_or_else(|| panic!("{lines:?}"));
+        let command = format!("candor files '{shown}'{kept} --stdio");
+        assert_eq!(host, format!("claude mcp add {name} -- {command}"));
+    }
+    let plain = std::env::temp_dir().canonicalize().unwrap().join("candor-host-line");
+    std::fs::create_dir_all(&plain).unwrap();
+    let lines = banner(&plain, &[]).await;
+    std::fs::remove_dir(&plain).unwrap();
+    let shown = plain.display();
+    assert!(lines[1].ends_with(&format!("add candor-host-line -- candor files {shown} --stdio")));
+}
+
+/// What the line says is what was shown.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_line_for_a_host_starts_the_same_server() {
+    let served = Served::prepared("host line runs");
+    let lines = banner(&served.path(), &["--hidden", "--instance", "Ann's notes"]).await;
+    let line = lines[1].split_once(" -- candor ").unwrap().1;
+    let mut shell = tokio::process::Command::new("sh");
+    shell.arg("-c").arg(format!("exec \"$0\" {line}")).arg(env!("CARGO_BIN_EXE_candor"));
+    let mut host = Host::of(&mut shell, Era::Modern).await;
+    assert_eq!(title(&mut host, Era::Modern).await, "Ann's notes");
+    let hidden = super::manage("read", ".hidden");
+    assert_eq!(host.done("manage_files", &hidden).await, "hidden");
+}
+
+#[tokio::test]
+async fn instructions_say_where_the_folder_is_and_how_paths_are_written() {
+    let root = folder("instructions");
+    let mut host = Host::of(candor_files(&root).arg("--stdio"), Era::Modern).await;
+    let discovered = host.result("server/discover", &json!({})).await;
+    let instructions = discovered["instructions"].as_str().unwrap();
+    assert!(instructions.contains(root.to_str().unwrap()), "{instructions}");
+    assert!(instructions.contains("relative"), "{instructions}");
+}

@@ -1,0 +1,121 @@
+//! Names, taken and given up: what is in the files stays as it is.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::entry::Kind;
+use crate::error::{FileError, at};
+use crate::place::Place;
+use crate::root::Root;
+use crate::sys::{self, Seen};
+use crate::walk::{At, Last};
+use crate::write::{Outcome, Overwrite};
+
+impl Root {
+    /// Deletes a file, a link (not what it leads to), or an empty folder.
+    pub fn delete(&self, place: &Place) -> Result<(), FileError> {
+        if place.is_root() {
+            return Err(FileError::IsRoot);
+        }
+        let spot = self.walk(place, Last::AsItIs)?;
+        let look = spot.existing(place)?;
+        let (folder, name) = spot.named()?;
+        let removed = if look.is(Kind::Folder) {
+            sys::remove_folder(folder, name)
+        } else {
+            sys::remove_file(folder, name)
+        };
+        removed.map_err(|error| match error.kind() {
+            // Some systems say so of a folder that is not empty.
+            io::ErrorKind::AlreadyExists => FileError::NotEmpty(place.clone()),
+            _ => FileError::from_io(place, &error),
+        })
+    }
+
+    /// Makes a folder, and those that it is in. It is no error if it exists.
+    pub fn make_folder(&self, place: &Place) -> Result<Outcome, FileError> {
+        if place.is_hidden() && !self.shows_hidden() {
+            return Err(FileError::NotFound(place.clone()));
+        }
+        let mut here = Place::root();
+        let mut at_folder = self.walk_into(&here)?;
+        let mut outcome = Outcome::Existed;
+        for name in place.names() {
+            here = here.child(name);
+            outcome = match sys::make_folder(&at_folder.folder, name) {
+                Ok(()) => Outcome::Created,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Outcome::Existed,
+                // A folder that is there need not let us make another one in it to let us pass.
+                Err(e) => match sys::look(&at_folder.folder, name) {
+                    Ok(_) => Outcome::Existed,
+                    Err(_) => return Err(FileError::from_io(&here, &e)),
+                },
+            };
+            at_folder = match sys::enter(&at_folder.folder, name).map_err(at(&here))? {
+                Some(folder) => At { folder: Arc::new(folder), place: at_folder.place.child(name) },
+                // A link to a folder is as good as a folder.
+                None => self.walk_into(&here)?,
+            };
+        }
+        Ok(outcome)
+    }
+
+    fn walk_into(&self, place: &Place) -> Result<At, FileError> {
+        let spot = self.walk(place, Last::Followed)?;
+        let Some(name) = &spot.name else { return Ok(spot.at) };
+        let not_a_folder = || FileError::NotAFolder(place.clone());
+        if !spot.existing(place)?.is(Kind::Folder) {
+            return Err(not_a_folder());
+        }
+        let folder = sys::enter(&spot.at.folder, name).map_err(at(place))?;
+        let folder = Arc::new(folder.ok_or_else(not_a_folder)?);
+        Ok(At { folder, place: spot.real_place() })
+    }
+
+    /// Moves something, of whatever kind; a link is moved itself. No folder is ever replaced.
+    pub fn rename(
+        &self,
+        from: &Place,
+        to: &Place,
+        overwrite: Overwrite,
+    ) -> Result<Outcome, FileError> {
+        if from.is_root() || to.is_root() {
+            return Err(FileError::IsRoot);
+        }
+        let source = self.walk(from, Last::AsItIs)?;
+        let look = source.existing(from)?;
+        let target = self.spot_to_write(to, Last::AsItIs)?;
+        let is_folder = look.is(Kind::Folder);
+        if is_folder && target.at.place.is_within(&source.real_place()) {
+            return Err(FileError::IntoItself(from.clone()));
+        }
+        let error = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidInput if is_folder => FileError::IntoItself(from.clone()),
+            io::ErrorKind::NotFound => FileError::NotFound(from.clone()),
+            _ => FileError::from_io(to, &error),
+        };
+        let (old, new) = (source.named()?, target.named()?);
+        match (overwrite, target.look) {
+            (Overwrite::No, Some(_)) => Err(FileError::Exists(to.clone())),
+            // Also with `Yes`: something that came meanwhile was not looked at.
+            (_, None) => {
+                sys::rename_to_nothing(old, new, is_folder).map_err(error)?;
+                Ok(Outcome::Created)
+            }
+            (Overwrite::Yes, Some(there)) => {
+                if there.is(Kind::Folder) {
+                    return Err(FileError::Exists(to.clone()));
+                }
+                if is_folder {
+                    return Err(FileError::NotAFolder(to.clone()));
+                }
+                // A link itself holds nothing that could be protected.
+                if there.seen != Seen::Link {
+                    target.must_be_replaceable(to)?;
+                }
+                sys::rename(old, new).map_err(error)?;
+                Ok(Outcome::Existed)
+            }
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! A real folder as a tree of resources.
+
+use std::io;
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use candor_server::protocol::Principal;
+use candor_server::protocol::json::Object;
+use candor_server::protocol::names::extension;
+use candor_server::protocol::types::{
+    Annotations, ReadResourceResult, Resource, ResourceCapabilities, ResourceContents,
+    ResourceTemplate,
+};
+use candor_server::resource::{Completing, Contents, Listing, Offers, Page, Resources, Watching};
+use candor_server::tool::ToolError;
+use candor_server::{Changes, Ctx};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+
+use crate::entry::{Entry, Kind};
+use crate::error::FileError;
+use crate::media::is_text;
+use crate::place::Place;
+use crate::root::Root;
+use crate::watch::Watcher;
+
+/// The largest file that is read in one piece, unless told otherwise.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// What reading a folder gives at most: so many of its children, each so small, and all together so small.
+const READ_ALONG: usize = 50;
+const READ_ALONG_EACH: u64 = 64 * 1024;
+const READ_ALONG_BYTES: usize = 512 * 1024;
+/// How many children are looked at to find them.
+const LOOKED_AT: usize = 1000;
+
+/// How many names are proposed for a path that somebody types.
+const PROPOSED: usize = 1000;
+
+/// A folder as resources: what is in it, what each thing is, what it holds, and when it changes.
+///
+/// Nothing leads out of it: see [`Root`]. Names that begin with a dot are left out unless asked for.
+///
+/// ```no_run
+/// use candor_files::Directory;
+/// use candor_server::Server;
+///
+/// let server = Server::new("notes", "1.0.0").resources(Directory::open("notes")?);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// Its URIs are those of the files themselves (`file:///home/ann/notes/today.md`). Where clients should not see where the
+/// folder is, or where it stands beside another, give it a URI of its own:
+///
+/// ```no_run
+/// # use candor_files::Directory;
+/// let docs = Directory::open("/srv/docs/v2")?.at("docs:///");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Directory {
+    root: Root,
+    uris: Uris,
+    largest: u64,
+    watcher: Arc<Watcher>,
+}
+
+impl Directory {
+    /// Opens a folder.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self::of(Root::open(path)?))
+    }
+
+    /// A folder that has been opened before.
+    #[must_use]
+    pub fn of(root: Root) -> Self {
+        let uris = Uris::of_path(root.path());
+        let watcher = Arc::new(Watcher::new(root.clone()));
+        Self { root, uris, largest: LARGEST, watcher }
+    }
+
+    /// Gives the root this URI, and everything in it URIs beneath.
+    #[must_use]
+    pub fn at(mut self, uri: &str) -> Self {
+        self.uris = Uris::of_root(uri);
+        self
+    }
+
+    /// Whether names that begin with a dot are shown and can be read. Without this they are not.
+    #[must_use]
+    pub fn hidden(mut self, shown: bool) -> Self {
+        self.root = self.root.with_hidden(shown);
+        self.watcher = Arc::new(Watcher::new(self.root.clone()));
+        self
+    }
+
+    /// The largest file that is read, in bytes. Default: 4 MiB. Larger ones are listed and described, but not read.
+    #[must_use]
+    pub fn largest(mut self, bytes: u64) -> Self {
+        self.largest = bytes;
+        self
+    }
+
+    /// The URI of the folder itself.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uris.root
+    }
+
+    /// The URI of something in it.
+    #[must_use]
+    pub fn uri_of(&self, place: &Place) -> String {
+        self.uris.of(place)
+    }
+
+    /// Runs what blocks where that is allowed.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let this = self.clone();
+        tokio::task::spawn_blocking(move || run(&this)).await?
+    }
+
+    fn resource(&self, entry: &Entry) -> Resource {
+        let name = match entry.place.name() {
+            Some(name) => String::from_utf8_lossy(name).into_owned(),
+            None => self.root_name(),
+        };
+        // Member by member: a listing makes thousands, and a resource is too large to be passed on from hand to hand.
+        let mut resource = Resource::new(self.uris.of(&entry.place), name);
+        resource.mime_type = Some(self.root.media_type(entry, self.largest).into_owned());
+        resource.annotations = entry.modified_text().map(|time| {
+            let mut annotations = Annotations::new();
+            annotations.last_modified = Some(time);
+            annotations
+        });
+        let mut capabilities = ResourceCapabilities::new();
+        capabilities.list = Some(entry.kind == Kind::Folder);
+        capabilities.subscribe = Some(matches!(entry.kind, Kind::File | Kind::Folder));
+        resource.capabilities = Some(capabilities);
+        if entry.kind == Kind::File {
+            resource.size = Some(entry.size.into());
+        }
+        resource
+    }
+
+    /// The last name of where it is, as clients see it.
+    fn root_name(&self) -> String {
+        let last = self.uris.root.rsplit(['/', ':']).find(|part| !part.is_empty());
+        let name = last.map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned());
+        match name {
+            Some(name) if !self.uris.root.ends_with(['/', ':']) => name,
+            _ => "/".to_owned(),
+        }
+    }
+
+    fn listing(&self, place: &Place, page: Page<'_>) -> Result<Listing, FileError> {
+        let after = page.after.map(|after| percent_decode_str(after).collect::<Vec<u8>>());
+        let listed = self.root.page(place, after.as_deref(), page.limit)?;
+        let next = listed.next.map(|name| percent_encode(&name, NON_ALPHANUMERIC).to_string());
+        Ok(Listing { resources: listed.entries.iter().map(|e| self.resource(e)).collect(), next })
+    }
+
+    fn read_file(&self, uri: &str, entry: &Entry) -> Result<ReadResourceResult, FileError> {
+        let bytes = self.root.read(&entry.place, self.largest)?;
+        let mime_type = self.root.media_type(entry, self.largest);
+        Ok(ReadResourceResult::new(vec![contents(uri, mime_type, bytes)]))
+    }
+
+    /// A folder's small text files, as far as they fit; says whether that is all of it.
+    fn read_folder(&self, place: &Place) -> Result<ReadResourceResult, FileError> {
+        let listed = self.root.page(place, None, LOOKED_AT)?;
+        let mut complete = listed.next.is_none();
+        let mut read = Vec::new();
+        let mut left = READ_ALONG_BYTES;
+        for entry in &listed.entries {
+            let small = entry.kind == Kind::File && entry.size <= READ_ALONG_EACH;
+            let text = (small && read.len() < READ_ALONG)
+                .then(|| self.root.read_text(&entry.place, READ_ALONG_EACH).ok())
+                .flatten()
+                .filter(|text| text.len() <= left);
+            match text {
+                None => complete = false,
+                Some(text) => {
+                    left -= text.len();
+                    let Resource { uri, name, mime_type, annotations, capabilities, .. } =
+                        self.resource(entry);
+                    let mut child = ResourceContents::new(uri);
+                    child.name = Some(name);
+                    child.mime_type = mime_type;
+                    child.annotations = annotations;
+                    child.capabilities = capabilities;
+                    child.text = Some(text);
+                    read.push(child);
+                }
+            }
+        }
+        let mut result = ReadResourceResult::new(read);
+        let said = Object::new().with("subset", &!complete);
+        result.meta = Some(Object::new().with(extension::RESOURCE, &said));
+        Ok(result)
+    }
+
+    /// Paths that begin with what was typed: what stands in the folder that it names.
+    fn proposals(&self, typed: &str) -> Vec<String> {
+        let (folder, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
+        let Ok(place) = Place::from_uri_path(folder) else {
+            return Vec::new();
+        };
+        let Ok(listed) = self.root.page(&place, None, PROPOSED) else {
+            return Vec::new();
+        };
+        let path = |entry: &Entry| {
+            let path = entry.place.to_uri_path();
+            if entry.kind == Kind::Folder { path + "/" } else { path }
+        };
+        let begun: Vec<u8> = percent_decode_str(begun).collect();
+        let fitting = |e: &&Entry| e.place.name().is_some_and(|name| name.starts_with(&begun));
+        listed.entries.iter().filter(fitting).map(path).collect()
+    }
+}
+
+/// Text if it is text, bytes if not.
+fn contents(uri: &str, mime_type: impl Into<String>, bytes: Vec<u8>) -> ResourceContents {
+    if is_text(&bytes) {
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        return ResourceContents::of_text(uri, mime_type, text);
+    }
+    ResourceContents::of_bytes(uri, mime_type, &bytes)
+}
+
+/// What clients are told. What is not there, or not to be seen, is `None`.
+fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, ToolError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(
+            FileError::NotFound(_)
+            | FileError::NoFolder(_)
+            | FileError::NotAFolder(_)
+            | FileError::LeadsNowhere(_),
+        ) => Ok(None),
+        Err(error) => Err(error.told()),
+    }
+}
+
+impl Resources for Directory {
+    fn name(&self) -> &str {
+        "Directory"
+    }
+
+    fn prefix(&self) -> &str {
+        &self.uris.root
+    }
+
+    fn offers(&self) -> Offers {
+        Offers { children: true, watching: true, changes: true, completion: true }
+    }
+
+    fn attach(&self, changes: &Changes) {
+        self.watcher.watch_list(changes);
+    }
+
+    async fn metadata(&self, uri: &str, _: &Principal) -> Result<Option<Resource>, ToolError> {
+        let Some(place) = self.uris.place(uri) else {
+            return Ok(None);
+        };
+        self.blocking(move |this| found(this.root.entry(&place).map(|entry| this.resource(&entry))))
+            .await
+    }
+
+    /// The folder itself, then what stands directly in it: enough for clients that know nothing of trees.
+    async fn list(&self, page: Page<'_>, _: &Principal) -> Result<Listing, ToolError> {
+        let (after, limit) = (page.after.map(str::to_owned), page.limit);
+        self.blocking(move |this| {
+            let place = Place::root();
+            let mut listing = Listing::default();
+            let is_first = after.is_none();
+            if is_first {
+                listing
+                    .resources
+                    .extend(found(this.root.entry(&place))?.map(|e| this.resource(&e)));
+            }
+            let left = limit.saturating_sub(listing.resources.len()).max(1);
+            // A root that cannot be listed right now does not hide the rest of the server's list.
+            let page = Page { after: after.as_deref(), limit: left };
+            if let Some(children) = found(this.listing(&place, page))? {
+                listing.resources.extend(children.resources);
+                listing.next = children.next;
+            }
+            Ok(listing)
+        })
+        .await
+    }
+
+    async fn children(
+        &self,
+        uri: &str,
+        page: Page<'_>,
+        _: &Principal,
+    ) -> Result<Option<Listing>, ToolError> {
+        let Some(place) = self.uris.place(uri) else {
+            return Ok(None);
+        };
+        let (after, limit) = (page.after.map(str::to_owned), page.limit);
+        self.blocking(move |this| {
+            let page = Page { after: after.as_deref(), limit };
+            // It was there a moment ago; a folder that has just vanished is an empty one.
+            Ok(Some(found(this.listing(&place, page))?.unwrap_or_default()))
+        })
+        .await
+    }
+
+    async fn read(&self, uri: &str, _: Ctx) -> Result<Option<Contents>, ToolError> {
+        let Some(place) = self.uris.place(uri) else {
+            return Ok(None);
+        };
+        let uri = uri.to_owned();
+        let read = self.blocking(move |this| {
+            let Some(entry) = found(this.root.entry(&place))? else {
+                return Ok(None);
+            };
+            found(match entry.kind {
+                Kind::Folder => this.read_folder(&place),
+                _ => this.read_file(&uri, &entry),
+            })
+        });
+        Ok(read.await?.map(Contents::from))
+    }
+
+    async fn watch(&self, uri: &str, changes: &Changes) -> Result<Option<Watching>, ToolError> {
+        let Some(place) = self.uris.place(uri) else {
+            return Ok(None);
+        };
+        let (uri, changes) = (uri.to_owned(), changes.clone());
+        let watch = self.blocking(move |this| Ok(this.watcher.watch(place, uri, changes)));
+        Ok(Some(Watching::while_held(watch.await?)))
+    }
+
+    async fn templates(&self, _: &Principal) -> Result<Vec<ResourceTemplate>, ToolError> {
+        let mut template = ResourceTemplate::new(self.uris.template(), self.root_name());
+        template.description = Some("A file or folder by its path".to_owned());
+        Ok(vec![template])
+    }
+
+    async fn complete(
+        &self,
+        asked: &Completing<'_>,
+        _: &Principal,
+    ) -> Result<Option<Vec<String>>, ToolError> {
+        if asked.template != self.uris.template() || asked.variable != "path" {
+            return Ok(None);
+        }
+        let typed = asked.typed.to_owned();
+        self.blocking(move |this| Ok(Some(this.proposals(&typed)))).await
+    }
+}
+
+/// From places to URIs and back.
+#[derive(Debug, Clone)]
+struct Uris {
+    /// Of the root itself.
+    root: String,
+    /// Before every path beneath it; ends with a slash.
+    stem: String,
+}
+
+impl Uris {
+    fn of_root(uri: &str) -> Self {
+        let trimmed = uri.trim_end_matches('/');
+        if trimmed.ends_with(':') {
+            // `file:///`: the slash is the path.
+            return Self { root: uri.to_owned(), stem: uri.to_owned() };
+        }
+        Self { root: trimmed.to_owned(), stem: format!("{trimmed}/") }
+    }
+
+    fn of_path(path: &Path) -> Self {
+        let names = path.components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name.as_encoded_bytes()),
+            _ => None,
+        });
+        let place = names.fold(Place::root(), |place, name| place.child(name));
+        Self::of_root(&format!("file:///{}", place.to_uri_path()))
+    }
+
+    fn of(&self, place: &Place) -> String {
+        if place.is_root() {
+            return self.root.clone();
+        }
+        place.after(&self.stem)
+    }
+
+    fn template(&self) -> String {
+        format!("{}{{+path}}", self.stem)
+    }
+
+    fn place(&self, uri: &str) -> Option<Place> {
+        if uri == self.root {
+            return Some(Place::root());
+        }
+        let path = uri.strip_prefix(&self.stem)?;
+        // A query or a fragment would be another resource.
+        if path.contains(['?', '#']) {
+            return None;
+        }
+        Place::from_uri_path(path).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_have_uris_and_find_back() {
+        for (root, at_root, child) in [
+            ("file:///", "file:///", "file:///a%20b/c"),
+            ("file:///srv/docs", "file:///srv/docs", "file:///srv/docs/a%20b/c"),
+            ("docs://v2/", "docs://v2", "docs://v2/a%20b/c"),
+        ] {
+            let uris = Uris::of_root(root);
+            let place = Place::parse("a b/c").unwrap();
+            assert_eq!(uris.of(&Place::root()), at_root);
+            assert_eq!(uris.of(&place), child);
+            assert_eq!(uris.place(child), Some(place.clone()));
+            assert_eq!(uris.place(at_root), Some(Place::root()));
+            assert_eq!(uris.place(&format!("{child}/")), Some(place));
+            for other in ["a%20b/../c", "a?b", "a#b", "%2e%2e/x", "a%2fb", "a//b", "%00"] {
+                assert_eq!(uris.place(&format!("{}{other}", uris.stem)), None, "{other}");
+            }
+        }
+        let uris = Uris::of_path(Path::new("/home/a b/ü"));
+        assert_eq!(uris.root, "file:///home/a%20b/%C3%BC");
+        assert_eq!(Uris::of_path(Path::new("/")).root, "file:///");
+    }
+}

@@ -1,0 +1,111 @@
+//! One look at one thing. Never reads what is in it.
+
+use std::time::SystemTime;
+
+use crate::error::FileError;
+use crate::place::Place;
+use crate::root::Root;
+use crate::sys::{Look, Seen};
+use crate::walk::{Last, Spot};
+
+/// What something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Bytes.
+    File,
+    /// Names.
+    Folder,
+    /// A link that leads nowhere, in circles, out of the root, or to something hidden.
+    DanglingLink,
+    /// A named pipe: reading it would wait for a writer.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A device that is read as a stream.
+    CharDevice,
+    /// A device with blocks.
+    BlockDevice,
+}
+
+impl Kind {
+    /// One word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Folder => "folder",
+            Self::DanglingLink => "dangling_link",
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::CharDevice | Self::BlockDevice => "device",
+        }
+    }
+
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::DanglingLink => "a link that leads nowhere",
+            Self::Pipe => "a pipe",
+            Self::Socket => "a socket",
+            Self::CharDevice | Self::BlockDevice => "a device",
+        }
+    }
+}
+
+/// Something in the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it was looked for.
+    pub place: Place,
+    /// What it is; of a link, what it leads to.
+    pub kind: Kind,
+    /// How many bytes a file holds; 0 for anything else.
+    pub size: u64,
+    /// When it was last written to, if that is known.
+    pub modified: Option<SystemTime>,
+    /// Whether the last name is a link.
+    pub link: bool,
+}
+
+impl Entry {
+    pub(crate) fn real(place: Place, kind: Kind, look: &Look) -> Self {
+        Self { place, kind, size: look.size, modified: look.modified, link: false }
+    }
+
+    /// A link, and what it leads to, if anything.
+    pub(crate) fn link(place: Place, link: &Look, target: Option<&Look>) -> Self {
+        match target {
+            Some(Look { seen: Seen::Real(kind), size, modified, .. }) => {
+                Self { place, kind: *kind, size: *size, modified: *modified, link: true }
+            }
+            _ => Self {
+                place,
+                kind: Kind::DanglingLink,
+                size: 0,
+                modified: link.modified,
+                link: true,
+            },
+        }
+    }
+}
+
+impl Root {
+    /// Looks at one place. Links are followed, inside the root only; one that leads elsewhere is an entry of its own
+    /// kind.
+    pub fn entry(&self, place: &Place) -> Result<Entry, FileError> {
+        let spot = self.walk(place, Last::AsItIs)?;
+        let look = spot.existing(place)?;
+        match look.seen {
+            Seen::Real(kind) => Ok(Entry::real(place.clone(), kind, &look)),
+            Seen::Link => Ok(Entry::link(place.clone(), &look, self.target(&spot).as_ref())),
+        }
+    }
+
+    /// What the link at this spot leads to.
+    fn target(&self, spot: &Spot) -> Option<Look> {
+        let name = spot.name.as_deref()?;
+        self.walk_on(&spot.at, name).ok()?.look
+    }
+}

@@ -1,0 +1,54 @@
+//! A real folder, confined.
+//!
+//! A [`Root`] is a folder that nothing leads out of. What is in it is named by [`Place`]s, which have been checked, and
+//! every operation is a method of the root in a file of its own:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `place` | [`Place`]: names from the root on, from paths and URIs |
+//! | `root` | [`Root`]: the folder, and whether hidden names are shown |
+//! | `error` | [`FileError`]: what went wrong, in words that help |
+//! | `sys` | what is asked of the system: one name in one open folder |
+//! | `walk` | the way to a place, step by step, links followed inside the root only |
+//! | `entry` | [`Root::entry`]: one look |
+//! | `list`, `window` | [`Root::page`]: a folder page by page, in constant memory |
+//! | `read` | [`Root::read`], [`Root::read_text`], [`Root::head`] |
+//! | `media` | [`media_type`]: what kind of content |
+//! | `write`, `draft` | [`Root::replace`], [`Root::create`], [`Root::append`], [`Root::copy`]: whole files or nothing |
+//! | `arrange` | [`Root::delete`], [`Root::make_folder`], [`Root::rename`] |
+//! | `search`, `glob`, `excerpt` | [`Root::search`]: names and lines beneath a place |
+//!
+//! Everything blocks, and everything may be called from many threads.
+
+mod arrange;
+mod directory;
+mod draft;
+mod entry;
+mod error;
+mod excerpt;
+mod glob;
+mod list;
+mod media;
+mod place;
+mod read;
+mod root;
+mod search;
+mod sys;
+mod time;
+mod told;
+mod walk;
+mod watch;
+mod window;
+mod write;
+
+pub use directory::Directory;
+pub use entry::{Entry, Kind};
+pub use error::FileError;
+pub use glob::{Glob, GlobError};
+pub use list::Page;
+pub use media::{is_text, media_type, media_type_by_name};
+pub use place::{MOST_BYTES, MOST_NAMES, Place, PlaceError};
+pub use root::Root;
+pub use search::{Bounds, Found, Match, Query, Stop};
+pub use window::WINDOW;
+pub use write::{Outcome, Overwrite};

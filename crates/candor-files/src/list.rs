@@ -1,0 +1,116 @@
+//! What a folder holds, page by page, in the order of the bytes of the names.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::entry::{Entry, Kind};
+use crate::error::{FileError, at};
+use crate::place::Place;
+use crate::root::Root;
+use crate::sys::{self, Look, Seen};
+use crate::walk::{At, Last};
+use crate::window::{Name, WINDOW, Window};
+
+/// Some of what a folder holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// In the order of the bytes of their names.
+    pub entries: Vec<Entry>,
+    /// Where the next page begins: after this name. `None` if there is nothing more.
+    pub next: Option<Vec<u8>>,
+}
+
+impl Root {
+    /// The direct children of a folder whose names come after `after`, at most `limit` of them (at least one is
+    /// allowed). Whatever existed during a whole listing is in it exactly once; what has vanished meanwhile is
+    /// left out.
+    pub fn page(
+        &self,
+        place: &Place,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Page, FileError> {
+        let limit = limit.max(1);
+        let folder = self.open_folder(place)?;
+        let mut entries = Vec::with_capacity(limit.min(WINDOW));
+        let mut window = self.window(place, &folder, after, limit)?;
+        let mut last: Option<Box<[u8]>> = None;
+        loop {
+            let (names, begin) = (&window.0.names, window.1);
+            for (i, name) in names.iter().enumerate().skip(begin) {
+                entries.extend(self.child(place, &folder, name));
+                if entries.len() == limit {
+                    let more = i + 1 < names.len() || window.0.more;
+                    return Ok(Page { entries, next: more.then(|| name.bytes.to_vec()) });
+                }
+            }
+            if !window.0.more {
+                return Ok(Page { entries, next: None });
+            }
+            last = names.last().map(|n| n.bytes.clone()).or(last);
+            window = self.window(place, &folder, last.as_deref().or(after), limit)?;
+        }
+    }
+
+    /// Opens a folder to read its names, and keeps the way to it for the links in it.
+    pub(crate) fn open_folder(&self, place: &Place) -> Result<At, FileError> {
+        let spot = self.walk(place, Last::Followed)?;
+        if !spot.existing(place)?.is(Kind::Folder) {
+            return Err(FileError::NotAFolder(place.clone()));
+        }
+        let folder = Arc::new(spot.open_to_list().map_err(at(place))?);
+        Ok(At { folder, place: spot.real_place() })
+    }
+
+    /// The names after `after`: remembered, or read. The second of the pair says where they begin.
+    fn window(
+        &self,
+        place: &Place,
+        folder: &At,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<(Arc<Window>, usize), FileError> {
+        let windows = self.windows();
+        let ticket = match after {
+            None => windows.begin(place),
+            Some(after) => {
+                if let Some(found) = windows.find(place, after) {
+                    return Ok(found);
+                }
+                windows.go_on(place)
+            }
+        };
+        let window = Window::read(&folder.folder, after, WINDOW, self.shows_hidden());
+        let window = Arc::new(window.map_err(at(place))?);
+        // What is served at once is not worth remembering.
+        if window.more || window.names.len() > limit {
+            windows.keep(place, &window, ticket);
+        }
+        Ok((window, 0))
+    }
+
+    /// Looks at one name in an open folder; `None` if it has vanished.
+    pub(crate) fn child(&self, place: &Place, folder: &At, name: &Name) -> Option<Entry> {
+        let child = place.child(&name.bytes);
+        let look = match sys::look(&folder.folder, &name.bytes) {
+            Ok(look) => look,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
+            // The folder may be read and not entered: then this is all that is known.
+            Err(_) => Look { seen: name.seen, size: 0, modified: None, mode: 0, owner: (0, 0) },
+        };
+        Some(match look.seen {
+            Seen::Real(kind) => Entry::real(child, kind, &look),
+            Seen::Link => {
+                let target = self.walk_on(folder, &name.bytes).ok().and_then(|spot| spot.look);
+                Entry::link(child, &look, target.as_ref())
+            }
+        })
+    }
+
+    /// How many names of listings are held in memory, and in how many windows.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn names_held(&self) -> (usize, usize) {
+        self.windows().held()
+    }
+}

@@ -1,0 +1,331 @@
+//! Where something is, seen from the root: a list of names that has been checked. Whoever holds a [`Place`] need not
+//! check it again. Knows nothing of what is really there.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
+/// The longest path that is accepted, in bytes.
+pub const MOST_BYTES: usize = 4096;
+/// The deepest path that is accepted, in names.
+pub const MOST_NAMES: usize = 256;
+
+/// What stays as it is in a segment of a URI's path (`pchar` of RFC 3986).
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@');
+
+/// A path inside a root: names of raw bytes, none of them empty, `.` or `..`, none with NUL or `/` in it.
+///
+/// ```
+/// use candor_files::Place;
+///
+/// let place = Place::parse("src//main.rs")?;
+/// assert_eq!(place.to_string(), "src/main.rs");
+/// assert_eq!(place.name(), Some(&b"main.rs"[..]));
+/// assert!(Place::parse("../secret").is_err());
+/// # Ok::<(), candor_files::PlaceError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The names with `/` between them. No name holds one, so nothing is lost, and a listing needs one allocation
+    /// for each entry instead of two.
+    joined: Box<[u8]>,
+}
+
+impl Place {
+    /// The root itself: no names.
+    #[must_use]
+    pub fn root() -> Self {
+        Self { joined: Box::default() }
+    }
+
+    /// Reads what people and tools write: relative, `/` between names; `./a`, `a//b` and `a/` are tolerated, and
+    /// nothing at all is the root.
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
+        let bytes = text.as_bytes();
+        if is_absolute(bytes) {
+            return Err(PlaceError::Absolute);
+        }
+        Self::from_names(bytes.split(|b| *b == b'/').filter(|n| !n.is_empty() && *n != b"."))
+    }
+
+    /// Reads the percent-encoded rest of a URI. It is split before it is decoded: an encoded `/` never parts names.
+    /// There is one way to write a place, so what [`parse`](Self::parse) tolerates is refused here; only a `/` at
+    /// the end may stand.
+    pub fn from_uri_path(path: &str) -> Result<Self, PlaceError> {
+        let path = path.strip_suffix('/').unwrap_or(path);
+        if path.is_empty() {
+            return Ok(Self::root());
+        }
+        // Decoding only shortens: three characters at most stand for one byte.
+        if path.len() > 3 * MOST_BYTES {
+            return Err(PlaceError::TooLong);
+        }
+        let names: Vec<Vec<u8>> = path.split('/').map(decode).collect::<Result<_, _>>()?;
+        Self::from_names(names.iter().map(Vec::as_slice))
+    }
+
+    /// The path as it stands in a URI: [`from_uri_path`](Self::from_uri_path) reads it back, whatever the bytes.
+    #[must_use]
+    pub fn to_uri_path(&self) -> String {
+        self.after("")
+    }
+
+    /// The same after a stem, in one allocation: listings make thousands.
+    pub(crate) fn after(&self, stem: &str) -> String {
+        let mut path = String::with_capacity(stem.len() + self.joined.len());
+        path.push_str(stem);
+        for (i, name) in self.names().enumerate() {
+            if i > 0 {
+                path.push('/');
+            }
+            path.extend(percent_encode(name, ENCODED));
+        }
+        path
+    }
+
+    fn from_names<'a>(names: impl Iterator<Item = &'a [u8]>) -> Result<Self, PlaceError> {
+        let mut joined = Vec::new();
+        for (i, name) in names.enumerate() {
+            check_name(name)?;
+            if i == MOST_NAMES {
+                return Err(PlaceError::TooDeep);
+            }
+            if i > 0 {
+                joined.push(b'/');
+            }
+            joined.extend_from_slice(name);
+            if joined.len() > MOST_BYTES {
+                return Err(PlaceError::TooLong);
+            }
+        }
+        Ok(Self { joined: joined.into() })
+    }
+
+    /// The place of this name in the folder that is here.
+    pub fn join(&self, name: impl AsRef<[u8]>) -> Result<Self, PlaceError> {
+        check_name(name.as_ref())?;
+        Self::from_names(self.names().chain([name.as_ref()]))
+    }
+
+    /// As [`join`](Self::join), for a name that the file system gave: it is good, and however deep it is, it exists.
+    pub(crate) fn child(&self, name: &[u8]) -> Self {
+        debug_assert!(check_name(name).is_ok());
+        if self.is_root() {
+            return Self { joined: name.into() };
+        }
+        let mut joined = Vec::with_capacity(self.joined.len() + 1 + name.len());
+        joined.extend_from_slice(&self.joined);
+        joined.push(b'/');
+        joined.extend_from_slice(name);
+        Self { joined: joined.into() }
+    }
+
+    /// The folder that this is in; the root is in none.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let end = self.joined.len() - self.name()?.len();
+        Some(Self { joined: self.joined[..end.saturating_sub(1)].into() })
+    }
+
+    /// The last name; the root has none.
+    #[must_use]
+    pub fn name(&self) -> Option<&[u8]> {
+        self.joined.rsplit(|b| *b == b'/').next().filter(|name| !name.is_empty())
+    }
+
+    /// The names, from the root on.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.joined.split(|b| *b == b'/').filter(|name| !name.is_empty())
+    }
+
+    /// Whether this is the root.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.joined.is_empty()
+    }
+
+    /// Whether any name begins with a dot.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.names().any(|name| name[0] == b'.')
+    }
+
+    /// Whether this is `other`, or somewhere beneath it.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        other.is_root()
+            || self
+                .joined
+                .strip_prefix(&*other.joined)
+                .is_some_and(|rest| rest.first().is_none_or(|b| *b == b'/'))
+    }
+}
+
+/// A path that begins at the top of the whole system, or of a drive.
+fn is_absolute(path: &[u8]) -> bool {
+    path.starts_with(b"/")
+        || (cfg!(windows) && (path.starts_with(b"\\") || path.get(1) == Some(&b':')))
+}
+
+fn check_name(name: &[u8]) -> Result<(), PlaceError> {
+    match name {
+        b"" | b"." => Err(PlaceError::Empty),
+        b".." => Err(PlaceError::Parent),
+        _ if name.contains(&0) => Err(PlaceError::Nul),
+        _ if name.contains(&b'/') => Err(PlaceError::Slash),
+        _ if cfg!(windows) && name.iter().any(|b| matches!(b, b'\\' | b':')) => {
+            Err(PlaceError::Slash)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One segment of a URI's path. An escape that is none is refused instead of being taken as it stands: two readers
+/// must not see two names.
+fn decode(segment: &str) -> Result<Vec<u8>, PlaceError> {
+    let mut name = Vec::with_capacity(segment.len());
+    let mut bytes = segment.bytes();
+    while let Some(byte) = bytes.next() {
+        name.push(match byte {
+            b'%' => {
+                let mut digit = || bytes.next().and_then(|b| char::from(b).to_digit(16));
+                let (Some(high), Some(low)) = (digit(), digit()) else {
+                    return Err(PlaceError::Escape);
+                };
+                u8::try_from(high * 16 + low).expect("two digits")
+            }
+            b'?' | b'#' => return Err(PlaceError::Escape),
+            other => other,
+        });
+    }
+    Ok(name)
+}
+
+/// Text for people: what is no UTF-8 and what could fool a terminal or a reader (control characters, changes of
+/// direction, characters that nobody sees) is written as an escape. The root is `.`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_root() {
+            return f.write_str(".");
+        }
+        for chunk in self.joined.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if deceives(c) {
+                    write!(f, "{}", c.escape_unicode())?;
+                } else {
+                    fmt::Write::write_char(f, c)?;
+                }
+            }
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
+/// Folders stand before what they hold, and names in the order of their bytes, as in a listing.
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.names().cmp(other.names())
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn deceives(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Why a path is no [`Place`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// It begins at the top of the whole system.
+    Absolute,
+    /// It goes up.
+    Parent,
+    /// It holds a NUL.
+    Nul,
+    /// A name is empty or `.` where one is needed.
+    Empty,
+    /// A name holds what parts names.
+    Slash,
+    /// An escape is none, or a character should be one.
+    Escape,
+    /// More than [`MOST_BYTES`].
+    TooLong,
+    /// More than [`MOST_NAMES`].
+    TooDeep,
+}
+
+impl PlaceError {
+    /// A stable name for all of these.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "bad_path"
+    }
+}
+
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absolute => f.write_str(
+                "the path is absolute; write it from this folder on, such as `notes/today.md`",
+            ),
+            Self::Parent => f.write_str(
+                "the path goes up with `..`; write where it leads to, from this folder on",
+            ),
+            Self::Nul => f.write_str("the path holds a NUL character; leave it out"),
+            Self::Empty => f.write_str("a name in the path is empty or `.`; leave that part out"),
+            Self::Slash => f.write_str(
+                "a name in the path holds an encoded separator; write `/` itself between names",
+            ),
+            Self::Escape => f.write_str(
+                "the path is not well encoded; write `%25` for `%`, `%3F` for `?` and `%23` for `#`",
+            ),
+            Self::TooLong => {
+                write!(f, "the path is longer than {MOST_BYTES} bytes; begin in a folder nearer to it")
+            }
+            Self::TooDeep => {
+                write!(f, "the path has more than {MOST_NAMES} names; begin in a folder nearer to it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlaceError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! What is in a file. Nothing here waits for anybody: a pipe or a device is refused before it is opened, and looked at
+//! again afterwards, because it may have come in between.
+
+use std::fs::File;
+use std::io::Read;
+
+use crate::entry::Kind;
+use crate::error::{FileError, at};
+use crate::media::is_text;
+use crate::place::Place;
+use crate::root::Root;
+use crate::sys::{self, Look, Seen};
+use crate::walk::{Last, Spot};
+
+impl Root {
+    /// The whole of a file, if it has no more than `limit` bytes.
+    pub fn read(&self, place: &Place, limit: u64) -> Result<Vec<u8>, FileError> {
+        let (file, look) = self.open_file(place)?;
+        read_whole(place, &file, &look, limit)
+    }
+
+    /// The whole of a file that is text: UTF-8 without NUL.
+    pub fn read_text(&self, place: &Place, limit: u64) -> Result<String, FileError> {
+        let bytes = self.read(place, limit)?;
+        if !is_text(&bytes) {
+            return Err(FileError::NotText(place.clone()));
+        }
+        String::from_utf8(bytes).map_err(|_| FileError::NotText(place.clone()))
+    }
+
+    /// The first bytes of a file, `n` of them if it has as many.
+    pub fn head(&self, place: &Place, n: usize) -> Result<Vec<u8>, FileError> {
+        let (file, look) = self.open_file(place)?;
+        let n = n as u64;
+        let mut bytes = Vec::with_capacity(capacity(look.size.min(n)));
+        file.take(n).read_to_end(&mut bytes).map_err(at(place))?;
+        Ok(bytes)
+    }
+
+    /// Opens what is a file, and nothing else.
+    pub(crate) fn open_file(&self, place: &Place) -> Result<(File, Look), FileError> {
+        open_spot(&self.walk(place, Last::Followed)?, place)
+    }
+}
+
+pub(crate) fn open_spot(spot: &Spot, place: &Place) -> Result<(File, Look), FileError> {
+    must_be_file(place, &spot.existing(place)?)?;
+    let (folder, name) = spot.named()?;
+    let file = sys::open_to_read(folder, name).map_err(at(place))?;
+    let look = sys::look_at_file(&file).map_err(at(place))?;
+    must_be_file(place, &look)?;
+    Ok((file, look))
+}
+
+pub(crate) fn must_be_file(place: &Place, look: &Look) -> Result<(), FileError> {
+    match look.seen {
+        Seen::Real(Kind::File) => Ok(()),
+        Seen::Real(kind) => Err(FileError::NotAFile(place.clone(), kind)),
+        Seen::Link => Err(FileError::NotAFile(place.clone(), Kind::DanglingLink)),
+    }
+}
+
+/// Reads an open file to its end. It may grow meanwhile, and some files say that they are empty and are not.
+pub(crate) fn read_whole(
+    place: &Place,
+    file: &File,
+    look: &Look,
+    limit: u64,
+) -> Result<Vec<u8>, FileError> {
+    let too_large = |size| FileError::TooLarge { place: place.clone(), size, limit };
+    if look.size > limit {
+        return Err(too_large(look.size));
+    }
+    let mut bytes = Vec::with_capacity(capacity(look.size));
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(at(place))?;
+    let size = bytes.len() as u64;
+    if size > limit { Err(too_large(size)) } else { Ok(bytes) }
+}
+
+/// Room for what a file says that it has. A sparse file can say anything, so it is believed up to a point; one byte
+/// more lets the end be seen without growing.
+fn capacity(size: u64) -> usize {
+    usize::try_from(size.min(16 * 1024 * 1024)).map_or(0, |n| n + 1)
+}

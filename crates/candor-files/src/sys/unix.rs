@@ -1,0 +1,249 @@
+//! Unix, by the `…at` system calls: each takes a folder's descriptor and one name.
+
+use std::fs::File;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use cap_std::fs::Dir;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::{Look, Seen};
+use crate::entry::Kind;
+
+/// Enough to look names up in a folder, and needs no permission to read it.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+const PASSAGE: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+const PASSAGE: OFlags = OFlags::RDONLY;
+
+fn kind_of(file_type: FileType) -> Seen {
+    match file_type {
+        FileType::Symlink => Seen::Link,
+        FileType::Directory => Seen::Real(Kind::Folder),
+        FileType::Fifo => Seen::Real(Kind::Pipe),
+        FileType::Socket => Seen::Real(Kind::Socket),
+        FileType::CharacterDevice => Seen::Real(Kind::CharDevice),
+        FileType::BlockDevice => Seen::Real(Kind::BlockDevice),
+        FileType::RegularFile | FileType::Unknown => Seen::Real(Kind::File),
+    }
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the fields have other types on other systems")]
+fn look_of(stat: &Stat) -> Look {
+    let seen = kind_of(FileType::from_raw_mode(stat.st_mode));
+    let nanos = Duration::from_nanos(stat.st_mtime_nsec as u64);
+    let seconds = Duration::from_secs((stat.st_mtime as i64).unsigned_abs());
+    let modified = if (stat.st_mtime as i64) < 0 {
+        SystemTime::UNIX_EPOCH.checked_sub(seconds)
+    } else {
+        SystemTime::UNIX_EPOCH.checked_add(seconds)
+    };
+    Look {
+        seen,
+        size: if seen == Seen::Real(Kind::File) { stat.st_size as u64 } else { 0 },
+        modified: modified.and_then(|t| t.checked_add(nanos)),
+        mode: Mode::from_raw_mode(stat.st_mode).bits() as u32,
+        owner: (stat.st_uid as u32, stat.st_gid as u32),
+    }
+}
+
+pub(crate) fn look(folder: &Dir, name: &[u8]) -> io::Result<Look> {
+    Ok(look_of(&fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+pub(crate) fn look_at_folder(folder: &Dir) -> io::Result<Look> {
+    Ok(look_of(&fs::fstat(folder)?))
+}
+
+pub(crate) fn look_at_file(file: &File) -> io::Result<Look> {
+    Ok(look_of(&fs::fstat(file)?))
+}
+
+fn open(folder: &Dir, name: &[u8], flags: OFlags, mode: Mode) -> rustix::io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    loop {
+        match fs::openat(folder, name, flags, mode) {
+            Err(Errno::INTR) => {}
+            result => return result.map(File::from),
+        }
+    }
+}
+
+/// Steps into a folder, to look names up in it. `None` if the name is something else, a link among others.
+pub(crate) fn enter(folder: &Dir, name: &[u8]) -> io::Result<Option<Dir>> {
+    match open(folder, name, PASSAGE | OFlags::DIRECTORY, Mode::empty()) {
+        Ok(file) => Ok(Some(Dir::from_std_file(file))),
+        // Which of the two it is for a link differs between systems.
+        Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Opens a folder to read its names: the one of this name, or `folder` itself.
+pub(crate) fn open_to_list(folder: &Dir, name: Option<&[u8]>) -> io::Result<Dir> {
+    let name = name.unwrap_or(b".");
+    let file = open(folder, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+    Ok(Dir::from_std_file(file))
+}
+
+/// Opens to read, without waiting for whoever may be at the other end of a pipe. The caller looks again at what it
+/// has got.
+pub(crate) fn open_to_read(folder: &Dir, name: &[u8]) -> io::Result<File> {
+    Ok(open(folder, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())?)
+}
+
+/// Opens to write at the end. The caller looks again at what it has got.
+pub(crate) fn open_to_append(folder: &Dir, name: &[u8]) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(open(folder, name, flags, Mode::empty())?)
+}
+
+/// Makes a file that was not there, to write at its end. A `private` one is for nobody else yet.
+pub(crate) fn create(folder: &Dir, name: &[u8], private: bool) -> io::Result<File> {
+    let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+    Ok(open(folder, name, flags, mode)?)
+}
+
+/// Gives a file the permissions of another one. What lets a program run as somebody else is not passed on.
+pub(crate) fn set_permissions(file: &File, like: &Look) -> io::Result<()> {
+    #[allow(clippy::unnecessary_cast, reason = "narrower on other systems")]
+    let mode = Mode::from_raw_mode((like.mode & 0o777) as fs::RawMode);
+    match fs::fchmod(file, mode) {
+        // A file system that knows no permissions. The file is not open to more people than before.
+        Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+/// Gives a file to the owner of another one, as far as we are allowed to: what a server that runs as root replaces
+/// should still be its user's.
+pub(crate) fn set_owner(file: &File, like: &Look) {
+    let (user, group) = like.owner;
+    let _ = fs::fchown(file, Some(fs::Uid::from_raw(user)), Some(fs::Gid::from_raw(group)));
+}
+
+/// Whether we may write to what has this name, which replacing it by rename would not ask.
+pub(crate) fn may_write(folder: &Dir, name: &[u8]) -> io::Result<()> {
+    Ok(fs::accessat(folder, name, fs::Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+pub(crate) fn read_link(folder: &Dir, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    match fs::readlinkat(folder, name, Vec::new()) {
+        Ok(target) => Ok(Some(target.into_bytes())),
+        Err(Errno::INVAL) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+pub(crate) fn make_folder(folder: &Dir, name: &[u8]) -> io::Result<()> {
+    Ok(fs::mkdirat(folder, name, Mode::from_raw_mode(0o777))?)
+}
+
+pub(crate) fn remove_file(folder: &Dir, name: &[u8]) -> io::Result<()> {
+    Ok(fs::unlinkat(folder, name, AtFlags::empty())?)
+}
+
+pub(crate) fn remove_folder(folder: &Dir, name: &[u8]) -> io::Result<()> {
+    Ok(fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Moves, over whatever had the new name.
+pub(crate) fn rename(from: (&Dir, &[u8]), to: (&Dir, &[u8])) -> io::Result<()> {
+    Ok(fs::renameat(from.0, from.1, to.0, to.1)?)
+}
+
+/// Moves, unless something has the new name already; that is found out by the same call that moves.
+pub(crate) fn rename_to_nothing(
+    from: (&Dir, &[u8]),
+    to: (&Dir, &[u8]),
+    is_folder: bool,
+) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    match fs::renameat_with(from.0, from.1, to.0, to.1, fs::RenameFlags::NOREPLACE) {
+        // An old kernel or a file system that does not know how. A folder that is moved into itself is also
+        // "invalid", and stays so below.
+        Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
+        result => return Ok(result?),
+    }
+    rename_by_claiming(from, to, is_folder)
+}
+
+/// First takes the new name, which fails if it is taken, then gives up the old one.
+pub(crate) fn rename_by_claiming(
+    from: (&Dir, &[u8]),
+    to: (&Dir, &[u8]),
+    is_folder: bool,
+) -> io::Result<()> {
+    if is_folder {
+        // A folder takes the place of an empty one, and nobody else can have made this one.
+        fs::mkdirat(to.0, to.1, Mode::RWXU)?;
+        return rename(from, to).inspect_err(|_| {
+            let _ = remove_folder(to.0, to.1);
+        });
+    }
+    fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty())?;
+    remove_file(from.0, from.1)
+}
+
+/// Calls `each` with every name in a folder and what the folder itself knows of it, in whatever order. The folder is
+/// one that was opened to be listed; each call begins at its beginning.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], Seen)) -> io::Result<()> {
+    // A name has at most 255 bytes: the buffer holds at least a hundred of them, and the entries are read in place.
+    let mut buffer = Vec::with_capacity(32 * 1024);
+    fs::seek(folder, fs::SeekFrom::Start(0))?;
+    let mut entries = fs::RawDir::new(folder, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            each(name, kind_of(entry.file_type()));
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with every name in a folder and what the folder itself knows of it, in whatever order.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], Seen)) -> io::Result<()> {
+    for entry in fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            each(name, kind_of(entry.file_type()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_claimed_once_where_the_system_has_no_call_for_it() {
+        let path = std::env::temp_dir().join(format!("candor-files-claim-{}", std::process::id()));
+        std::fs::create_dir_all(path.join("folder/kept")).unwrap();
+        std::fs::write(path.join("file"), "file").unwrap();
+        let top = Dir::open_ambient_dir(&path, cap_std::ambient_authority()).unwrap();
+        for (from, to, is_folder) in
+            [("file", "file2", false), ("folder", "folder2", true), ("file2", "file", false)]
+        {
+            let (from, to) = ((&top, from.as_bytes()), (&top, to.as_bytes()));
+            rename_by_claiming(from, to, is_folder).unwrap();
+            assert!(look(&top, from.1).is_err() && look(&top, to.1).is_ok());
+        }
+        assert!(path.join("folder2/kept").is_dir());
+        for (from, is_folder) in [("file", false), ("folder2", true)] {
+            for to in ["folder2", "file"] {
+                let taken =
+                    rename_by_claiming((&top, from.as_bytes()), (&top, to.as_bytes()), is_folder);
+                assert_eq!(taken.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            }
+        }
+        assert!(path.join("file").is_file() && path.join("folder2/kept").is_dir());
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}

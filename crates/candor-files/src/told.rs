@@ -1,0 +1,28 @@
+//! Errors of files as clients read them.
+
+use candor_server::tool::ToolError;
+
+use crate::error::FileError;
+use crate::place::PlaceError;
+
+impl FileError {
+    /// The same for the caller of a tool or the reader of a resource: nothing in it is ours to hide.
+    #[must_use]
+    pub fn told(&self) -> ToolError {
+        ToolError::new(sentence(&self.to_string())).code(self.code())
+    }
+}
+
+impl PlaceError {
+    /// The same for the caller of a tool.
+    #[must_use]
+    pub fn told(&self) -> ToolError {
+        ToolError::new(sentence(&self.to_string())).code("bad_path").never_retry()
+    }
+}
+
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let begun = letters.next().map(|first| first.to_uppercase().chain(letters).collect());
+    begun.unwrap_or_default()
+}

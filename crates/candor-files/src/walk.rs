@@ -1,0 +1,167 @@
+//! The way to a place, one name at a time. Links are read and followed by hand, so three things hold whoever changes
+//! the tree meanwhile: every step is one name in an open folder, with links not followed, so the way cannot leave the
+//! root; what is hidden cannot be reached by a link either; and whoever writes knows the folder and the name that a
+//! link really leads to.
+
+use std::io;
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+
+use crate::entry::Kind;
+use crate::error::{self, FileError};
+use crate::place::Place;
+use crate::root::Root;
+use crate::sys::{self, Look, Seen};
+
+/// As many links as Linux follows on one way.
+const MOST_LINKS: usize = 40;
+
+/// What to do if the last name is a link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// Go where it leads.
+    Followed,
+    /// The link itself is meant.
+    AsItIs,
+}
+
+/// A folder that has been reached, and the names that lead to it without any link.
+#[derive(Clone)]
+pub(crate) struct At {
+    pub(crate) folder: Arc<Dir>,
+    pub(crate) place: Place,
+}
+
+/// The end of a way: a name in a folder, whether or not something has it.
+pub(crate) struct Spot {
+    pub(crate) at: At,
+    /// `None`: the folder itself.
+    pub(crate) name: Option<Vec<u8>>,
+    /// What was there.
+    pub(crate) look: Option<Look>,
+    /// Whether the last name of the way was a link, and this is where it leads.
+    pub(crate) by_link: bool,
+}
+
+impl Spot {
+    /// Where this is, without any link.
+    pub(crate) fn real_place(&self) -> Place {
+        self.name.as_ref().map_or_else(|| self.at.place.clone(), |name| self.at.place.child(name))
+    }
+
+    pub(crate) fn existing(&self, place: &Place) -> Result<Look, FileError> {
+        self.look.ok_or_else(|| {
+            let place = place.clone();
+            if self.by_link { FileError::LeadsNowhere(place) } else { FileError::NotFound(place) }
+        })
+    }
+
+    /// The folder and the name of something that is no folder yet or may not be one.
+    pub(crate) fn named(&self) -> Result<(&Dir, &[u8]), FileError> {
+        match &self.name {
+            Some(name) => Ok((&self.at.folder, name)),
+            None if self.at.place.is_root() => Err(FileError::IsRoot),
+            None => Err(FileError::NotAFile(self.at.place.clone(), Kind::Folder)),
+        }
+    }
+
+    /// Opens the folder that is here, to read its names.
+    pub(crate) fn open_to_list(&self) -> io::Result<Dir> {
+        sys::open_to_list(&self.at.folder, self.name.as_deref())
+    }
+}
+
+impl Root {
+    /// Walks to a place. The folder must exist; the last name need not.
+    pub(crate) fn walk(&self, place: &Place, last: Last) -> Result<Spot, FileError> {
+        if !self.shows_hidden() && place.is_hidden() {
+            return Err(FileError::NotFound(place.clone()));
+        }
+        let ahead = place.names().map(<[u8]>::to_vec).rev().collect();
+        self.walk_from(self.top(), ahead, last, place)
+    }
+
+    /// Follows one name in a folder to what it finally leads to.
+    pub(crate) fn walk_on(&self, from: &At, name: &[u8]) -> Result<Spot, FileError> {
+        let place = from.place.child(name);
+        self.walk_from(from.clone(), vec![name.to_vec()], Last::Followed, &place)
+    }
+
+    /// `ahead` are the names still to go, the next one last. `place` is for the errors.
+    fn walk_from(
+        &self,
+        mut at: At,
+        mut ahead: Vec<Vec<u8>>,
+        last: Last,
+        place: &Place,
+    ) -> Result<Spot, FileError> {
+        let mut links = 0;
+        let mut by_link = false;
+        while let Some(name) = ahead.pop() {
+            match &name[..] {
+                b"" | b"." => continue,
+                b".." => {
+                    at = self.above(&at, place)?;
+                    continue;
+                }
+                _ if name[0] == b'.' && !self.shows_hidden() => {
+                    return Err(FileError::LeadsNowhere(place.clone()));
+                }
+                _ => {}
+            }
+            if ahead.is_empty() {
+                let look = match sys::look(&at.folder, &name) {
+                    Ok(look) => Some(look),
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+                    Err(e) => return Err(FileError::from_io(place, &e)),
+                };
+                let is_link = look.is_some_and(|l| l.seen == Seen::Link);
+                if last == Last::AsItIs || !is_link {
+                    return Ok(Spot { at, name: Some(name), look, by_link });
+                }
+                by_link = true;
+            } else if let Some(folder) =
+                sys::enter(&at.folder, &name).map_err(missing(place, links))?
+            {
+                at = At { folder: Arc::new(folder), place: at.place.child(&name) };
+                continue;
+            }
+            let Some(target) = sys::read_link(&at.folder, &name).map_err(missing(place, links))?
+            else {
+                return Err(FileError::NotAFolder(place.clone()));
+            };
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(FileError::LeadsNowhere(place.clone()));
+            }
+            // Whether an absolute link happens to lead back into the root is not looked at: that would depend on
+            // what is outside.
+            if target.starts_with(b"/") || (cfg!(windows) && target.contains(&b':')) {
+                return Err(FileError::LeadsOut(place.clone()));
+            }
+            ahead.extend(target.split(|b| *b == b'/').rev().map(<[u8]>::to_vec));
+        }
+        let look = sys::look_at_folder(&at.folder).map_err(error::at(place))?;
+        Ok(Spot { at, name: None, look: Some(look), by_link })
+    }
+
+    /// One folder up, without asking the system for `..`: the folder may have been moved to where that leads out.
+    fn above(&self, at: &At, place: &Place) -> Result<At, FileError> {
+        let parent = at.place.parent().ok_or_else(|| FileError::LeadsOut(place.clone()))?;
+        let mut folder = self.top().folder;
+        for name in parent.names() {
+            let next = sys::enter(&folder, name).map_err(error::at(place))?;
+            folder = Arc::new(next.ok_or_else(|| FileError::LeadsNowhere(place.clone()))?);
+        }
+        Ok(At { folder, place: parent })
+    }
+}
+
+/// Something on the way is missing: behind a link, that is the link's fault.
+fn missing(place: &Place, links: usize) -> impl Fn(io::Error) -> FileError + '_ {
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound if links > 0 => FileError::LeadsNowhere(place.clone()),
+        _ => FileError::from_io(place, &error),
+    }
+}

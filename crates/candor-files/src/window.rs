@@ -1,0 +1,238 @@
+//! A stretch of a folder's names, in order, and a small memory of such stretches. A folder is read in whatever order
+//! its file system likes, so one page costs a reading of the whole folder; the window makes that reading serve many
+//! pages, and keeps no more names than it is wide, however large the folder is.
+
+use std::collections::BinaryHeap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cap_std::fs::Dir;
+
+use crate::place::Place;
+use crate::sys::{self, Seen};
+
+/// How many names one reading of a folder keeps.
+pub const WINDOW: usize = 16_384;
+/// How many windows are remembered, and for how long.
+const MOST_WINDOWS: usize = 8;
+const MOST_AGE: Duration = Duration::from_secs(30);
+
+/// A name and what the folder said of it. Names come first: they give the order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) seen: Seen,
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.bytes.cmp(&other.bytes)
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The smallest names after `after`, in order.
+#[derive(Debug)]
+pub(crate) struct Window {
+    after: Option<Box<[u8]>>,
+    pub(crate) names: Vec<Name>,
+    /// Whether the folder holds names after these.
+    pub(crate) more: bool,
+}
+
+impl Window {
+    /// Reads a folder once and keeps the `width` smallest names after `after`.
+    pub(crate) fn read(
+        folder: &Dir,
+        after: Option<&[u8]>,
+        width: usize,
+        hidden: bool,
+    ) -> io::Result<Self> {
+        let mut names = Vec::new();
+        // Built only if the folder is wider than the window; its top is the name to give up next.
+        let mut heap: Option<BinaryHeap<Name>> = None;
+        sys::read_names(folder, |bytes, seen| {
+            if (bytes[0] == b'.' && !hidden) || after.is_some_and(|after| bytes <= after) {
+                return;
+            }
+            let name = || Name { bytes: bytes.into(), seen };
+            if names.len() < width && heap.is_none() {
+                names.push(name());
+                return;
+            }
+            let heap = heap.get_or_insert_with(|| std::mem::take(&mut names).into());
+            if let Some(mut last) = heap.peek_mut()
+                && bytes < &*last.bytes
+            {
+                *last = name();
+            }
+        })?;
+        let more = heap.is_some();
+        let mut names = heap.map_or(names, BinaryHeap::into_vec);
+        names.sort_unstable();
+        Ok(Self { after: after.map(Into::into), names, more })
+    }
+
+    /// The names after this one, if the window knows them.
+    fn position(&self, after: &[u8]) -> Option<usize> {
+        let begins = self.after.as_deref().is_none_or(|first| first <= after);
+        let position = self.names.partition_point(|name| &*name.bytes <= after);
+        (begins && (position < self.names.len() || !self.more)).then_some(position)
+    }
+}
+
+/// The windows that are remembered.
+///
+/// What existed during a whole listing must be in it, so a listing may use no window that is older than its own
+/// beginning. Cursors are mere names and do not say when that was. Therefore whoever begins a listing forgets the
+/// windows of that folder, and a window that was being read meanwhile is not kept.
+#[derive(Default)]
+pub(crate) struct Windows {
+    kept: Mutex<Kept>,
+}
+
+struct Kept {
+    windows: Vec<Remembered>,
+    /// How many listings have begun, for places that fall together by their hash: a shared count costs another
+    /// reading, and the memory stays the same.
+    begun: [u64; 64],
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { windows: Vec::new(), begun: [0; 64] }
+    }
+}
+
+struct Remembered {
+    place: Place,
+    window: Arc<Window>,
+    read: Instant,
+}
+
+/// When a reading began, in terms of the listings that had begun by then.
+#[derive(Clone, Copy)]
+pub(crate) struct Ticket(u64);
+
+impl Windows {
+    /// A listing begins: what was read before is not for it.
+    pub(crate) fn begin(&self, place: &Place) -> Ticket {
+        let mut kept = self.kept();
+        kept.windows.retain(|r| r.place != *place);
+        kept.begun[bucket(place)] += 1;
+        Ticket(kept.begun[bucket(place)])
+    }
+
+    /// A listing goes on with a reading.
+    pub(crate) fn go_on(&self, place: &Place) -> Ticket {
+        Ticket(self.kept().begun[bucket(place)])
+    }
+
+    /// A window that knows what comes after this name, and the position of that in it.
+    pub(crate) fn find(&self, place: &Place, after: &[u8]) -> Option<(Arc<Window>, usize)> {
+        let mut kept = self.kept();
+        kept.windows.retain(|r| r.read.elapsed() < MOST_AGE);
+        kept.windows
+            .iter()
+            .rev()
+            .filter(|r| r.place == *place)
+            .find_map(|r| r.window.position(after).map(|position| (r.window.clone(), position)))
+    }
+
+    /// Remembers a window whose reading began with this ticket.
+    pub(crate) fn keep(&self, place: &Place, window: &Arc<Window>, ticket: Ticket) {
+        let mut kept = self.kept();
+        if kept.begun[bucket(place)] != ticket.0 {
+            return;
+        }
+        // Whoever reads on is past the windows that begin before this one.
+        kept.windows.retain(|r| r.place != *place || r.window.after > window.after);
+        if kept.windows.len() == MOST_WINDOWS {
+            kept.windows.remove(0);
+        }
+        kept.windows.push(Remembered {
+            place: place.clone(),
+            window: window.clone(),
+            read: Instant::now(),
+        });
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        // Whatever a panic left here is still a set of windows.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many names are held, in how many windows.
+    #[doc(hidden)]
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let kept = self.kept();
+        (kept.windows.iter().map(|r| r.window.names.len()).sum(), kept.windows.len())
+    }
+}
+
+fn bucket(place: &Place) -> usize {
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    usize::try_from(hasher.finish() % 64).expect("less than 64")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_holds_the_smallest_names_and_no_more() {
+        let path = std::env::temp_dir().join(format!("candor-files-window-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        for i in 0..100 {
+            std::fs::write(path.join(format!("{:02}", i * 37 % 100)), "").unwrap();
+        }
+        std::fs::write(path.join(".hidden"), "").unwrap();
+        let folder = Dir::open_ambient_dir(&path, cap_std::ambient_authority()).unwrap();
+        let folder = sys::open_to_list(&folder, None).unwrap();
+        let read =
+            |after: Option<&[u8]>, width| Window::read(&folder, after, width, false).unwrap();
+        let names = |w: &Window| w.names.iter().map(|n| n.bytes.to_vec()).collect::<Vec<_>>();
+        let expected = |range: std::ops::Range<u32>| {
+            range.map(|i| format!("{i:02}").into_bytes()).collect::<Vec<_>>()
+        };
+
+        let first = read(None, 10);
+        assert_eq!((names(&first), first.more), (expected(0..10), true));
+        let second = read(Some(b"09"), 10);
+        assert_eq!((names(&second), second.more), (expected(10..20), true));
+        let last = read(Some(b"89"), 10);
+        assert_eq!((names(&last), last.more), (expected(90..100), false));
+        assert_eq!(names(&read(None, 1000)).len(), 100, "what is hidden is not in it");
+
+        assert_eq!(second.position(b"09"), Some(0));
+        assert_eq!(second.position(b"14"), Some(5));
+        assert_eq!(second.position(b"08"), None, "before it");
+        assert_eq!(second.position(b"19"), None, "past it");
+        assert_eq!(last.position(b"99"), Some(10), "past the end there is nothing");
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn a_window_that_is_older_than_a_listing_is_not_for_it() {
+        let windows = Windows::default();
+        let place = Place::parse("folder").unwrap();
+        let window = Arc::new(Window { after: None, names: Vec::new(), more: false });
+        let slow = windows.begin(&place);
+        // Somebody else begins while the folder is being read.
+        let quick = windows.begin(&place);
+        windows.keep(&place, &window, slow);
+        assert!(windows.find(&place, b"a").is_none());
+        windows.keep(&place, &window, quick);
+        assert!(windows.find(&place, b"a").is_some());
+        windows.begin(&place);
+        assert!(windows.find(&place, b"a").is_none());
+    }
+}

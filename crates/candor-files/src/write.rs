@@ -1,0 +1,163 @@
+//! What is in a file, changed. A file is always replaced as a whole: its readers see the old one or the new one.
+
+use std::io::{self, Read, Write};
+
+use crate::draft::Draft;
+use crate::entry::Kind;
+use crate::error::{FileError, at};
+use crate::place::Place;
+use crate::read::{must_be_file, open_spot};
+use crate::root::Root;
+use crate::sys;
+use crate::walk::{Last, Spot};
+
+/// What was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing: it is new.
+    Created,
+    /// Something of this name.
+    Existed,
+}
+
+/// Whether something that has the new name may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// It may not. That nothing had the name is found out by the same step that takes it.
+    No,
+    /// It may, if it is no folder.
+    Yes,
+}
+
+impl Root {
+    /// Gives a file new content, or makes it. A link is followed, inside the root only, and what it leads to is
+    /// replaced. The old file's permissions are kept; its other names (hard links) keep the old content.
+    pub fn replace(&self, place: &Place, bytes: &[u8]) -> Result<Outcome, FileError> {
+        let spot = self.spot_to_write(place, Last::Followed)?;
+        self.publish(&spot, place, |draft| draft.write(bytes).map_err(at(place)))
+    }
+
+    /// Makes a file that was not there.
+    pub fn create(&self, place: &Place, bytes: &[u8]) -> Result<(), FileError> {
+        let spot = self.spot_to_write(place, Last::AsItIs)?;
+        if spot.look.is_some() {
+            return Err(FileError::Exists(place.clone()));
+        }
+        let (folder, name) = spot.named()?;
+        let mut draft = Draft::begin(folder, false).map_err(at(place))?;
+        draft.write(bytes).and_then(|()| draft.publish_new(name)).map_err(at(place))
+    }
+
+    /// Writes at the end of a file, in one piece; makes it if it is not there. A link is followed, inside the root
+    /// only.
+    pub fn append(&self, place: &Place, bytes: &[u8]) -> Result<Outcome, FileError> {
+        let spot = self.spot_to_write(place, Last::Followed)?;
+        let (folder, name) = spot.named()?;
+        if spot.look.is_none() {
+            match sys::create(folder, name, false) {
+                Ok(mut file) => {
+                    file.write_all(bytes).map_err(at(place))?;
+                    return Ok(Outcome::Created);
+                }
+                // Somebody else was faster: then it is there to be appended to.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(FileError::from_io(place, &e)),
+            }
+        }
+        if let Some(look) = &spot.look {
+            must_be_file(place, look)?;
+            if look.is_write_protected() {
+                return Err(FileError::ReadOnly(place.clone()));
+            }
+        }
+        let mut file = sys::open_to_append(folder, name).map_err(at(place))?;
+        must_be_file(place, &sys::look_at_file(&file).map_err(at(place))?)?;
+        file.write_all(bytes).map_err(at(place))?;
+        Ok(Outcome::Existed)
+    }
+
+    /// Copies a file of no more than `limit` bytes, with its permissions. Links are followed on both sides, inside
+    /// the root only, except that with [`Overwrite::No`] a link at the new name is something that exists.
+    pub fn copy(
+        &self,
+        from: &Place,
+        to: &Place,
+        overwrite: Overwrite,
+        limit: u64,
+    ) -> Result<Outcome, FileError> {
+        let (file, look) = match open_spot(&self.walk(from, Last::Followed)?, from) {
+            // The root and its like: folders that have no name here.
+            Err(FileError::IsRoot) => Err(FileError::NotAFile(from.clone(), Kind::Folder)),
+            opened => opened,
+        }?;
+        let too_large = |size| FileError::TooLarge { place: from.clone(), size, limit };
+        if look.size > limit {
+            return Err(too_large(look.size));
+        }
+        let fill = |draft: &mut Draft<'_>| {
+            let mut bounded = file.take(limit.saturating_add(1));
+            match io::copy(&mut bounded, draft.file()) {
+                Ok(size) if size > limit => Err(too_large(size)),
+                Ok(_) => draft.set_permissions(&look).map_err(at(to)),
+                Err(e) => Err(FileError::from_io(to, &e)),
+            }
+        };
+        if overwrite == Overwrite::Yes {
+            let spot = self.spot_to_write(to, Last::Followed)?;
+            return self.publish(&spot, to, fill);
+        }
+        let spot = self.spot_to_write(to, Last::AsItIs)?;
+        if spot.look.is_some() {
+            return Err(FileError::Exists(to.clone()));
+        }
+        let (folder, name) = spot.named()?;
+        let mut draft = Draft::begin(folder, true).map_err(at(to))?;
+        fill(&mut draft)?;
+        draft.publish_new(name).map_err(at(to))?;
+        Ok(Outcome::Created)
+    }
+
+    /// Writes a draft and lets it take the place of the file that is here, if any.
+    fn publish(
+        &self,
+        spot: &Spot,
+        place: &Place,
+        fill: impl FnOnce(&mut Draft<'_>) -> Result<(), FileError>,
+    ) -> Result<Outcome, FileError> {
+        let (folder, name) = spot.named()?;
+        spot.must_be_replaceable(place)?;
+        let mut draft = Draft::begin(folder, spot.look.is_some()).map_err(at(place))?;
+        if let Some(old) = &spot.look {
+            draft.succeed(old).map_err(at(place))?;
+        }
+        fill(&mut draft)?;
+        draft.publish_over(name).map_err(at(place))?;
+        Ok(if spot.look.is_some() { Outcome::Existed } else { Outcome::Created })
+    }
+
+    /// The way to something that will be written. What is missing is a folder on the way.
+    pub(crate) fn spot_to_write(&self, place: &Place, last: Last) -> Result<Spot, FileError> {
+        if place.is_root() {
+            return Err(FileError::IsRoot);
+        }
+        self.walk(place, last).map_err(|error| match error {
+            FileError::NotFound(place) if self.shows_hidden() || !place.is_hidden() => {
+                FileError::NoFolder(place)
+            }
+            other => other,
+        })
+    }
+}
+
+impl Spot {
+    /// Renaming over a file asks for no permission to write to it. Whoever protected it meant its content, so we do.
+    pub(crate) fn must_be_replaceable(&self, place: &Place) -> Result<(), FileError> {
+        let Some(old) = &self.look else { return Ok(()) };
+        must_be_file(place, old)?;
+        if old.is_write_protected() {
+            return Err(FileError::ReadOnly(place.clone()));
+        }
+        let (folder, name) = self.named()?;
+        sys::may_write(folder, name).map_err(at(place))
+    }
+}

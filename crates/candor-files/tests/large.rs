@@ -1,0 +1,147 @@
+//! A folder of a hundred thousand names, listed with a window that holds a sixth of them.
+#![cfg(unix)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::fs;
+
+use candor_files::{Place, Root, WINDOW};
+use common::{Scratch, list};
+
+const MANY: usize = 100_000;
+
+fn fill(scratch: &Scratch) {
+    for i in 0..MANY {
+        // The order of the numbers is not that of the names.
+        fs::File::create(scratch.inside(format!("{}", i * 7919))).unwrap();
+    }
+}
+
+fn check_memory(root: &Root) {
+    let (names, windows) = root.names_held();
+    assert!(names <= WINDOW && windows <= 1, "{names} names in {windows} windows");
+}
+
+#[test]
+fn many_names_are_listed_once_whatever_happens_meanwhile() {
+    let scratch = Scratch::new();
+    fill(&scratch);
+    let root = scratch.root();
+
+    let mut after: Option<Vec<u8>> = None;
+    let mut last: Option<Place> = None;
+    let mut count = 0;
+    loop {
+        let page = root.page(&Place::root(), after.as_deref(), 1000).unwrap();
+        for entry in page.entries {
+            assert!(last.as_ref() < Some(&entry.place), "in order, so once");
+            last = Some(entry.place);
+            count += 1;
+        }
+        check_memory(&root);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(count, MANY);
+
+    // Once more, while others delete and create, and list the same folder by other pages.
+    let mut seen: HashMap<Vec<u8>, u32> = HashMap::new();
+    let mut after: Option<Vec<u8>> = None;
+    let mut round = 0;
+    loop {
+        let page = root.page(&Place::root(), after.as_deref(), 3000).unwrap();
+        for entry in &page.entries {
+            *seen.entry(entry.place.name().unwrap().to_vec()).or_default() += 1;
+        }
+        for i in (0..MANY).skip(round).step_by(997) {
+            let _ = fs::remove_file(scratch.inside(format!("{}", i * 7919)));
+            fs::File::create(scratch.inside(format!("{}-new", i * 7919))).unwrap();
+        }
+        if round % 5 == 0 {
+            root.page(&Place::root(), None, 10).unwrap();
+        }
+        assert!(root.names_held().0 <= 8 * WINDOW);
+        round += 1;
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    for i in 0..MANY {
+        let name = format!("{}", i * 7919);
+        let times = seen.get(name.as_bytes()).copied().unwrap_or(0);
+        let stayed = scratch.inside(&name).exists();
+        assert!(times == 1 || (times == 0 && !stayed), "{name} was listed {times} times");
+    }
+}
+
+#[test]
+fn a_listing_knows_what_existed_when_it_began() {
+    let scratch = Scratch::new();
+    for i in 0..50 {
+        scratch.file(&format!("{i:02}"), "");
+    }
+    let root = scratch.root();
+    // Somebody reads a page, and the rest is remembered.
+    let page = root.page(&Place::root(), None, 10).unwrap();
+    assert_eq!(root.names_held(), (50, 1));
+    // A file comes, and then somebody else begins.
+    scratch.file("15-new", "");
+    assert_eq!(list(&root, &Place::root(), 10).len(), 51);
+    // The first one goes on, and may or may not see it; what was there is there.
+    let rest = list_after(&root, page.next);
+    assert!(rest == 40 || rest == 41);
+    // A page that holds everything leaves nothing to remember.
+    let other = scratch.root();
+    other.page(&Place::root(), None, 100).unwrap();
+    assert_eq!(other.names_held(), (0, 0));
+}
+
+fn list_after(root: &Root, mut after: Option<Vec<u8>>) -> usize {
+    let mut count = 0;
+    while after.is_some() {
+        let page = root.page(&Place::root(), after.as_deref(), 10).unwrap();
+        count += page.entries.len();
+        after = page.next;
+    }
+    count
+}
+
+#[test]
+fn few_windows_are_remembered() {
+    let scratch = Scratch::new();
+    for folder in 0..20 {
+        for i in 0..30 {
+            scratch.file(&format!("{folder}/{i}"), "");
+        }
+    }
+    let root = scratch.root();
+    for folder in 0..20 {
+        root.page(&common::place(&folder.to_string()), None, 10).unwrap();
+    }
+    assert_eq!(root.names_held(), (8 * 30, 8));
+    for folder in 0..20 {
+        assert_eq!(list(&root, &common::place(&folder.to_string()), 7).len(), 30);
+    }
+}
+
+#[test]
+fn a_cursor_may_be_any_name() {
+    let scratch = Scratch::new();
+    for name in ["a", "b", "c"] {
+        scratch.file(name, "");
+    }
+    let root = scratch.root();
+    let names = |after: &[u8]| {
+        let page = root.page(&Place::root(), Some(after), 10).unwrap();
+        page.entries.iter().map(|e| e.place.to_string()).collect::<Vec<_>>().concat()
+    };
+    assert_eq!(names(b""), "abc");
+    assert_eq!(names(b"a"), "bc");
+    assert_eq!(names(b"aa/../\0"), "bc");
+    assert_eq!(names(b"\xff"), "");
+    assert_eq!(root.page(&Place::root(), None, 0).unwrap().entries.len(), 1, "a page moves on");
+}

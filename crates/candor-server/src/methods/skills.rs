@@ -1,0 +1,35 @@
+//! `skills/list` and `skills/get`. Who declares the extension for its `resources/directory/read` owes these, too; there are
+//! no skills here, and that is what they say.
+
+use candor_protocol::json::Object;
+use candor_protocol::names::method::{SKILLS_GET, SKILLS_LIST};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::ResourceUriParams;
+use serde_json::json;
+
+use super::params;
+use crate::answer::ListPage;
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+
+pub(crate) fn list(engine: &Engine, exchange: &Exchange) -> Answered {
+    declared(engine, SKILLS_LIST)?;
+    let items = super::write::<Object>(&[]);
+    let page = ListPage { key: "skills", items, next_cursor: None, meta: None };
+    Ok(engine.complete_cacheable(exchange, page, engine.parts().cache))
+}
+
+pub(crate) fn get(engine: &Engine, asked: Object) -> Answered {
+    declared(engine, SKILLS_GET)?;
+    let asked: ResourceUriParams = params(asked)?;
+    Err(ErrorObject::invalid_params("There is no such skill").with_data(&json!({"uri": asked.uri})))
+}
+
+fn declared(engine: &Engine, method: &str) -> Result<(), ErrorObject> {
+    if engine.parts().resources.offers().children {
+        Ok(())
+    } else {
+        Err(ErrorObject::method_not_found(method))
+    }
+}

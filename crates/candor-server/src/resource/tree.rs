@@ -1,0 +1,392 @@
+//! All resources of a server as one tree: which provider a URI belongs to, and what it must keep to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use candor_protocol::names::extension;
+use candor_protocol::rpc::{ErrorObject, code};
+use candor_protocol::types::{
+    ReadResourceResult, Resource, ResourceCapabilities, ResourceTemplate,
+};
+use candor_protocol::{Era, Principal};
+use serde_json::json;
+
+use super::erased::Erased;
+use super::{Asked, Completing, Contents, Listing, Offers, Page, Resources, Watching, rules, uri};
+use crate::changes::Changes;
+use crate::ctx::Ctx;
+use crate::tool::ToolError;
+
+/// The providers of a server, side by side.
+#[derive(Default)]
+pub(crate) struct Tree {
+    mounts: Vec<Mount>,
+    /// How long a provider may take for an answer.
+    patience: Duration,
+}
+
+struct Mount {
+    provider: Box<dyn Erased>,
+    offers: Offers,
+    /// Which warnings the log has had: each once.
+    warned: [AtomicBool; 3],
+}
+
+/// What a provider should mend, though its answers are sent.
+#[derive(Clone, Copy)]
+enum Lint {
+    /// Its resources do not say what they can.
+    Silent,
+    /// They claim more than it offers.
+    Boasts,
+    /// Reading a resource that does not say whether it can be listed gave others, too.
+    ManyUris,
+}
+
+impl Lint {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Silent => {
+                "a resource does not say its capabilities; `Resource::definite` says no to both"
+            }
+            Self::Boasts => {
+                "a resource claims a capability that `Resources::offers` does not; it is published as false"
+            }
+            Self::ManyUris => {
+                "reading a resource that does not say its capabilities gave other URIs too; this is deprecated: make it \
+                 listable, or give one URI"
+            }
+        }
+    }
+}
+
+/// A resource, and who has it.
+pub(crate) struct Found<'t> {
+    mount: &'t Mount,
+    pub(crate) resource: Resource,
+}
+
+/// Why there is no answer about a resource.
+pub(crate) enum Trouble {
+    /// This text is no URI.
+    NoUri(&'static str),
+    NotFound,
+    NotListable,
+    NotWatchable,
+    /// The provider says why.
+    Failed(ToolError),
+    /// The provider did not do what it says, or not in time. The log knows.
+    Broken,
+}
+
+impl From<ToolError> for Trouble {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Trouble {
+    /// The error that the client gets. `core` is true for methods that the published protocol has.
+    pub(crate) fn into_error(self, uri: &str, era: Era, core: bool) -> ErrorObject {
+        // Not with the URI as data: to official clients that means that there is no such resource.
+        let invalid = |code: &str, problem: &str| {
+            let data = json!({extension::ERROR: {"code": code}});
+            ErrorObject::invalid_params(problem).with_data(&data)
+        };
+        match self {
+            Self::NoUri(problem) => {
+                invalid("not_a_uri", &format!("Invalid params: /uri is not a URI: {problem}"))
+            }
+            // The code differs by era; the modern revision forbids the old one.
+            Self::NotFound => {
+                let code = match era {
+                    Era::Legacy if core => code::RESOURCE_NOT_FOUND,
+                    _ => code::INVALID_PARAMS,
+                };
+                ErrorObject::new(code, "Resource not found").with_data(&json!({"uri": uri}))
+            }
+            Self::NotListable => invalid(
+                "not_listable",
+                "This resource has no children to list: its capabilities.list is not true",
+            ),
+            Self::NotWatchable => invalid(
+                "not_watchable",
+                "This resource cannot be watched: its capabilities.subscribe is not true",
+            ),
+            Self::Failed(error) => error.into_protocol_error(era),
+            Self::Broken if uri.is_empty() => {
+                ErrorObject::internal("The server could not get its resources; its log says why")
+            }
+            Self::Broken => ErrorObject::internal(
+                "The server could not answer for this resource; its log says why",
+            )
+            .with_data(&json!({"uri": uri})),
+        }
+    }
+}
+
+/// Where a page of the default list begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) mount: usize,
+    pub(crate) after: Option<String>,
+}
+
+/// A page of children, and where the next begins.
+pub(crate) type Children = (Vec<Resource>, Option<String>);
+
+impl Tree {
+    pub(crate) fn mount(&mut self, provider: impl Resources) {
+        let provider: Box<dyn Erased> = Box::new(provider);
+        let offers = provider.offers();
+        self.mounts.push(Mount { provider, offers, warned: Default::default() });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.mounts.is_empty()
+    }
+
+    /// What all providers together offer.
+    pub(crate) fn offers(&self) -> Offers {
+        self.mounts.iter().fold(Offers::default(), |all, mount| Offers {
+            children: all.children || mount.offers.children,
+            watching: all.watching || mount.offers.watching,
+            changes: all.changes || mount.offers.changes,
+            completion: all.completion || mount.offers.completion,
+        })
+    }
+
+    pub(crate) fn attach(&self, changes: &Changes) {
+        self.mounts.iter().for_each(|mount| mount.provider.attach(changes));
+    }
+
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// The resource behind a URI, if this principal has it. Everything that is done with a resource begins here.
+    pub(crate) async fn find(&self, uri: &str, who: &Principal) -> Result<Found<'_>, Trouble> {
+        if let Some(problem) = uri::problem(uri) {
+            return Err(Trouble::NoUri(problem));
+        }
+        let mut fitting: Vec<_> =
+            self.mounts.iter().filter(|m| uri::covers(m.provider.prefix(), uri)).collect();
+        // Stable: of two with the same prefix, the one that came first.
+        fitting.sort_by_key(|mount| std::cmp::Reverse(mount.provider.prefix().len()));
+        for mount in fitting {
+            let resource = self.wait(mount, uri, mount.provider.metadata(uri, who)).await?;
+            if let Some(mut resource) = resource {
+                mount.hold_to_offers(&mut resource);
+                return Ok(Found { mount, resource });
+            }
+        }
+        Err(Trouble::NotFound)
+    }
+
+    /// A page of the default list: one provider's after the other's.
+    pub(crate) async fn list(
+        &self,
+        start: Start,
+        limit: usize,
+        who: &Principal,
+    ) -> Result<(Vec<Resource>, Option<Start>), Trouble> {
+        let mut listed = Vec::new();
+        let Start { mount: first, mut after } = start;
+        for (number, mount) in self.mounts.iter().enumerate().skip(first) {
+            let left = limit.saturating_sub(listed.len());
+            if left == 0 {
+                return Ok((listed, Some(Start { mount: number, after: None })));
+            }
+            let page = Page { after: after.as_deref(), limit: left };
+            let Listing { mut resources, next } =
+                self.wait(mount, "", mount.provider.list(page, who)).await?;
+            mount.moves_on("", page, next.as_deref())?;
+            resources.iter_mut().for_each(|resource| mount.hold_to_offers(resource));
+            listed.append(&mut resources);
+            if next.is_some() {
+                return Ok((listed, Some(Start { mount: number, after: next })));
+            }
+            after = None;
+        }
+        Ok((listed, None))
+    }
+
+    /// A page of what stands directly beneath a resource.
+    pub(crate) async fn children(
+        &self,
+        uri: &str,
+        page: Page<'_>,
+        who: &Principal,
+    ) -> Result<Children, Trouble> {
+        let Found { mount, resource } = self.find(uri, who).await?;
+        if !resource.is_listable() {
+            return Err(Trouble::NotListable);
+        }
+        let listing = self.wait(mount, uri, mount.provider.children(uri, page, who)).await?;
+        let Some(Listing { mut resources, next }) = listing else {
+            return Err(mount.broke(uri, "says that it can be listed, and then is not"));
+        };
+        mount.moves_on(uri, page, next.as_deref())?;
+        if resources.iter().any(|child| child.uri == resource.uri) {
+            return Err(mount.broke(uri, "lists itself among its children"));
+        }
+        resources.iter_mut().for_each(|child| mount.hold_to_offers(child));
+        Ok((resources, next))
+    }
+
+    /// Begins to watch a resource.
+    pub(crate) async fn watch(
+        &self,
+        uri: &str,
+        changes: &Changes,
+        who: &Principal,
+    ) -> Result<Watching, Trouble> {
+        let Found { mount, resource } = self.find(uri, who).await?;
+        if !resource.is_watchable() {
+            return Err(Trouble::NotWatchable);
+        }
+        self.wait(mount, uri, mount.provider.watch(uri, changes))
+            .await?
+            .ok_or_else(|| mount.broke(uri, "says that it can be watched, and then is not"))
+    }
+
+    pub(crate) async fn templates(
+        &self,
+        who: &Principal,
+    ) -> Result<Vec<ResourceTemplate>, Trouble> {
+        let mut all = Vec::new();
+        for mount in &self.mounts {
+            all.extend(self.wait(mount, "", mount.provider.templates(who)).await?);
+        }
+        Ok(all)
+    }
+
+    /// Proposals for a variable of a template; `None` if nobody knows it.
+    pub(crate) async fn complete(
+        &self,
+        asked: &Completing<'_>,
+        who: &Principal,
+    ) -> Result<Option<Vec<String>>, Trouble> {
+        for mount in self.mounts.iter().filter(|mount| mount.offers.completion) {
+            let proposals = self.wait(mount, "", mount.provider.complete(asked, who)).await?;
+            if proposals.is_some() {
+                return Ok(proposals);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What was read, checked and completed: every content with its resource's metadata.
+    pub(crate) async fn settle(
+        &self,
+        found: &Found<'_>,
+        uri: &str,
+        contents: Contents,
+        who: &Principal,
+    ) -> Result<ReadResourceResult, Trouble> {
+        let mime_type = found.resource.mime_type.as_deref();
+        let mut result = contents.shape(Asked { uri, mime_type })?;
+        let broke = |problem: String| found.mount.broke(uri, &problem);
+        let now;
+        let mut resource = &found.resource;
+        if let Err(problem) = rules::check(resource, uri, &result) {
+            // It may have become another since it was described: a file where a folder was.
+            now = self.find(uri, who).await?.resource;
+            if now.is_listable() == resource.is_listable() {
+                return Err(broke(problem));
+            }
+            resource = &now;
+            rules::check(resource, uri, &result).map_err(broke)?;
+        }
+        for content in &mut result.contents {
+            if content.uri == uri || content.uri == resource.uri {
+                rules::complete(content, resource);
+            } else {
+                let provider = &found.mount.provider;
+                let child =
+                    self.wait(found.mount, uri, provider.metadata(&content.uri, who)).await?;
+                if let Some(child) = child {
+                    rules::complete(content, &child);
+                }
+            }
+            found.mount.hold_capabilities(content.capabilities.as_mut());
+            rules::measure(content).map_err(broke)?;
+        }
+        if resource.capabilities.is_none() && result.contents.iter().any(|c| c.uri != uri) {
+            found.mount.warn(Lint::ManyUris);
+        }
+        Ok(result)
+    }
+
+    async fn wait<T>(
+        &self,
+        mount: &Mount,
+        uri: &str,
+        answer: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, Trouble> {
+        match tokio::time::timeout(self.patience, answer).await {
+            Ok(answered) => Ok(answered?),
+            Err(_) => Err(mount.broke(uri, "took too long")),
+        }
+    }
+}
+
+impl Found<'_> {
+    /// Reads it, in the words of its provider.
+    pub(crate) async fn read(&self, uri: &str, ctx: Ctx) -> Result<Option<Contents>, ToolError> {
+        self.mount.provider.read(uri, ctx).await
+    }
+}
+
+impl Mount {
+    fn broke(&self, uri: &str, problem: &str) -> Trouble {
+        tracing::error!(
+            provider = self.provider.name(),
+            uri,
+            problem,
+            "a provider of resources broke a rule"
+        );
+        Trouble::Broken
+    }
+
+    fn warn(&self, lint: Lint) {
+        if !self.warned[lint as usize].swap(true, Ordering::Relaxed) {
+            let problem = lint.in_words();
+            tracing::warn!(provider = self.provider.name(), problem, "a provider of resources");
+        }
+    }
+
+    /// A list whose next page begins where this one did would never end.
+    fn moves_on(&self, uri: &str, page: Page<'_>, next: Option<&str>) -> Result<(), Trouble> {
+        match next {
+            Some(next) if page.after == Some(next) => {
+                Err(self.broke(uri, "gives a next page that begins where this one did"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A resource cannot do what its provider does not offer at all.
+    fn hold_to_offers(&self, resource: &mut Resource) {
+        if resource.capabilities.is_none() {
+            self.warn(Lint::Silent);
+        }
+        self.hold_capabilities(resource.capabilities.as_mut());
+    }
+
+    fn hold_capabilities(&self, claimed: Option<&mut ResourceCapabilities>) {
+        let Some(claimed) = claimed else {
+            return;
+        };
+        let claims = [
+            (&mut claimed.list, self.offers.children),
+            (&mut claimed.subscribe, self.offers.watching),
+        ];
+        for (claim, offered) in claims {
+            if *claim == Some(true) && !offered {
+                *claim = Some(false);
+                self.warn(Lint::Boasts);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The shapes of messages, as types: what peers of every age send is understood, and nothing is lost.
+
+use candor_server::protocol::json::{Decode, raw};
+use candor_server::protocol::types::{
+    ListResourcesParams, Resource, ResourceContents, ResourceLink, ResourceMetadataResult,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{described, described_json};
+
+fn decoded<T: Decode>(value: &Value) -> Result<T, String> {
+    T::decode((&*raw(value)).into()).map_err(|problem| problem.to_string())
+}
+
+/// Decoding and writing gives back the same.
+fn survives<T: Decode + Serialize>(value: &Value) {
+    let message: T = decoded(value).unwrap();
+    assert_eq!(serde_json::to_value(&message).unwrap(), *value);
+}
+
+// S4.8–S4.12
+#[test]
+fn a_resource_has_the_members_of_the_seed() {
+    assert_eq!(serde_json::to_value(described()).unwrap(), described_json());
+    survives::<Resource>(&described_json());
+    survives::<Resource>(&json!({"uri": "docs:///a", "name": "a"}));
+    assert!(decoded::<Resource>(&json!({"name": "a"})).unwrap_err().contains("uri"));
+    assert!(decoded::<Resource>(&json!({"uri": 7, "name": "a"})).unwrap_err().contains("uri"));
+}
+
+// S4.1, S4.2
+#[test]
+fn a_content_is_a_resource_with_a_text_or_a_blob() {
+    for (member, value) in [("text", "hello"), ("blob", "aGVsbG8=")] {
+        let mut content = described_json();
+        content[member] = json!(value);
+        survives::<ResourceContents>(&content);
+    }
+}
+
+// S4.5, S4.68
+#[test]
+fn contents_of_old_peers_have_no_name() {
+    let old = json!({"uri": "docs:///a", "mimeType": "text/plain", "text": "a"});
+    let content: ResourceContents = decoded(&old).unwrap();
+    assert_eq!((content.name, content.capabilities.is_none()), (None, true));
+    survives::<ResourceContents>(&old);
+}
+
+// S4.12, S4.20
+#[test]
+fn capabilities_may_be_absent_partial_or_from_the_future() {
+    let resource = |capabilities: &Value| json!({"uri": "docs:///a", "name": "a", "capabilities": capabilities});
+    for (capabilities, listable, watchable) in [
+        (json!({}), false, false),
+        (json!({"list": true}), true, false),
+        (json!({"subscribe": true}), false, true),
+        (json!({"list": false, "subscribe": true, "seek": true}), false, true),
+        (json!({"list": true, "stream": {"chunks": 7}}), true, false),
+    ] {
+        let value = resource(&capabilities);
+        let decoded: Resource = decoded(&value).unwrap();
+        assert_eq!((decoded.is_listable(), decoded.is_watchable()), (listable, watchable));
+        survives::<Resource>(&value);
+    }
+    let silent: Resource = decoded(&json!({"uri": "docs:///a", "name": "a"})).unwrap();
+    assert!(!silent.is_listable() && !silent.is_watchable(), "silence is no yes");
+}
+
+// S4.6
+#[test]
+fn members_that_nobody_knows_are_kept() {
+    let mut value = described_json();
+    value["checksum"] = json!({"sha256": "abc"});
+    survives::<Resource>(&value);
+    value["text"] = json!("hello");
+    survives::<ResourceContents>(&value);
+    let link = json!({"uri": "docs:///a", "name": "a", "capabilities": {"list": true}, "x": 1});
+    survives::<ResourceLink>(&link);
+}
+
+// S4.21, S4.22, S4.29
+#[test]
+fn requests_and_results_have_the_members_of_the_seed() {
+    survives::<ResourceMetadataResult>(&json!({"resource": described_json(), "_meta": {"a": 1}}));
+    for params in [json!({}), json!({"uri": "docs:///"}), json!({"uri": "docs:///", "cursor": "c"})]
+    {
+        survives::<ListResourcesParams>(&params);
+    }
+    assert!(decoded::<ListResourcesParams>(&json!({"uri": 7})).unwrap_err().contains("uri"));
+}

@@ -1,0 +1,300 @@
+//! Watching resources: one by one in sessions, together in a modern subscription.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use candor_server::protocol::types::Resource;
+use candor_server::protocol::{Era, Principal};
+use candor_server::resource::{Contents, Offers, ResourceSet, Resources, Watching};
+use candor_server::tool::ToolError;
+use candor_server::{Changes, Ctx, Server};
+use serde_json::json;
+
+use crate::common::{Session, Site, server, soon};
+use crate::everywhere;
+use crate::lines::{Client, request};
+
+/// Sensors of which the even ones can be watched. Counts who does.
+#[derive(Clone, Default)]
+pub(crate) struct Sensors {
+    watched: Arc<AtomicUsize>,
+}
+
+struct Guard(Arc<AtomicUsize>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Sensors {
+    pub(crate) fn server(&self) -> Server {
+        server().resources(self.clone())
+    }
+
+    pub(crate) fn watched(&self) -> usize {
+        self.watched.load(Ordering::SeqCst)
+    }
+
+    /// Nobody watches any more, or will not in a moment: requests and sessions take one to end.
+    pub(crate) async fn are_left_alone(&self) {
+        soon(async {
+            while self.watched() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+    }
+}
+
+impl Resources for Sensors {
+    fn offers(&self) -> Offers {
+        Offers { watching: true, ..Offers::default() }
+    }
+
+    async fn metadata(&self, uri: &str, _: &Principal) -> Result<Option<Resource>, ToolError> {
+        let number: Option<u32> = uri.strip_prefix("sensor:").and_then(|n| n.parse().ok());
+        Ok(number.map(|number| {
+            let sensor = Resource::new(uri, format!("sensor {number}")).definite();
+            if number % 2 == 0 { sensor.watchable() } else { sensor }
+        }))
+    }
+
+    async fn read(&self, _: &str, _: Ctx) -> Result<Option<Contents>, ToolError> {
+        Ok(Some("21 °C".into()))
+    }
+
+    async fn watch(&self, uri: &str, _: &Changes) -> Result<Option<Watching>, ToolError> {
+        if uri == "sensor:40404" {
+            std::future::pending::<()>().await;
+        }
+        self.watched.fetch_add(1, Ordering::SeqCst);
+        Ok(Some(Watching::while_held(Guard(self.watched.clone()))))
+    }
+}
+
+// S4.14
+#[tokio::test(start_paused = true)]
+async fn who_watches_a_resource_hears_of_its_changes_and_of_no_others() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            assert_eq!(peer.metadata("sensor:2").await["capabilities"]["subscribe"], true);
+            assert_eq!(peer.watch(&["sensor:2", "sensor:4"]).await, ["sensor:2", "sensor:4"]);
+            let changes = peer.engine.changes();
+            for uri in ["sensor:6", "sensor:4", "sensor:2", "sensor:20"] {
+                changes.resource(uri);
+            }
+            assert_eq!(peer.hears().await, "sensor:4");
+            assert_eq!(peer.hears().await, "sensor:2");
+            peer.hears_nothing().await;
+        },
+    )
+    .await;
+}
+
+// S4.16, S4.17
+#[tokio::test(start_paused = true)]
+async fn of_what_is_wanted_only_what_can_be_watched_is_honoured() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            assert_eq!(peer.server_capabilities().await["resources"], json!({"subscribe": true}));
+            let wanted = ["sensor:1", "sensor:2", "sensor:none", "no uri", "sensor:4"];
+            assert_eq!(peer.watch(&wanted).await, ["sensor:2", "sensor:4"]);
+            assert_eq!(sensors.watched(), 2);
+            for uri in wanted {
+                peer.engine.changes().resource(uri);
+            }
+            assert_eq!(peer.hears().await, "sensor:2");
+            assert_eq!(peer.hears().await, "sensor:4");
+            peer.hears_nothing().await;
+            peer.hang_up().await;
+            sensors.are_left_alone().await;
+        },
+    )
+    .await;
+}
+
+// S4.17
+#[tokio::test(start_paused = true)]
+async fn a_session_is_told_why_it_cannot_watch() {
+    let sensors = Sensors::default();
+    let not_watchable = "This resource cannot be watched: its capabilities.subscribe is not true";
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            if peer.era == Era::Modern {
+                // That era has no such method; it refuses by leaving out.
+                peer.error("resources/subscribe", &json!({"uri": "sensor:2"}), -32601).await;
+                return;
+            }
+            let coded = json!({"dev.candor/error": {"code": "not_watchable"}});
+            let missing = json!({"uri": "sensor:none"});
+            let cases = [
+                ("sensor:1", -32602, not_watchable, coded),
+                ("sensor:none", peer.not_found(), "Resource not found", missing),
+            ];
+            for (uri, code, message, data) in cases {
+                let error = peer.error("resources/subscribe", &json!({"uri": uri}), code).await;
+                assert_eq!(error, json!({"code": code, "message": message, "data": data}));
+            }
+            let error = peer.error("resources/subscribe", &json!({"uri": "no uri"}), -32602).await;
+            assert!(error["message"].as_str().unwrap().contains("is not a URI"), "{error}");
+        },
+    )
+    .await;
+    assert_eq!(sensors.watched(), 0);
+}
+
+// S4.16
+#[tokio::test(start_paused = true)]
+async fn where_nothing_can_be_watched_nobody_can_subscribe() {
+    let fixed = || {
+        let memo = Resource::new("memo:///a", "a").watchable();
+        // The set does not watch it, whatever the resource says.
+        server().resources(ResourceSet::new().resource(memo, |_, _| async { Ok("a") }))
+    };
+    everywhere(fixed, async |peer| {
+        assert_eq!(peer.server_capabilities().await["resources"], json!({}));
+        assert_eq!(peer.metadata("memo:///a").await["capabilities"]["subscribe"], false);
+        for method in ["resources/subscribe", "resources/unsubscribe"] {
+            peer.error(method, &json!({"uri": "memo:///a"}), -32601).await;
+        }
+        let wanted = json!({"notifications": {"resourceSubscriptions": ["memo:///a"]}});
+        peer.error("subscriptions/listen", &wanted, -32601).await;
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_provider_is_told_when_nobody_watches_any_more() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            peer.watch(&["sensor:2", "sensor:4"]).await;
+            assert_eq!(sensors.watched(), 2);
+            peer.unwatch(&["sensor:2", "sensor:4"]).await;
+            sensors.are_left_alone().await;
+            if peer.era == Era::Legacy {
+                peer.engine.changes().resource("sensor:2");
+                peer.hears_nothing().await;
+            }
+            peer.watch(&["sensor:4"]).await;
+            assert_eq!(sensors.watched(), 1, "and it can be watched again");
+            peer.engine.changes().resource("sensor:4");
+            assert_eq!(peer.hears().await, "sensor:4");
+            peer.unwatch(&["sensor:4"]).await;
+            sensors.are_left_alone().await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_provider_is_told_when_a_client_hangs_up() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            peer.watch(&["sensor:2", "sensor:4", "sensor:6"]).await;
+            assert_eq!(sensors.watched(), 3);
+            peer.hang_up().await;
+            sensors.are_left_alone().await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn unsubscribing_from_one_resource_leaves_the_others_watched() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            if peer.era == Era::Modern {
+                return;
+            }
+            peer.watch(&["sensor:2", "sensor:4"]).await;
+            peer.unwatch(&["sensor:2", "sensor:8", "sensor:none"]).await;
+            assert_eq!(sensors.watched(), 1);
+            peer.engine.changes().resource("sensor:2");
+            peer.engine.changes().resource("sensor:4");
+            assert_eq!(peer.hears().await, "sensor:4");
+            peer.hears_nothing().await;
+            peer.hang_up().await;
+            sensors.are_left_alone().await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn subscribing_twice_is_watching_once() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            if peer.era == Era::Modern {
+                return;
+            }
+            peer.watch(&["sensor:2", "sensor:2"]).await;
+            assert_eq!(sensors.watched(), 1);
+            peer.engine.changes().resource("sensor:2");
+            assert_eq!(peer.hears().await, "sensor:2");
+            peer.hears_nothing().await;
+            peer.unwatch(&["sensor:2"]).await;
+            assert_eq!(sensors.watched(), 0);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_server_ends_what_it_watches() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server(),
+        async |peer| {
+            if peer.era == Era::Legacy {
+                return;
+            }
+            peer.watch(&["sensor:2"]).await;
+            assert_eq!(sensors.watched(), 1);
+            peer.engine.stop();
+            assert_eq!(peer.next().await["result"]["resultType"], "complete");
+            sensors.are_left_alone().await;
+        },
+    )
+    .await;
+}
+
+/// Its time passes by the system's clock, so this test waits.
+#[tokio::test]
+async fn a_session_that_was_forgotten_watches_no_more_once_another_comes() {
+    const IDLE: Duration = Duration::from_millis(300);
+    let sensors = Sensors::default();
+    let site = Site::of(sensors.server().limits(|l| l.session_idle = IDLE));
+    let forgotten = Session::open(&site, "2025-11-25").await;
+    let params = json!({"uri": "sensor:2"});
+    forgotten.request("resources/subscribe", &params).await.result().await;
+    assert_eq!(sensors.watched(), 1);
+    tokio::time::sleep(2 * IDLE).await;
+    Session::open(&site, "2025-11-25").await;
+    sensors.are_left_alone().await;
+}
+
+/// A provider that takes its time to watch something holds up whoever asked for it, and nobody else.
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_is_slow_to_watch_does_not_hold_up_the_connection() {
+    let sensors = Sensors::default();
+    let mut client = Client::initialized(sensors.server()).await;
+    client.send(&request(1, "resources/subscribe", &json!({"uri": "sensor:40404"}))).await;
+    let answer = client.ask(&request(2, "ping", &json!({}))).await;
+    assert_eq!(answer["result"], json!({}));
+}
