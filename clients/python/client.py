@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import anyio
 import mcp_types as types
@@ -77,6 +78,8 @@ async def tell(story, era, transport, place, options):
                 await cancel(client, ear)
             case "listening":
                 await listen(client, ear, era)
+            case "watching":
+                await watch(client, ear, era, Path(options[1]))
             case _:
                 sys.exit(f"there is no chapter {chapter!r}")
     with check("hangs up, and the server lets it go"):
@@ -129,6 +132,8 @@ async def ask(step, client, note):
             items = wire(await lists[kind]())[kind]
             if "each" in step:
                 return [item[step["each"]] for item in items]
+            if kind == "resources":
+                return expected_members(items, step["gives"])
             if "named" in step:
                 return next(item for item in items if item["name"] == step["named"])
             return items
@@ -136,7 +141,8 @@ async def ask(step, client, note):
             result = await client.call_tool(name, step.get("arguments"), progress_callback=note)
             return some(wire(result), "content", "structuredContent", "isError")
         case {"read": uri}:
-            return some(wire(await client.read_resource(uri)), "contents")
+            contents = wire(await client.read_resource(uri))["contents"]
+            return {"contents": expected_members(contents, step["gives"]["contents"])}
         case {"prompt": name}:
             return some(wire(await client.get_prompt(name, step.get("arguments"))), "messages")
         case {"complete": {"type": "ref/prompt", "name": name}, "argument": argument}:
@@ -146,7 +152,8 @@ async def ask(step, client, note):
             result = await client.complete(types.ResourceTemplateReference(uri=uri), argument)
             return some(wire(result), "completion")
         case {"request": method, "params": params}:
-            result = await client.session.send_request(Anything(method=method, params=params), ANYTHING)
+            kind = AnythingNamed if "name" in params else Anything
+            result = await client.session.send_request(kind(method=method, params=params), ANYTHING)
             members = result[step["within"]] if "within" in step else result
             # The others are the era's: that a result is complete, how long it holds, who gave it.
             return some(members, *step["gives"])
@@ -154,8 +161,17 @@ async def ask(step, client, note):
             raise Mismatch("the check asks for nothing")
 
 
+def expected_members(items, expected):
+    """Resources have more members than the protocol has published, and the SDKs differ in what they leave out."""
+    return [some(item, *expected[i]) if i < len(expected) else item for i, item in enumerate(items)]
+
+
 class Anything(types.Request[dict, str]):
-    """A request that the SDK does not know, of something by its name."""
+    """A request that the SDK does not know."""
+
+
+class AnythingNamed(Anything):
+    """The same, of something by its name."""
 
     name_param = "name"
 
@@ -225,6 +241,32 @@ async def listen(client, ear, era):
         await text(client, "test_touch_resource", "The watched resource has changed.")
         await asyncio.sleep(A_WHILE)
         holds(ear.silent(), "it still heard of the resource")
+
+
+async def watch(client, ear, era, folder):
+    file, uri = folder / "watched.txt", "file:///watched.txt"
+    file.write_text("one")
+    subscription = AsyncExitStack()
+    with check("listens for changes of a file"):
+        if era == "modern":
+            events = await subscription.enter_async_context(client.listen(resource_subscriptions=[uri]))
+        else:
+            events = ear
+            await client.subscribe_resource(uri)
+            subscription.push_async_callback(client.unsubscribe_resource, uri)
+    with check("hears that the file has changed, and reads it anew"):
+        file.write_text("two")
+        equal(await anext(events), ResourceUpdated(uri))
+        equal(wire(await client.read_resource(uri))["contents"][0]["text"], "two")
+    with check("hears that another file has taken its place"):
+        # News of the change before may come in two pieces.
+        await asyncio.sleep(A_WHILE)
+        (folder / "watched.txt.new").write_text("three")
+        (folder / "watched.txt.new").rename(file)
+        equal(await anext(events), ResourceUpdated(uri))
+    with check("stops listening"):
+        await subscription.aclose()
+        file.unlink()
 
 
 async def text(client, tool, expected, arguments=None):

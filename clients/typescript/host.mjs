@@ -52,6 +52,10 @@ export class Ear {
     return this.#heard.shift();
   }
 
+  forget() {
+    this.#heard.length = 0;
+  }
+
   get silent() {
     return this.#heard.length === 0;
   }

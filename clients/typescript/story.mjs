@@ -3,7 +3,8 @@
 // is what the generations do not do alike: see `client-1.mjs` and `client-2.mjs`.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { check, equal, pause } from './checks.mjs';
 import { Ear, Host } from './host.mjs';
@@ -29,7 +30,7 @@ export async function tell(open) {
     equal(session.revision(), revision[era]);
   });
   for (const chapter of story.chapters) {
-    await CHAPTERS[chapter]({ story, session, host, ear, era });
+    await CHAPTERS[chapter]({ story, session, host, ear, era, folder: options[1] });
   }
   await check('hangs up, and the server lets it go', async () => {
     const start = Date.now();
@@ -52,6 +53,7 @@ const CHAPTERS = {
   },
   'taking back': ({ session }) => cancel(session),
   listening: ({ session, ear }) => listen(session, ear),
+  watching: ({ session, ear, folder }) => watch(session, ear, folder),
 };
 
 /** One check of the story. */
@@ -90,6 +92,9 @@ async function ask(step, { client, call, request }, options) {
     if (step.each) {
       return items.map(item => item[step.each]);
     }
+    if (step.list === 'resources') {
+      return expectedMembers(items, step.gives);
+    }
     return step.named ? items.find(item => item.name === step.named) : items;
   }
   if (step.call) {
@@ -98,7 +103,7 @@ async function ask(step, { client, call, request }, options) {
   }
   if (step.read) {
     const { contents } = await client.readResource({ uri: step.read });
-    return { contents };
+    return { contents: expectedMembers(contents, step.gives?.contents ?? []) };
   }
   if (step.prompt) {
     const { messages } = await client.getPrompt({ name: step.prompt, arguments: step.arguments });
@@ -115,6 +120,11 @@ async function ask(step, { client, call, request }, options) {
     return Object.fromEntries(Object.keys(step.gives).map(name => [name, members[name]]));
   }
   throw new Error(`the check ${JSON.stringify(step.what)} asks for nothing`);
+}
+
+/** Resources have more members than the protocol has published, and the SDKs differ in what they leave out. */
+function expectedMembers(items, expected) {
+  return items.map((item, i) => Object.fromEntries(Object.keys(expected[i] ?? item).map(name => [name, item[name]])));
 }
 
 const LISTS = {
@@ -182,6 +192,34 @@ async function listen(session, ear) {
     await text(session, 'test_touch_resource', {}, 'The watched resource has changed.');
     await pause(A_WHILE);
     assert.ok(ear.silent, 'it still heard of the resource');
+  });
+}
+
+async function watch(session, ear, folder) {
+  const file = join(folder, 'watched.txt');
+  let stop;
+  writeFileSync(file, 'one');
+  await check('listens for changes of a file', async () => {
+    stop = await session.listen('file:///watched.txt');
+  });
+  await check('hears that the file has changed, and reads it anew', async () => {
+    writeFileSync(file, 'two');
+    const { method, params } = await ear.next();
+    equal([method, params.uri], ['notifications/resources/updated', 'file:///watched.txt']);
+    const { contents } = await session.client.readResource({ uri: 'file:///watched.txt' });
+    equal(contents[0].text, 'two');
+  });
+  await check('hears that another file has taken its place', async () => {
+    // News of the change before may come in two pieces.
+    await pause(A_WHILE);
+    ear.forget();
+    writeFileSync(`${file}.new`, 'three');
+    renameSync(`${file}.new`, file);
+    equal((await ear.next()).params.uri, 'file:///watched.txt');
+  });
+  await check('stops listening', async () => {
+    await stop();
+    rmSync(file);
   });
 }
 

@@ -75,6 +75,9 @@ async fn ask(step: &Value, client: &Client) -> Result<Value, Failure> {
             "prompts" => json!(sdk.list_all_prompts().await?),
             _ => Value::Null,
         };
+        if kind == "resources" && step.get("each").is_none() {
+            return Ok(expected_members(items, &step["gives"]));
+        }
         return Ok(chosen(items, step));
     }
     if let Some(name) = step.get("call") {
@@ -83,7 +86,8 @@ async fn ask(step: &Value, client: &Client) -> Result<Value, Failure> {
     }
     if let Some(uri) = step.get("read") {
         let result = sdk.read_resource(serde_json::from_value(json!({"uri": uri}))?).await?;
-        return Ok(some(&json!(result), &["contents"]));
+        let contents = json!(result)["contents"].take();
+        return Ok(json!({"contents": expected_members(contents, &step["gives"]["contents"])}));
     }
     if let Some(name) = step.get("prompt") {
         let result = sdk.get_prompt(serde_json::from_value(named(name))?).await?;
@@ -107,6 +111,18 @@ fn chosen(items: Value, step: &Value) -> Value {
         return named.cloned().unwrap_or_default();
     }
     items
+}
+
+/// Resources have more members than the protocol has published, and the SDKs differ in what they leave out.
+fn expected_members(items: Value, expected: &Value) -> Value {
+    let Value::Array(items) = items else {
+        return items;
+    };
+    let expected = |(i, item): (usize, Value)| match expected[i].as_object() {
+        Some(expected) => some(&item, &expected.keys().map(String::as_str).collect::<Vec<_>>()),
+        None => item,
+    };
+    items.into_iter().enumerate().map(expected).collect()
 }
 
 fn some(document: &Value, members: &[&str]) -> Value {

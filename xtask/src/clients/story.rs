@@ -21,4 +21,8 @@ pub(super) static SCHEMAS: Story =
 pub(super) static FORESIGHT: Story =
     Story { example: "file_server", file: "clients/foresight.json", in_folder: true };
 
-pub(super) static STORIES: [&Story; 3] = [&EVERYTHING, &SCHEMAS, &FORESIGHT];
+/// Resources as a tree, one of them a real folder.
+pub(super) static TREE: Story =
+    Story { example: "tree", file: "clients/tree.json", in_folder: true };
+
+pub(super) static STORIES: [&Story; 4] = [&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE];

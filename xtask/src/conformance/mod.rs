@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::rc::Rc;
 
 use crate::example_server::{self, Server};
 use crate::process::{self, Outcome};
@@ -67,7 +68,7 @@ impl Selection {
 /// One run of the suite at one revision's wire.
 struct Run {
     revision: &'static Revision,
-    requirements: Requirements,
+    requirements: Rc<Requirements>,
     /// One scenario instead of the whole requirement set.
     scenario: Option<String>,
 }
@@ -102,11 +103,19 @@ fn plan(suite: &Suite, selection: &Selection) -> Outcome<Vec<Run>> {
         if selection.revision.is_some_and(|only| only != revision) {
             continue;
         }
-        let requirements = Requirements::read(suite, revision)?;
-        known.extend(requirements.scenarios().cloned());
-        let scenario = selection.scenario.clone();
-        if scenario.as_ref().is_none_or(|name| requirements.name(name)) {
-            runs.push(Run { revision, requirements, scenario });
+        let requirements = Rc::new(Requirements::read(suite, revision)?);
+        let extensions = revision.extensions.iter().map(|name| (*name).to_owned());
+        known.extend(requirements.scenarios().cloned().chain(extensions.clone()));
+        let runs_of = |scenario| Run { revision, requirements: requirements.clone(), scenario };
+        match &selection.scenario {
+            None => {
+                runs.push(runs_of(None));
+                runs.extend(extensions.map(Some).map(runs_of));
+            }
+            Some(name) if requirements.name(name) || revision.extensions.contains(&&**name) => {
+                runs.push(runs_of(Some(name.clone())));
+            }
+            Some(_) => {}
         }
     }
     if let (true, Some(scenario)) = (runs.is_empty(), &selection.scenario) {
@@ -138,7 +147,10 @@ impl Run {
 
         let required = match &self.scenario {
             Some(scenario) => {
-                print!("{results}");
+                // In full, if it is what was asked for.
+                if !self.revision.extensions.contains(&&**scenario) {
+                    print!("{results}");
+                }
                 BTreeSet::from([scenario.clone()])
             }
             None => self.requirements.required(self.revision),

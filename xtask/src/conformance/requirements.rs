@@ -17,12 +17,15 @@ pub(super) struct Revision {
     /// Not scored because the suite's reference server could not pass them yet, or because they
     /// came after the release. Ours passes them.
     also_required: &'static [&'static str],
+    /// Of extensions that we serve. They stand in no requirement set and are run one by one.
+    pub(super) extensions: &'static [&'static str],
 }
 
 pub(super) static REVISIONS: [Revision; 2] = [
     Revision {
         name: "2025-11-25",
         also_required: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
+        extensions: &[],
     },
     Revision {
         name: "2026-07-28",
@@ -31,6 +34,7 @@ pub(super) static REVISIONS: [Revision; 2] = [
             "http-header-validation",
             "json-schema-2020-12",
         ],
+        extensions: &["sep-2640-skills-directory"],
     },
 ];
 
@@ -74,6 +78,7 @@ impl Requirements {
         self.scored.union(&self.not_scored)
     }
 
+    /// Whether the suite runs it for this revision.
     pub(super) fn name(&self, scenario: &str) -> bool {
         self.scored.contains(scenario) || self.not_scored.contains(scenario)
     }
@@ -115,8 +120,11 @@ mod tests {
     fn what_we_add_is_required_beside_what_is_scored() {
         let set = Requirements::parse(SET).unwrap();
 
-        let required =
-            set.required(&Revision { name: "2025-11-25", also_required: &["server-sse-polling"] });
+        let required = set.required(&Revision {
+            name: "2025-11-25",
+            also_required: &["server-sse-polling"],
+            extensions: &[],
+        });
 
         assert!(required.iter().eq(["ping", "server-sse-polling", "tools-list"]));
     }
