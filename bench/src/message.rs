@@ -92,6 +92,16 @@ pub fn modern_list(id: u64) -> Value {
     request(id, "tools/list", &json!({"_meta": modern_meta()}))
 }
 
+/// A modern client's request for a page of what is in a folder.
+#[must_use]
+pub fn modern_listing(uri: &str, cursor: Option<&str>) -> Value {
+    let mut params = json!({"uri": uri, "_meta": modern_meta()});
+    if let Some(cursor) = cursor {
+        params["cursor"] = cursor.into();
+    }
+    request(1, "resources/list", &params)
+}
+
 /// Opens a legacy session.
 #[must_use]
 pub fn initialize() -> Value {

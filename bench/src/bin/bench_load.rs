@@ -18,6 +18,8 @@ Usage: bench-load WHAT AMOUNT MODE…
   start               the time to the first answer; AMOUNT is not used
   register | check | foresee
                       registering typed tools, checking arguments, evaluating effects; AMOUNT is not used
+  folder | folder-bare
+                      listing a folder of files through an endpoint, or by the standard library; AMOUNT is not used
   idle                memory after the first answer; AMOUNT is not used
 
 MODE… is what `bench-server`, which stands beside this program, is started with.";
@@ -49,6 +51,8 @@ fn run(words: &[String]) -> Outcome<Value> {
         "register" => candor_bench::typed::register()?,
         "foresee" => candor_bench::typed::foresee(),
         "check" => candor_bench::typed::check()?,
+        "folder" => runtime.block_on(candor_bench::folder::listed())?,
+        "folder-bare" => candor_bench::folder::bare()?,
         "idle" => runtime.block_on(start::idle(mode))?,
         name => {
             let scenario = Scenario::of(name).ok_or(USAGE)?;

@@ -48,6 +48,8 @@ pub(super) enum Figure {
     Registering,
     /// Time to check the arguments of one call.
     Checking,
+    /// Time to list a folder.
+    Listing,
 }
 
 impl Figure {
@@ -56,7 +58,7 @@ impl Figure {
         match self {
             Self::CpuPerCall => "cpu_us",
             Self::TimePerCall | Self::Checking => "us",
-            Self::FirstAnswer | Self::Registering => "ms",
+            Self::FirstAnswer | Self::Registering | Self::Listing => "ms",
             Self::IdleMemory => "resident_mb",
         }
     }
@@ -65,7 +67,7 @@ impl Figure {
         match self {
             Self::CpuPerCall => "µs CPU",
             Self::TimePerCall | Self::Checking => "µs",
-            Self::FirstAnswer | Self::Registering => "ms",
+            Self::FirstAnswer | Self::Registering | Self::Listing => "ms",
             Self::IdleMemory => "MB",
         }
     }
@@ -88,7 +90,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 18] = [
+pub(super) static ROWS: [Row; 19] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -210,6 +212,16 @@ pub(super) static ROWS: [Row; 18] = [
             figure: Figure::Checking,
             ours: side("candor", "check", &[]),
             limit: 2.0,
+        },
+    },
+    Row {
+        name: "list-folder",
+        what: "resources/list of a folder of 10,000 files, all pages, against read_dir and metadata of the same",
+        kind: Kind::Ratio {
+            figure: Figure::Listing,
+            ours: side("candor", "folder", &[]),
+            theirs: side("read_dir", "folder-bare", &[]),
+            at_most: 2.0,
         },
     },
     Row {
