@@ -3,11 +3,10 @@
 //! A pointer names the member itself, also one that is missing or should not be there. A value that fits
 //! none of several alternatives is explained by the one it was meant for.
 
-use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
 use crate::nearest::nearest;
+use crate::validate::{Failure, Kind, Validator, whole};
 use crate::violation::{Violation, below, shorten};
 use crate::walk::resolve;
 use crate::words::{self, counted, listed, one_of, quoted, received};
@@ -15,23 +14,24 @@ use crate::words::{self, counted, listed, one_of, quoted, received};
 /// How many violations one answer names. More help nobody, and a hostile value could cause millions.
 const NAMED: usize = 20;
 
-/// Explains what is wrong; `schema` is the whole document.
-pub(crate) fn explain<'a>(
-    schema: &Value,
-    errors: impl Iterator<Item = ValidationError<'a>>,
-) -> Vec<Violation> {
-    let mut explanation = Explanation { schema, violations: Vec::new() };
-    for error in errors {
+/// Explains what is wrong with a value; `document` is the schema as it was written. Never empty.
+pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) -> Vec<Violation> {
+    let mut explanation = Explanation { document, validator, violations: Vec::new() };
+    for failure in validator.failures(value) {
         if explanation.is_full() {
             break;
         }
-        explanation.add(&error);
+        explanation.add(&failure);
+    }
+    if explanation.violations.is_empty() {
+        explanation.say("", "does not fit the schema, in too many ways to say which");
     }
     explanation.violations
 }
 
 struct Explanation<'s> {
-    schema: &'s Value,
+    document: &'s Value,
+    validator: &'s Validator,
     violations: Vec<Violation>,
 }
 
@@ -47,47 +47,67 @@ impl Explanation<'_> {
         }
     }
 
-    fn add(&mut self, error: &ValidationError<'_>) {
-        let at = error.instance_path().as_str();
-        match error.kind() {
-            Kind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                let expected = self.surrounding(error).and_then(|s| s.get("properties")?.get(name));
-                let expected =
-                    expected.map_or("a value".to_owned(), |s| words::expected(self.schema, s));
-                self.say(below(at, name), format!("required, but missing; expected {expected}"));
-            }
-            Kind::AdditionalProperties { unexpected }
-            | Kind::UnevaluatedProperties { unexpected } => {
-                for name in unexpected {
-                    let problem = self.unknown(error, name);
+    fn add(&mut self, failure: &Failure<'_>) {
+        let at = failure.at.as_str();
+        match &failure.kind {
+            Kind::Missing(names) => self.add_missing(failure, names),
+            Kind::Unknown(names) => {
+                for name in names {
+                    let problem = self.unknown(failure, name);
                     self.say(below(at, name), problem);
                 }
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                self.add_alternatives(error, context);
+            Kind::NoAlternative(context) => self.add_alternatives(failure, context),
+            Kind::Name(inner) => {
+                let name = inner.value.as_str().unwrap_or_default();
+                let problem = self.problem(inner);
+                self.say(below(at, name), format!("as a name: {problem}"));
             }
-            Kind::PropertyNames { error: inner } => {
-                let name = inner.instance().as_str().unwrap_or_default();
-                self.say(below(at, name), format!("as a name: {}", problem(inner)));
+            _ => {
+                let problem = self.problem(failure);
+                self.say(at, problem);
             }
-            _ => self.say(at, problem(error)),
         }
     }
 
     /// The schema that holds the keyword which failed.
-    fn surrounding(&self, error: &ValidationError<'_>) -> Option<&Value> {
-        let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
-        self.schema.pointer(parent)
+    fn surrounding(&self, failure: &Failure<'_>) -> Option<&Value> {
+        self.document.pointer(&self.validator.place(failure.node))
     }
 
-    fn unknown(&self, error: &ValidationError<'_>, name: &str) -> String {
-        let known = self.surrounding(error).and_then(|s| s.get("properties")?.as_object());
+    fn add_missing(&mut self, failure: &Failure<'_>, names: &[String]) {
+        let said: Vec<_> = self
+            .in_order(failure, names)
+            .into_iter()
+            .map(|name| {
+                let schema = self.surrounding(failure).and_then(|s| s.get("properties")?.get(name));
+                let expected =
+                    schema.map_or("a value".to_owned(), |s| words::expected(self.document, s));
+                (below(&failure.at, name), format!("required, but missing; expected {expected}"))
+            })
+            .collect();
+        for (pointer, problem) in said {
+            self.say(pointer, problem);
+        }
+    }
+
+    /// What is missing, in the order in which the schema asks for it.
+    fn in_order<'n>(&self, failure: &Failure<'_>, names: &'n [String]) -> Vec<&'n String> {
+        let required = self.surrounding(failure).and_then(|s| s.get(failure.keyword)?.as_array());
+        let place = |name: &str| required?.iter().position(|other| other == name);
+        let mut names: Vec<_> = names.iter().collect();
+        names.sort_by_key(|name| place(name));
+        names.truncate(NAMED);
+        names
+    }
+
+    fn unknown(&self, failure: &Failure<'_>, name: &str) -> String {
+        let known = self.surrounding(failure).and_then(|s| s.get("properties")?.as_object());
         let Some(known) = known.filter(|known| !known.is_empty()) else {
             return "unknown member; no more members are allowed here".to_owned();
         };
         // A member that is there already was not meant.
-        let free = known.keys().filter(|name| error.instance().get(name).is_none());
+        let free = known.keys().filter(|name| failure.value.get(name).is_none());
         match nearest(name, free.map(String::as_str)) {
             Some(meant) => format!("unknown member; did you mean `{meant}`?"),
             None => format!(
@@ -97,16 +117,14 @@ impl Explanation<'_> {
         }
     }
 
-    fn add_alternatives(
-        &mut self,
-        error: &ValidationError<'_>,
-        context: &[Vec<ValidationError<'static>>],
-    ) {
-        let at = error.instance_path().as_str();
-        let value = error.instance();
-        let branches = self.schema.pointer(error.schema_path().as_str()).and_then(Value::as_array);
+    fn add_alternatives(&mut self, failure: &Failure<'_>, context: &[Vec<Failure<'_>>]) {
+        let at = failure.at.as_str();
+        let value = failure.value.as_ref();
+        let document = self.document;
+        let schema = document.pointer(&self.validator.place(failure.node));
+        let branches = schema.and_then(|s| s.get(failure.keyword)?.as_array());
         if let Some(branches) = branches
-            && let Some(tag) = Tag::of(self.schema, branches)
+            && let Some(tag) = Tag::of(document, branches)
             && value.is_object()
         {
             let given = value.get(tag.name);
@@ -128,12 +146,19 @@ impl Explanation<'_> {
                 branch.iter().for_each(|inner| self.add(inner));
             }
             _ => {
-                let expected = self
-                    .surrounding(error)
-                    .map_or("another value".to_owned(), |s| words::expected(self.schema, s));
+                let expected =
+                    schema.map_or("another value".to_owned(), |s| words::expected(document, s));
                 self.say(at, format!("expected {expected}, received {}", received(value)));
             }
         }
+    }
+
+    /// What is wrong with the value itself.
+    fn problem(&self, failure: &Failure<'_>) -> String {
+        let keyword = failure.keyword;
+        let schema = self.surrounding(failure);
+        let asked = schema.and_then(|s| s.get(keyword)).unwrap_or(&Value::Null);
+        problem(failure, keyword, asked, schema)
     }
 }
 
@@ -150,15 +175,22 @@ struct Misfit {
     inside: usize,
 }
 
-fn misfit(at: &str, errors: &[ValidationError<'_>]) -> Misfit {
+fn misfit(at: &str, failures: &[Failure<'_>]) -> Misfit {
     let mut misfit = Misfit { another_type: false, fixed: 0, members: 0, inside: 0 };
-    for error in errors {
-        let here = error.instance_path().as_str() == at;
-        match error.kind() {
-            Kind::Type { .. } | Kind::FalseSchema if here => misfit.another_type = true,
-            Kind::Constant { .. } => misfit.fixed += 1,
-            Kind::AdditionalProperties { unexpected } if here => misfit.members += unexpected.len(),
-            Kind::Required { .. } if here => misfit.members += 1,
+    for failure in failures {
+        let here = failure.at == at;
+        match &failure.kind {
+            Kind::Plain
+                if here && matches!(failure.keyword, "type" | "false" | "additionalProperties") =>
+            {
+                misfit.another_type = true;
+            }
+            Kind::Plain if failure.keyword == "const" => misfit.fixed += 1,
+            Kind::Unknown(names) if here && failure.keyword == "additionalProperties" => {
+                misfit.members += names.len();
+            }
+            Kind::Missing(names) if here => misfit.members += names.len(),
+            Kind::Missing(names) => misfit.inside += names.len(),
             _ => misfit.inside += 1,
         }
     }
@@ -218,75 +250,76 @@ fn mistaken<'v>(expected: &str, given: &Value, allowed: impl Iterator<Item = &'v
     }
 }
 
-/// What is wrong with the value itself.
-fn problem(error: &ValidationError<'_>) -> String {
-    let value = error.instance().as_ref();
+/// What is wrong with a value, given what a keyword asks for.
+fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&Value>) -> String {
+    let value = failure.value.as_ref();
     let length = |noun: &str| match value {
         Value::String(text) => counted(text.chars().count(), noun),
         Value::Array(items) => counted(items.len(), noun),
         Value::Object(members) => counted(members.len(), noun),
         _ => received(value),
     };
-    let (expected, received) = match error.kind() {
-        Kind::Type { kind: TypeKind::Single(name) } => {
-            (words::article(name.as_str()).to_owned(), received(value))
-        }
-        Kind::Type { kind: TypeKind::Multiple(names) } => {
-            let names: Vec<_> = names.iter().map(|name| words::article(name.as_str())).collect();
-            (names.join(" or "), received(value))
-        }
-        Kind::Enum { options } => {
-            let options = options.as_array().map_or(&[][..], Vec::as_slice);
+    let limit = |noun: &str| counted(whole(asked).unwrap_or_default(), noun);
+    let text = || asked.as_str().unwrap_or_default();
+    let exclusive = matches!(failure.kind, Kind::Exclusive);
+    let (expected, received) = match keyword {
+        "type" => (type_names(asked), received(value)),
+        "enum" => {
+            let options = asked.as_array().map_or(&[][..], Vec::as_slice);
             let expected = one_of(options.iter().map(quoted));
             return mistaken(&expected, value, options.iter());
         }
-        Kind::Constant { expected_value } => (quoted(expected_value), received(value)),
-        Kind::Minimum { limit } => (format!("at least {limit}"), value.to_string()),
-        Kind::Maximum { limit } => (format!("at most {limit}"), value.to_string()),
-        Kind::ExclusiveMinimum { limit } => (format!("more than {limit}"), value.to_string()),
-        Kind::ExclusiveMaximum { limit } => (format!("less than {limit}"), value.to_string()),
-        Kind::MultipleOf { multiple_of } => {
-            (format!("a multiple of {multiple_of}"), value.to_string())
+        "const" => (quoted(asked), received(value)),
+        "minimum" if !exclusive => (format!("at least {asked}"), value.to_string()),
+        "maximum" if !exclusive => (format!("at most {asked}"), value.to_string()),
+        "minimum" | "exclusiveMinimum" => (format!("more than {asked}"), value.to_string()),
+        "maximum" | "exclusiveMaximum" => (format!("less than {asked}"), value.to_string()),
+        "multipleOf" => {
+            (format!("a multiple of {}", asked.as_f64().unwrap_or_default()), value.to_string())
         }
-        Kind::MinLength { limit } => {
-            (format!("at least {}", counted(*limit, "character")), length("character"))
+        "minLength" => (format!("at least {}", limit("character")), length("character")),
+        "maxLength" => (format!("at most {}", limit("character")), length("character")),
+        "minItems" => (format!("at least {}", limit("item")), length("item")),
+        "maxItems" => (format!("at most {}", limit("item")), length("item")),
+        "additionalItems" => {
+            let allowed = schema.and_then(|s| s.get("items")?.as_array()).map_or(0, Vec::len);
+            (format!("at most {}", counted(allowed, "item")), length("item"))
         }
-        Kind::MaxLength { limit } => {
-            (format!("at most {}", counted(*limit, "character")), length("character"))
+        "minProperties" => (format!("at least {}", limit("member")), length("member")),
+        "maxProperties" => (format!("at most {}", limit("member")), length("member")),
+        "pattern" => (format!("a string that matches {}", shorten(text())), quoted(value)),
+        "format" => (format!("a string of format {}", text()), quoted(value)),
+        "uniqueItems" => return "expected items that all differ, received equal ones".to_owned(),
+        "contains" => return "expected at least one item of the required form".to_owned(),
+        "unevaluatedItems" => return unevaluated(failure),
+        // A closed object that names no member.
+        "additionalProperties" => return "expected an object without members".to_owned(),
+        "not" => (format!("anything but {}", quoted(asked)), received(value)),
+        "anyOf" | "oneOf" if !matches!(failure.kind, Kind::SeveralAlternatives) => {
+            let listed = format!("the schemas listed in the '{keyword}' keyword");
+            return shorten(&format!("{value} is not valid under any of {listed}"));
         }
-        Kind::MinItems { limit } => {
-            (format!("at least {}", counted(*limit, "item")), length("item"))
-        }
-        Kind::MaxItems { limit } => {
-            (format!("at most {}", counted(*limit, "item")), length("item"))
-        }
-        Kind::AdditionalItems { limit } => {
-            (format!("at most {}", counted(*limit, "item")), length("item"))
-        }
-        Kind::MinProperties { limit } => {
-            (format!("at least {}", counted(*limit, "member")), length("member"))
-        }
-        Kind::MaxProperties { limit } => {
-            (format!("at most {}", counted(*limit, "member")), length("member"))
-        }
-        Kind::Pattern { pattern } => {
-            (format!("a string that matches {}", shorten(pattern)), quoted(value))
-        }
-        Kind::Format { format } => (format!("a string of format {format}"), quoted(value)),
-        Kind::UniqueItems => {
-            return "expected items that all differ, received equal ones".to_owned();
-        }
-        Kind::Contains => return "expected at least one item of the required form".to_owned(),
-        // The validator's word for a closed object that names no member.
-        Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
-            return "expected an object without members".to_owned();
-        }
-        Kind::FalseSchema => return "nothing is allowed here".to_owned(),
-        Kind::Not { schema } => (format!("anything but {}", quoted(schema)), received(value)),
-        Kind::OneOfMultipleValid { .. } => {
+        "oneOf" => {
             return "fits more than one of the alternatives; exactly one is allowed".to_owned();
         }
-        _ => return shorten(&error.to_string()),
+        _ => return "nothing is allowed here".to_owned(),
     };
     format!("expected {expected}, received {received}")
+}
+
+fn type_names(asked: &Value) -> String {
+    match asked {
+        Value::Array(names) => {
+            let names = names.iter().filter_map(Value::as_str).map(words::article);
+            names.collect::<Vec<_>>().join(" or ")
+        }
+        name => words::article(name.as_str().unwrap_or_default()).to_owned(),
+    }
+}
+
+fn unevaluated(failure: &Failure<'_>) -> String {
+    let Kind::Unevaluated(items) = &failure.kind else { return String::new() };
+    let were = if items.len() == 1 { "was" } else { "were" };
+    let items = items.iter().map(|item| format!("'{item}'")).collect::<Vec<_>>().join(", ");
+    shorten(&format!("Unevaluated items are not allowed ({items} {were} unexpected)"))
 }

@@ -21,6 +21,7 @@ mod read;
 mod schema;
 mod tidy;
 mod unions;
+mod validate;
 mod violation;
 mod walk;
 mod words;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
 use crate::explain::explain;
-use crate::violation::{Invalid, shorten};
+use crate::validate::{Draft, Validator, Verdict};
+use crate::violation::{Invalid, Violation, shorten};
 
 /// How many distinct schemas stay compiled when nobody uses them any more.
 const KEPT: usize = 4096;
@@ -16,6 +16,10 @@ const KEPT: usize = 4096;
 /// Larger and deeper schemas are mistakes or attacks; compiling is where they would hurt.
 const LARGEST: usize = 1 << 20;
 const DEEPEST: usize = 127;
+
+/// What cannot be checked does not pass.
+const TOO_COSTLY: &str =
+    "too costly to check against the schema; send less, or simplify the schema";
 
 /// A compiled JSON Schema: 2020-12 unless `$schema` names draft 4, 6, 7 or 2019-09.
 ///
@@ -84,23 +88,22 @@ impl Schema {
         }
         let document: Value =
             serde_json::from_str(text).map_err(|e| SchemaError(format!("not JSON: {e}")))?;
-        let validator = jsonschema::options()
-            .with_draft(dialect(&document)?)
-            .with_pattern_options(PatternOptions::regex())
-            .should_validate_formats(true)
-            .build(&document)
-            .map_err(|e| SchemaError(shorten(&e.to_string())))?;
+        let validator = Validator::compile(&document, dialect(&document)?)
+            .map_err(|e| SchemaError(shorten(&e)))?;
         Ok(Self { validator, text: text.into() })
     }
 
     /// Checks a value; names what is wrong and where.
     pub fn check(&self, value: &Value) -> Result<(), Invalid> {
         // The common case first: deciding is several times cheaper than explaining.
-        if self.validator.is_valid(value) {
-            return Ok(());
+        match self.validator.check(value) {
+            Verdict::Fits => Ok(()),
+            Verdict::Fails => {
+                let document = serde_json::from_str(&self.text).unwrap_or_default();
+                Err(Invalid { violations: explain(&document, &self.validator, value) })
+            }
+            Verdict::TooCostly => Err(Violation::new("", TOO_COSTLY).into()),
         }
-        let document = serde_json::from_str(&self.text).unwrap_or_default();
-        Err(Invalid { violations: explain(&document, self.validator.iter_errors(value)) })
     }
 }
 
@@ -117,25 +120,13 @@ fn compiled() -> std::sync::MutexGuard<'static, HashMap<Arc<str>, Arc<Schema>>> 
 
 fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(named) = schema.get("$schema").and_then(Value::as_str) else {
-        return Ok(Draft::Draft202012);
+        return Ok(Draft::Twenty);
     };
-    let draft = match named
-        .trim_end_matches('#')
-        .trim_start_matches("http://")
-        .trim_start_matches("https://")
-    {
-        "json-schema.org/draft/2020-12/schema" => Draft::Draft202012,
-        "json-schema.org/draft/2019-09/schema" => Draft::Draft201909,
-        "json-schema.org/draft-07/schema" => Draft::Draft7,
-        "json-schema.org/draft-06/schema" => Draft::Draft6,
-        "json-schema.org/draft-04/schema" => Draft::Draft4,
-        _ => {
-            return Err(SchemaError(format!(
-                "unsupported dialect {named:?}; supported are 2020-12 (the default), 2019-09 and drafts 7, 6 and 4"
-            )));
-        }
-    };
-    Ok(draft)
+    Draft::named(named).ok_or_else(|| {
+        SchemaError(format!(
+            "unsupported dialect {named:?}; supported are 2020-12 (the default), 2019-09 and drafts 7, 6 and 4"
+        ))
+    })
 }
 
 /// How deep arrays and objects are nested in a JSON text.

@@ -57,7 +57,7 @@ async fn a_resource_that_cannot_be_watched_cannot_be_subscribed_to() {
     let answer =
         client.ask(&request(1, "resources/subscribe", &json!({"uri": "memo:///past"}))).await;
     assert_eq!(code(&answer), -32602);
-    assert_eq!(answer["error"]["data"], json!({"uri": "memo:///past"}));
+    assert_eq!(answer["error"]["data"], json!({"dev.candor/error": {"code": "not_watchable"}}));
 }
 
 #[tokio::test(start_paused = true)]

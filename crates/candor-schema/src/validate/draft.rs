@@ -1,0 +1,83 @@
+//! The dialects of JSON Schema, oldest first, and what tells them apart.
+
+/// A dialect that can be compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Draft {
+    /// Draft 4.
+    Four,
+    /// Draft 6.
+    Six,
+    /// Draft 7.
+    Seven,
+    /// 2019-09.
+    Nineteen,
+    /// 2020-12.
+    Twenty,
+}
+
+impl Draft {
+    /// The draft that a `$schema` names.
+    pub(crate) fn named(uri: &str) -> Option<Self> {
+        let uri = uri.trim_end_matches('#');
+        let uri = uri.trim_start_matches("http://").trim_start_matches("https://");
+        match uri {
+            "json-schema.org/draft/2020-12/schema" => Some(Self::Twenty),
+            "json-schema.org/draft/2019-09/schema" => Some(Self::Nineteen),
+            "json-schema.org/draft-07/schema" => Some(Self::Seven),
+            "json-schema.org/draft-06/schema" => Some(Self::Six),
+            "json-schema.org/draft-04/schema" => Some(Self::Four),
+            _ => None,
+        }
+    }
+
+    /// The keyword that names a schema.
+    pub(super) fn id(self) -> &'static str {
+        if self == Self::Four { "id" } else { "$id" }
+    }
+
+    /// Up to draft 7 a `$ref` replaces everything beside it.
+    pub(super) fn ref_stands_alone(self) -> bool {
+        self <= Self::Seven
+    }
+}
+
+/// How a keyword holds schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// It is one.
+    One,
+    /// It is a list of them.
+    Many,
+    /// Either of the two.
+    OneOrMany,
+    /// Its members are schemas.
+    Named,
+    /// Its members are schemas or lists of names.
+    NamedOrNames,
+}
+
+/// How a keyword holds schemas in a draft, if it does.
+pub(super) fn holds(draft: Draft, keyword: &str) -> Option<Holds> {
+    use Draft::{Nineteen, Seven, Six, Twenty};
+    let (since, until, holds) = match keyword {
+        "not" | "additionalProperties" => (Draft::Four, Twenty, Holds::One),
+        "contains" | "propertyNames" => (Six, Twenty, Holds::One),
+        "if" | "then" | "else" => (Seven, Twenty, Holds::One),
+        "unevaluatedItems" | "unevaluatedProperties" | "contentSchema" => {
+            (Nineteen, Twenty, Holds::One)
+        }
+        "additionalItems" => (Draft::Four, Nineteen, Holds::One),
+        "items" if draft == Twenty => (Twenty, Twenty, Holds::One),
+        "items" => (Draft::Four, Nineteen, Holds::OneOrMany),
+        "allOf" | "anyOf" | "oneOf" => (Draft::Four, Twenty, Holds::Many),
+        "prefixItems" => (Twenty, Twenty, Holds::Many),
+        // Both names of the definitions are met in all drafts.
+        "properties" | "patternProperties" | "definitions" | "$defs" => {
+            (Draft::Four, Twenty, Holds::Named)
+        }
+        "dependentSchemas" => (Nineteen, Twenty, Holds::Named),
+        "dependencies" => (Draft::Four, Twenty, Holds::NamedOrNames),
+        _ => return None,
+    };
+    (since <= draft && draft <= until).then_some(holds)
+}

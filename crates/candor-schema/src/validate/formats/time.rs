@@ -1,0 +1,103 @@
+//! Dates and times of RFC 3339.
+
+/// `YYYY-MM-DD`, a day that there was or will be.
+pub(super) fn is_date(text: &str) -> bool {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return false };
+    let (Some(century), Some(year), Some(month), Some(day)) =
+        (pair(*y1, *y2), pair(*y3, *y4), pair(*m1, *m2), pair(*d1, *d2))
+    else {
+        return false;
+    };
+    let year = century * 100 + year;
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// `HH:MM:SS`, parts of seconds, and `Z` or an offset.
+pub(super) fn is_time(text: &str) -> bool {
+    let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else { return false };
+    let (Some(hour), Some(minute), Some(second)) = (pair(*h1, *h2), pair(*m1, *m2), pair(*s1, *s2))
+    else {
+        return false;
+    };
+    if hour > 23 || minute > 59 || second > 60 {
+        return false;
+    }
+    let rest = match rest {
+        [b'.', fraction @ ..] => {
+            let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits == 0 {
+                return false;
+            }
+            &fraction[digits..]
+        }
+        rest => rest,
+    };
+    let offset = match rest {
+        [b'Z' | b'z'] => 0,
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => match (pair(*h1, *h2), pair(*m1, *m2)) {
+            (Some(hours @ 0..=23), Some(minutes @ 0..=59)) => {
+                let offset = hours * 60 + minutes;
+                if *sign == b'+' { offset } else { -offset }
+            }
+            _ => return false,
+        },
+        _ => return false,
+    };
+    // A leap second is the last of a day, in UTC.
+    second < 60 || (hour * 60 + minute - offset).rem_euclid(24 * 60) == 23 * 60 + 59
+}
+
+/// A date, `T`, and a time.
+pub(super) fn is_date_time(text: &str) -> bool {
+    match (text.get(..10), text.as_bytes().get(10), text.get(11..)) {
+        (Some(date), Some(b'T' | b't'), Some(time)) => is_date(date) && is_time(time),
+        _ => false,
+    }
+}
+
+/// `P1Y2M3DT4H5M6S` or `P7W`: units in order, and none left out between two.
+pub(super) fn is_duration(text: &str) -> bool {
+    let Some(text) = text.strip_prefix('P') else { return false };
+    if let Some(weeks) = text.strip_suffix('W') {
+        return !weeks.is_empty() && weeks.bytes().all(|byte| byte.is_ascii_digit());
+    }
+    let (date, time) = match text.split_once('T') {
+        Some((date, time)) => (date, Some(time)),
+        None => (text, None),
+    };
+    match time {
+        None => is_run_of(date, "YMD"),
+        Some(time) => (date.is_empty() || is_run_of(date, "YMD")) && is_run_of(time, "HMS"),
+    }
+}
+
+/// Whether a text is numbers with neighbouring units.
+fn is_run_of(text: &str, units: &str) -> bool {
+    let mut expected: Option<usize> = None;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let unit = rest[digits..].chars().next().and_then(|unit| units.find(unit));
+        match unit {
+            Some(unit) if digits > 0 && expected.is_none_or(|expected| expected == unit) => {
+                expected = Some(unit + 1);
+                rest = &rest[digits + 1..];
+            }
+            _ => return false,
+        }
+    }
+    expected.is_some()
+}
+
+fn pair(tens: u8, ones: u8) -> Option<i32> {
+    (tens.is_ascii_digit() && ones.is_ascii_digit())
+        .then(|| i32::from(tens - b'0') * 10 + i32::from(ones - b'0'))
+}

@@ -1,0 +1,174 @@
+//! Schemas and values that want to hang us. What they cost is counted in steps, not by the clock.
+
+use serde_json::{Value, json};
+
+use super::run::{Run, STEPS};
+use super::{Draft, Validator, Verdict};
+
+fn compiled(schema: &Value) -> Validator {
+    Validator::compile(schema, Draft::Twenty).unwrap()
+}
+
+/// A tenth of what a check may cost: tests are not optimised.
+const ENOUGH: usize = STEPS / 10;
+
+fn verdict(schema: &Value, value: &Value) -> Verdict {
+    compiled(schema).verdict(value, &mut Run::of(ENOUGH))
+}
+
+/// The verdict and the steps that it took.
+#[track_caller]
+fn checked(schema: &Value, value: &Value) -> (bool, usize) {
+    let mut run = Run::of(ENOUGH);
+    let verdict = compiled(schema).verdict(value, &mut run);
+    assert_ne!(verdict, Verdict::TooCostly);
+    (verdict == Verdict::Fits, ENOUGH - run.steps_left())
+}
+
+/// Each definition applies the next one in two ways.
+fn doubling(levels: usize, keyword: &str, last: &Value) -> Value {
+    let mut definitions = serde_json::Map::new();
+    for i in 0..levels {
+        let next = json!({"$ref": format!("#/$defs/{}", i + 1)});
+        definitions.insert(i.to_string(), json!({keyword: [next, {"allOf": [next]}]}));
+    }
+    definitions.insert(levels.to_string(), last.clone());
+    json!({"$ref": "#/$defs/0", "$defs": definitions})
+}
+
+#[test]
+fn circles_at_the_same_value_end() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"oneOf": [{"$ref": "#/$defs/a"}]}}}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+        json!({"if": {"$ref": "#"}, "then": {"$ref": "#"}}),
+        json!({"$dynamicRef": "#x", "$dynamicAnchor": "x"}),
+        json!({"unevaluatedProperties": false, "allOf": [{"$ref": "#"}, {"properties": {"a": true}}]}),
+    ] {
+        let (fits, steps) = checked(&schema, &json!({"a": 1}));
+        assert!(fits && steps < 100, "{schema}: {fits} after {steps}");
+    }
+    // What the circle says beside still counts.
+    let schema = json!({"allOf": [{"$ref": "#"}], "type": "object"});
+    assert!(!checked(&schema, &json!(1)).0);
+}
+
+#[test]
+fn work_that_doubles_is_given_up() {
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let last = if keyword == "allOf" { json!({"minimum": 0}) } else { json!({"minimum": 2}) };
+        let validator = compiled(&doubling(30, keyword, &last));
+        assert_eq!(validator.verdict(&json!(1), &mut Run::of(ENOUGH)), Verdict::TooCostly);
+    }
+    let inside =
+        json!({"properties": {"a": {"$ref": "#"}}, "patternProperties": {"^a": {"$ref": "#"}}});
+    let mut value = json!(1);
+    for _ in 0..40 {
+        value = json!({"a": value});
+    }
+    assert_eq!(verdict(&inside, &value), Verdict::TooCostly);
+    // Work that was given up is not turned into a yes.
+    let negated = json!({"not": doubling(30, "allOf", &json!({"minimum": 0}))["$defs"]["0"], "$defs": doubling(30, "allOf", &json!({"minimum": 0}))["$defs"]});
+    assert_eq!(verdict(&negated, &json!(1)), Verdict::TooCostly);
+}
+
+#[test]
+fn a_chain_of_references_is_cut_short_and_a_deep_one_given_up() {
+    let mut definitions = serde_json::Map::new();
+    for i in 0..20_000 {
+        definitions.insert(format!("r{i}"), json!({"$ref": format!("#/$defs/r{}", i + 1)}));
+        definitions
+            .insert(format!("a{i}"), json!({"allOf": [{"$ref": format!("#/$defs/a{}", i + 1)}]}));
+    }
+    definitions.insert("r20000".to_owned(), json!({"type": "string"}));
+    definitions.insert("a20000".to_owned(), json!({"type": "string"}));
+    let straight = json!({"$ref": "#/$defs/r19990", "$defs": definitions});
+    assert_eq!(checked(&straight, &json!("x")), (true, 0));
+    let deep = json!({"$ref": "#/$defs/a0", "$defs": definitions});
+    assert_eq!(verdict(&deep, &json!("x")), Verdict::TooCostly);
+    assert!(compiled(&deep).failures(&json!(1)).len() <= 100);
+}
+
+#[test]
+fn deep_values_meet_recursive_schemas() {
+    let schema = json!({
+        "$defs": {"tree": {"allOf": [{"anyOf": [
+            {"type": "null"},
+            {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+            {"type": "object", "additionalProperties": {"$ref": "#/$defs/tree"}, "unevaluatedProperties": false},
+        ]}]}},
+        "$ref": "#/$defs/tree",
+    });
+    let deep = |leaf: Value| {
+        (0..128)
+            .fold(leaf, |value, i| if i % 2 == 0 { json!([value]) } else { json!({"a": value}) })
+    };
+    let (fits, steps) = checked(&schema, &deep(json!(null)));
+    assert!(fits && steps < 2_000, "{steps}");
+    assert!(!checked(&schema, &deep(json!(1))).0);
+    assert!(!compiled(&schema).failures(&deep(json!(1))).is_empty());
+}
+
+#[test]
+fn many_items_are_compared_in_one_go() {
+    let schema = json!({"uniqueItems": true});
+    let mut items: Vec<Value> = (0..100_000).map(|i| json!({"a": [i], "b": "same"})).collect();
+    let (fits, steps) = checked(&schema, &items.clone().into());
+    assert!(fits && steps < 1_000_000, "{steps}");
+    items.push(json!({"b": "same", "a": [5.0]}));
+    assert!(!checked(&schema, &items.into()).0);
+}
+
+#[test]
+fn countless_mistakes_are_a_few_failures() {
+    let schema = json!({"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "additionalProperties": false});
+    let items: Value = (0..200_000).map(Value::from).collect();
+    let (fits, steps) = checked(&schema, &items);
+    assert!(!fits && steps <= 200_010, "{steps}");
+    assert_eq!(compiled(&schema).failures(&items).len(), 100);
+    let members: Value = (0..100_000).map(|i| (i.to_string(), json!(0))).collect();
+    assert_eq!(compiled(&schema).failures(&members).len(), 1);
+}
+
+#[test]
+fn large_lists_cost_a_search_each() {
+    let names: Vec<String> = (0..50_000).map(|i| format!("n{i}")).collect();
+    let properties: Value =
+        names.iter().map(|name| (name.clone(), json!({"type": "integer"}))).collect();
+    let schema = json!({"items": {"enum": names}, "properties": properties, "required": names});
+    let items: Value = names.iter().rev().map(|name| json!(name)).collect();
+    let (fits, steps) = checked(&schema, &items);
+    assert!(fits && steps < 1_000_000, "{steps}");
+    let members: Value = names.iter().rev().map(|name| (name.clone(), json!(1))).collect();
+    let (fits, steps) = checked(&schema, &members);
+    assert!(fits && steps < 1_000_000, "{steps}");
+}
+
+#[test]
+fn costly_patterns_are_given_up_before_they_run() {
+    let schema = json!({"pattern": r"(\p{L}{1,20}\p{N}{1,20}){1,3}$"});
+    assert_eq!(verdict(&schema, &json!("a1".repeat(400_000))), Verdict::TooCostly);
+    // The usual ones are not.
+    let schema = json!({"pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"});
+    let (fits, steps) = checked(&schema, &json!("QUJD".repeat(200_000)));
+    // How much they are thought to cost depends on the engines that other crates ask for, too.
+    assert!(fits && steps < ENOUGH, "{steps}");
+}
+
+#[test]
+fn long_names_on_the_way_to_many_schemas_are_not_repeated() {
+    let many: Value = (0..40_000).map(|i| (i.to_string(), json!({"type": "null"}))).collect();
+    let schema = json!({"properties": {"x".repeat(300_000): {"properties": many}}});
+    assert_eq!(verdict(&schema, &json!({})), Verdict::Fits);
+}
+
+#[test]
+fn what_is_evaluated_twice_is_counted_twice() {
+    let mut schema = json!({"unevaluatedProperties": false, "properties": {"a": true}});
+    for _ in 0..40 {
+        schema = json!({"anyOf": [schema.clone()], "unevaluatedProperties": false});
+    }
+    let verdict = verdict(&schema, &json!({"a": 1}));
+    assert!(matches!(verdict, Verdict::Fits | Verdict::TooCostly));
+}

@@ -1,0 +1,172 @@
+//! Patterns that run in linear time, and take no more memory than they are worth.
+
+use std::collections::HashMap;
+
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+
+use super::run::Run;
+use super::translate::{Backtracking, translate};
+
+/// What one pattern may take, compiled.
+const LARGEST: usize = 10 << 20;
+
+/// What all patterns of a schema may take together.
+const LARGEST_TOGETHER: usize = 32 << 20;
+
+/// What the engine keeps to be quick, for each thread that uses it.
+const REMEMBERED: usize = 1 << 18;
+
+/// A compiled pattern.
+#[derive(Clone)]
+pub(super) struct Pattern {
+    engine: Regex,
+    /// How much a character may cost.
+    weight: usize,
+}
+
+impl Pattern {
+    pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
+        run.charge(text.len() / 4 * self.weight);
+        !run.is_spent() && self.engine.is_match(text)
+    }
+}
+
+/// The patterns of one schema; the same text is compiled once.
+#[derive(Default)]
+pub(super) struct Patterns {
+    compiled: HashMap<String, Pattern>,
+    size: usize,
+}
+
+impl Patterns {
+    /// Compiles a pattern, or says what is wrong with it.
+    pub(super) fn compile(&mut self, pattern: &str) -> Result<Pattern, String> {
+        if let Some(compiled) = self.compiled.get(pattern) {
+            return Ok(compiled.clone());
+        }
+        let refused = |why: &str| {
+            let pattern = crate::violation::shorten(pattern);
+            Err(format!("the pattern {pattern:?} cannot be used: {why}"))
+        };
+        let translated = match translate(pattern, Backtracking::Refused) {
+            Ok(translated) => translated,
+            Err(why) => return refused(&why),
+        };
+        let room = LARGEST_TOGETHER.saturating_sub(self.size).min(LARGEST);
+        let config = Regex::config()
+            .nfa_size_limit(Some(room))
+            .hybrid_cache_capacity(REMEMBERED)
+            .utf8_empty(false);
+        let built = Regex::builder().configure(config).syntax(grammar()).build(&translated);
+        let engine = match built {
+            Ok(engine) => engine,
+            Err(error) if error.size_limit().is_some() => {
+                return refused("it takes too much memory; a count in it may be too high");
+            }
+            Err(error) => {
+                // The whole text draws the translated pattern over several lines; the last one says why.
+                let text = error.syntax_error().map_or(error.to_string(), ToString::to_string);
+                return refused(text.rsplit("error: ").next().unwrap_or_default());
+            }
+        };
+        let size = engine.memory_usage();
+        self.size += size;
+        // A state of the engine takes some thirty bytes; few of them are tried at each character.
+        let compiled = Pattern { engine, weight: 1 + size / (32 * 128) };
+        self.compiled.insert(pattern.to_owned(), compiled.clone());
+        Ok(compiled)
+    }
+}
+
+/// Whether a text is a regular expression of ECMAScript, also one that we cannot run.
+pub(super) fn is_pattern(text: &str) -> bool {
+    translate(text, Backtracking::Ignored)
+        .is_ok_and(|translated| syntax::parse_with(&translated, &grammar()).is_ok())
+}
+
+fn grammar() -> syntax::Config {
+    // Words are ASCII, so a place inside of a character can be the end of one.
+    syntax::Config::new().utf8(false).nest_limit(128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn matches(pattern: &str, text: &str) -> bool {
+        Patterns::default().compile(pattern).unwrap().matches(text, &mut Run::new())
+    }
+
+    #[test]
+    fn ecmascript_is_read_as_ecmascript() {
+        for (pattern, yes, no) in [
+            (r"^\d+$", "42", "٤٢"),
+            (r"^\w$", "_", "é"),
+            (r"^\s$", "\u{feff}", "\u{85}"),
+            (r"^\S$", "\u{85}", "\u{a0}"),
+            (r"^.$", "\u{85}", "\u{2028}"),
+            (r"^\cJ$", "\n", "J"),
+            (r"^\u00e9\x41\u{1F432}\uD83D\uDC32$", "éA🐲🐲", "eA🐲🐲"),
+            (r"^[\u{1F432}-\u{1F434}]$", "🐳", "🐲🐳"),
+            (r"^\/\-\_\@$", "/-_@", "\\/-_@"),
+            (r"^[^]$", "\n", ""),
+            (r"a[]?b", "ab", "a]b"),
+            (r"^[[&&~~\]-]$", "[", "a"),
+            (r"^[\w-z]$", "-", "é"),
+            (r"^[a-]$", "-", "b"),
+            (r"^{a}$", "{a}", "a"),
+            (r"^a{2}b{1,}c{,2}$", "aabc{,2}", "aabcc"),
+            (r"^(?<year>\d{4})-(?:x|y)$", "1999-x", "1999-z"),
+            (r"^\p{L}+$", "Ωé", "1"),
+            (r"^\p{Script=Greek}$", "Ω", "O"),
+            (r"^[\b]$", "\u{8}", "b"),
+            (r"\bfoo\b", "a foo é", "afoo"),
+            (r"^\0$", "\0", "0"),
+            (r"(?i)^straße$", "STRAßE", "strase"),
+        ] {
+            assert!(matches(pattern, yes), "{pattern} {yes:?}");
+            assert!(!matches(pattern, no), "{pattern} {no:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_with_the_reason() {
+        for (pattern, why) in [
+            (r"(a)\1", "back references"),
+            (r"(?<n>a)\k<n>", "back references"),
+            (r"a(?=b)", "look-around"),
+            (r"(?<!a)b", "look-around"),
+            (r"^\S(|(.|\n)*\S)\Z", "`\\Z`"),
+            (r"\a", "`\\a`"),
+            (r"[a", "never closed"),
+            (r"[b-a]", "backwards"),
+            (r"\uD800", "surrogate"),
+            (r"\p{Nope}", "property"),
+            (r"((((x{1000}){1000}){1000}){1000})", "too much memory"),
+            ("(", "unclosed"),
+            ("\\", "backslash"),
+        ] {
+            let error = Patterns::default().compile(pattern).err().unwrap();
+            assert!(error.to_lowercase().contains(&why.to_lowercase()), "{pattern}: {error}");
+        }
+        assert!(Patterns::default().compile(&"(".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn together_patterns_take_bounded_memory() {
+        let mut patterns = Patterns::default();
+        let refused =
+            (0..1000).find(|i| patterns.compile(&format!(r"^\p{{L}}{{{}}}$", 300 + i)).is_err());
+        assert!(refused.is_some());
+    }
+
+    #[test]
+    fn patterns_that_we_cannot_run_are_patterns() {
+        assert!(is_pattern(r"^(?=a)(\w)\1$"));
+        assert!(is_pattern("a(b)?"));
+        assert!(!is_pattern("^(abc]"));
+        assert!(!is_pattern(r"\Z"));
+    }
+}

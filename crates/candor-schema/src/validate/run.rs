@@ -1,0 +1,118 @@
+//! What one check may cost, and where it is.
+
+use serde_json::Value;
+
+use super::node::{Node, NodeId};
+
+/// Steps of one check: each schema that a value meets, each member, each item, and what else takes time. An honest
+/// check takes a few for each value; a schema that doubles its work at each turn would take for ever.
+pub(super) const STEPS: usize = 10_000_000;
+
+/// Schemas inside of schemas that one check may be in: several for each level of the deepest value, and few enough for
+/// the stack.
+pub(super) const DEEPEST: u32 = 1_000;
+
+/// Failures that one explanation may collect, also in alternatives that it then leaves out.
+const FAILURES: usize = 10_000;
+
+/// One check.
+pub(super) struct Run {
+    steps: usize,
+    depth: u32,
+    pub(super) failures: usize,
+    /// What few schemas need.
+    whereabouts: Option<Box<Whereabouts>>,
+}
+
+#[derive(Default)]
+struct Whereabouts {
+    /// The resources that were entered, outermost first; only if there are dynamic references.
+    scope: Vec<u32>,
+    /// Circular schemas that are being checked, and the values.
+    open: Vec<(NodeId, *const Value)>,
+}
+
+/// What has to be undone on the way out.
+pub(super) struct Entered {
+    scope: bool,
+    open: bool,
+}
+
+impl Run {
+    pub(super) fn new() -> Self {
+        Self::of(STEPS)
+    }
+
+    pub(super) fn of(steps: usize) -> Self {
+        Self { steps, depth: DEEPEST, failures: FAILURES, whereabouts: None }
+    }
+
+    /// Whether the check was given up. Every answer is worthless then, also a good one.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps == 0
+    }
+
+    #[cfg(test)]
+    pub(super) fn steps_left(&self) -> usize {
+        self.steps
+    }
+
+    /// Counts work that no schema counts.
+    #[inline]
+    pub(super) fn charge(&mut self, steps: usize) {
+        self.steps = self.steps.saturating_sub(steps);
+    }
+
+    /// One schema deeper, if there is time and room.
+    #[inline]
+    pub(super) fn enter(&mut self) -> bool {
+        if self.steps <= 1 || self.depth == 0 {
+            self.steps = 0;
+            return false;
+        }
+        self.steps -= 1;
+        self.depth -= 1;
+        true
+    }
+
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        self.depth += 1;
+    }
+
+    /// Notes where the check is; none if it is there already, and asking again would go on for ever.
+    pub(super) fn watch(&mut self, id: NodeId, node: &Node, value: &Value) -> Option<Entered> {
+        let here = self.whereabouts.get_or_insert_default();
+        if node.circular {
+            let value = std::ptr::from_ref(value);
+            let mut looked_at = 0;
+            let open = here.open.iter().rev().take_while(|(_, other)| *other == value);
+            let again = open.inspect(|_| looked_at += 1).any(|(other, _)| *other == id);
+            self.steps = self.steps.saturating_sub(looked_at / 8);
+            if again {
+                return None;
+            }
+            here.open.push((id, value));
+        }
+        let scope = node.scoped && here.scope.last() != Some(&node.resource);
+        if scope {
+            here.scope.push(node.resource);
+        }
+        Some(Entered { scope, open: node.circular })
+    }
+
+    pub(super) fn unwatch(&mut self, entered: &Entered) {
+        let Some(here) = &mut self.whereabouts else { return };
+        if entered.scope {
+            here.scope.pop();
+        }
+        if entered.open {
+            here.open.pop();
+        }
+    }
+
+    /// The resources that were entered, outermost first.
+    pub(super) fn scope(&self) -> &[u32] {
+        self.whereabouts.as_ref().map_or(&[], |here| &here.scope)
+    }
+}
