@@ -1,5 +1,6 @@
 //! A real folder as a tree of resources.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -16,11 +17,12 @@ use candor_server::tool::ToolError;
 use candor_server::{Changes, Ctx};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{Entry, Facts, Kind};
 use crate::error::FileError;
-use crate::media::is_text;
-use crate::place::Place;
+use crate::media::{is_text, media_type_by_name};
+use crate::place::{Place, encoded_after};
 use crate::root::Root;
+use crate::time::rfc3339;
 use crate::watch::Watcher;
 
 /// The largest file that is read in one piece, unless told otherwise.
@@ -56,12 +58,20 @@ const PROPOSED: usize = 1000;
 /// let docs = Directory::open("/srv/docs/v2")?.at("docs:///");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Directory {
     root: Root,
     uris: Uris,
     largest: u64,
     watcher: Arc<Watcher>,
+}
+
+impl Clone for Directory {
+    /// The same folder for another server: what one has watched is told to its own clients.
+    fn clone(&self) -> Self {
+        let watcher = Arc::new(Watcher::new(self.root.clone()));
+        Self { watcher, ..self.same() }
+    }
 }
 
 impl Directory {
@@ -112,12 +122,17 @@ impl Directory {
         self.uris.of(place)
     }
 
+    fn same(&self) -> Self {
+        let (root, uris) = (self.root.clone(), self.uris.clone());
+        Self { root, uris, largest: self.largest, watcher: self.watcher.clone() }
+    }
+
     /// Runs what blocks where that is allowed.
     async fn blocking<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let this = self.clone();
+        let this = self.same();
         tokio::task::spawn_blocking(move || run(&this)).await?
     }
 
@@ -126,39 +141,44 @@ impl Directory {
             Some(name) => String::from_utf8_lossy(name).into_owned(),
             None => self.root_name(),
         };
-        // Member by member: a listing makes thousands, and a resource is too large to be passed on from hand to hand.
-        let mut resource = Resource::new(self.uris.of(&entry.place), name);
-        resource.mime_type = Some(self.root.media_type(entry, self.largest).into_owned());
-        resource.annotations = entry.modified_text().map(|time| {
-            let mut annotations = Annotations::new();
-            annotations.last_modified = Some(time);
-            annotations
-        });
-        let mut capabilities = ResourceCapabilities::new();
-        capabilities.list = Some(entry.kind == Kind::Folder);
-        capabilities.subscribe = Some(matches!(entry.kind, Kind::File | Kind::Folder));
-        resource.capabilities = Some(capabilities);
-        if entry.kind == Kind::File {
-            resource.size = Some(entry.size.into());
-        }
-        resource
+        let media = self.root.media_type(entry, self.largest);
+        described(self.uris.of(&entry.place), name, &media, entry.facts())
     }
 
     /// The last name of where it is, as clients see it.
     fn root_name(&self) -> String {
-        let last = self.uris.root.rsplit(['/', ':']).find(|part| !part.is_empty());
-        let name = last.map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned());
-        match name {
-            Some(name) if !self.uris.root.ends_with(['/', ':']) => name,
-            _ => "/".to_owned(),
+        let root = &self.uris.root;
+        // A colon parts names only where there is no slash: `docs:v2`, but `file:///srv/12:30`.
+        let (_, last) =
+            root.rsplit_once('/').or_else(|| root.rsplit_once(':')).unwrap_or(("", root));
+        match last {
+            "" => "/".to_owned(),
+            last => percent_decode_str(last).decode_utf8_lossy().into_owned(),
         }
     }
 
     fn listing(&self, place: &Place, page: Page<'_>) -> Result<Listing, FileError> {
         let after = page.after.map(|after| percent_decode_str(after).collect::<Vec<u8>>());
-        let listed = self.root.page(place, after.as_deref(), page.limit)?;
-        let next = listed.next.map(|name| percent_encode(&name, NON_ALPHANUMERIC).to_string());
-        Ok(Listing { resources: listed.entries.iter().map(|e| self.resource(e)).collect(), next })
+        // Straight from names to resources: this is done ten thousand times for a large folder.
+        let mut stem = self.uris.of(place);
+        if !stem.ends_with('/') {
+            stem.push('/');
+        }
+        let mut resources = Vec::with_capacity(page.limit.min(1024));
+        let next = self.root.each_child(place, after.as_deref(), page.limit, |name, facts| {
+            let by_name = match facts.kind {
+                Kind::File => media_type_by_name(name),
+                other => other.media_type().map(Cow::Borrowed),
+            };
+            let media = by_name.unwrap_or_else(|| {
+                self.root.media_type(&facts.at(place.child(name)), self.largest)
+            });
+            let uri = encoded_after(&stem, name);
+            let name = String::from_utf8_lossy(name).into_owned();
+            resources.push(described(uri, name, &media, facts));
+        })?;
+        let next = next.map(|name| percent_encode(&name, NON_ALPHANUMERIC).to_string());
+        Ok(Listing { resources, next })
     }
 
     fn read_file(&self, uri: &str, entry: &Entry) -> Result<ReadResourceResult, FileError> {
@@ -207,17 +227,41 @@ impl Directory {
         let Ok(place) = Place::from_uri_path(folder) else {
             return Vec::new();
         };
-        let Ok(listed) = self.root.page(&place, None, PROPOSED) else {
+        let begun: Vec<u8> = percent_decode_str(begun).collect();
+        // In the order of names, those that begin so stand right after the one that is just this.
+        let exact = place.join(&begun).ok().and_then(|place| self.root.entry(&place).ok());
+        let after = Some(&*begun).filter(|begun| !begun.is_empty());
+        let Ok(listed) = self.root.page(&place, after, PROPOSED) else {
             return Vec::new();
         };
         let path = |entry: &Entry| {
             let path = entry.place.to_uri_path();
             if entry.kind == Kind::Folder { path + "/" } else { path }
         };
-        let begun: Vec<u8> = percent_decode_str(begun).collect();
         let fitting = |e: &&Entry| e.place.name().is_some_and(|name| name.starts_with(&begun));
-        listed.entries.iter().filter(fitting).map(path).collect()
+        let fitting = listed.entries.iter().take_while(fitting);
+        exact.iter().chain(fitting).map(path).collect()
     }
+}
+
+/// Something in the folder, as a resource.
+fn described(uri: String, name: String, media: &str, facts: Facts) -> Resource {
+    // Member by member: a resource is too large to be passed on from hand to hand.
+    let mut resource = Resource::new(uri, name);
+    resource.mime_type = Some(media.to_owned());
+    resource.annotations = facts.modified.and_then(rfc3339).map(|time| {
+        let mut annotations = Annotations::new();
+        annotations.last_modified = Some(time);
+        annotations
+    });
+    let mut capabilities = ResourceCapabilities::new();
+    capabilities.list = Some(facts.kind == Kind::Folder);
+    capabilities.subscribe = Some(matches!(facts.kind, Kind::File | Kind::Folder));
+    resource.capabilities = Some(capabilities);
+    if facts.kind == Kind::File {
+        resource.size = Some(facts.size.into());
+    }
+    resource
 }
 
 /// Text if it is text, bytes if not.
@@ -281,11 +325,15 @@ impl Resources for Directory {
                     .extend(found(this.root.entry(&place))?.map(|e| this.resource(&e)));
             }
             let left = limit.saturating_sub(listing.resources.len()).max(1);
-            // A root that cannot be listed right now does not hide the rest of the server's list.
             let page = Page { after: after.as_deref(), limit: left };
-            if let Some(children) = found(this.listing(&place, page))? {
-                listing.resources.extend(children.resources);
-                listing.next = children.next;
+            match this.listing(&place, page) {
+                Ok(children) => {
+                    listing.resources.extend(children.resources);
+                    listing.next = children.next;
+                }
+                // A root that cannot be listed right now does not hide the rest of the server's list.
+                Err(error) if is_first => tracing::warn!(%error, "a root cannot be listed"),
+                Err(error) => return Err(error.told()),
             }
             Ok(listing)
         })

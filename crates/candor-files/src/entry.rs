@@ -69,25 +69,41 @@ pub struct Entry {
     pub link: bool,
 }
 
-impl Entry {
-    pub(crate) fn real(place: Place, kind: Kind, look: &Look) -> Self {
-        Self { place, kind, size: look.size, modified: look.modified, link: false }
+/// What a look shows of something, wherever it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) kind: Kind,
+    pub(crate) size: u64,
+    pub(crate) modified: Option<SystemTime>,
+    pub(crate) link: bool,
+}
+
+impl Facts {
+    /// From a look and, if it is at a link, from one at what that leads to, if anything.
+    pub(crate) fn of(look: &Look, target: Option<&Look>) -> Self {
+        match (look.seen, target) {
+            (Seen::Real(kind), _) => {
+                Self { kind, size: look.size, modified: look.modified, link: false }
+            }
+            (Seen::Link, Some(Look { seen: Seen::Real(kind), size, modified, .. })) => {
+                Self { kind: *kind, size: *size, modified: *modified, link: true }
+            }
+            (Seen::Link, _) => {
+                Self { kind: Kind::DanglingLink, size: 0, modified: look.modified, link: true }
+            }
+        }
     }
 
-    /// A link, and what it leads to, if anything.
-    pub(crate) fn link(place: Place, link: &Look, target: Option<&Look>) -> Self {
-        match target {
-            Some(Look { seen: Seen::Real(kind), size, modified, .. }) => {
-                Self { place, kind: *kind, size: *size, modified: *modified, link: true }
-            }
-            _ => Self {
-                place,
-                kind: Kind::DanglingLink,
-                size: 0,
-                modified: link.modified,
-                link: true,
-            },
-        }
+    pub(crate) fn at(self, place: Place) -> Entry {
+        let Self { kind, size, modified, link } = self;
+        Entry { place, kind, size, modified, link }
+    }
+}
+
+impl Entry {
+    pub(crate) fn facts(&self) -> Facts {
+        let Self { kind, size, modified, link, .. } = *self;
+        Facts { kind, size, modified, link }
     }
 }
 
@@ -97,10 +113,8 @@ impl Root {
     pub fn entry(&self, place: &Place) -> Result<Entry, FileError> {
         let spot = self.walk(place, Last::AsItIs)?;
         let look = spot.existing(place)?;
-        match look.seen {
-            Seen::Real(kind) => Ok(Entry::real(place.clone(), kind, &look)),
-            Seen::Link => Ok(Entry::link(place.clone(), &look, self.target(&spot).as_ref())),
-        }
+        let target = if look.seen == Seen::Link { self.target(&spot) } else { None };
+        Ok(Facts::of(&look, target.as_ref()).at(place.clone()))
     }
 
     /// What the link at this spot leads to.

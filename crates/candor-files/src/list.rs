@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{Entry, Facts, Kind};
 use crate::error::{FileError, at};
 use crate::place::Place;
 use crate::root::Root;
@@ -30,22 +30,40 @@ impl Root {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Page, FileError> {
+        let mut entries = Vec::with_capacity(limit.min(WINDOW));
+        let next = self.each_child(place, after, limit, |name, facts| {
+            entries.push(facts.at(place.child(name)));
+        })?;
+        Ok(Page { entries, next })
+    }
+
+    /// The same without making entries: shows each child, and says where the next page begins.
+    pub(crate) fn each_child(
+        &self,
+        place: &Place,
+        after: Option<&[u8]>,
+        limit: usize,
+        mut show: impl FnMut(&[u8], Facts),
+    ) -> Result<Option<Vec<u8>>, FileError> {
         let limit = limit.max(1);
         let folder = self.open_folder(place)?;
-        let mut entries = Vec::with_capacity(limit.min(WINDOW));
+        let mut shown = 0;
         let mut window = self.window(place, &folder, after, limit)?;
         let mut last: Option<Box<[u8]>> = None;
         loop {
             let (names, begin) = (&window.0.names, window.1);
             for (i, name) in names.iter().enumerate().skip(begin) {
-                entries.extend(self.child(place, &folder, name));
-                if entries.len() == limit {
+                if let Some(facts) = self.facts(&folder, name) {
+                    show(&name.bytes, facts);
+                    shown += 1;
+                }
+                if shown == limit {
                     let more = i + 1 < names.len() || window.0.more;
-                    return Ok(Page { entries, next: more.then(|| name.bytes.to_vec()) });
+                    return Ok(more.then(|| name.bytes.to_vec()));
                 }
             }
             if !window.0.more {
-                return Ok(Page { entries, next: None });
+                return Ok(None);
             }
             last = names.last().map(|n| n.bytes.clone()).or(last);
             window = self.window(place, &folder, last.as_deref().or(after), limit)?;
@@ -91,20 +109,21 @@ impl Root {
 
     /// Looks at one name in an open folder; `None` if it has vanished.
     pub(crate) fn child(&self, place: &Place, folder: &At, name: &Name) -> Option<Entry> {
-        let child = place.child(&name.bytes);
+        self.facts(folder, name).map(|facts| facts.at(place.child(&name.bytes)))
+    }
+
+    fn facts(&self, folder: &At, name: &Name) -> Option<Facts> {
         let look = match sys::look(&folder.folder, &name.bytes) {
             Ok(look) => look,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             // The folder may be read and not entered: then this is all that is known.
             Err(_) => Look { seen: name.seen, size: 0, modified: None, mode: 0, owner: (0, 0) },
         };
-        Some(match look.seen {
-            Seen::Real(kind) => Entry::real(child, kind, &look),
-            Seen::Link => {
-                let target = self.walk_on(folder, &name.bytes).ok().and_then(|spot| spot.look);
-                Entry::link(child, &look, target.as_ref())
-            }
-        })
+        let target = match look.seen {
+            Seen::Real(_) => None,
+            Seen::Link => self.walk_on(folder, &name.bytes).ok().and_then(|spot| spot.look),
+        };
+        Some(Facts::of(&look, target.as_ref()))
     }
 
     /// How many names of listings are held in memory, and in how many windows.

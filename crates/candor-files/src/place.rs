@@ -87,7 +87,7 @@ impl Place {
         self.after("")
     }
 
-    /// The same after a stem, in one allocation: listings make thousands.
+    /// The same after a stem.
     pub(crate) fn after(&self, stem: &str) -> String {
         let mut path = String::with_capacity(stem.len() + self.joined.len());
         path.push_str(stem);
@@ -182,6 +182,14 @@ impl Place {
 fn is_absolute(path: &[u8]) -> bool {
     path.starts_with(b"/")
         || (cfg!(windows) && (path.starts_with(b"\\") || path.get(1) == Some(&b':')))
+}
+
+/// A name as it stands in a URI, after a stem.
+pub(crate) fn encoded_after(stem: &str, name: &[u8]) -> String {
+    let mut uri = String::with_capacity(stem.len() + name.len());
+    uri.push_str(stem);
+    uri.extend(percent_encode(name, ENCODED));
+    uri
 }
 
 fn check_name(name: &[u8]) -> Result<(), PlaceError> {

@@ -13,13 +13,13 @@ impl Entry {
 }
 
 /// RFC 3339 in UTC, to the millisecond: `2026-07-28T09:30:00.250Z`. `None` for years that it cannot write.
-fn rfc3339(time: SystemTime) -> Option<String> {
+pub(crate) fn rfc3339(time: SystemTime) -> Option<String> {
     let (seconds, millis) = match time.duration_since(UNIX_EPOCH) {
         Ok(since) => (i64::try_from(since.as_secs()).ok()?, since.subsec_millis()),
         Err(before) => {
             let before = before.duration();
             // Downwards, so that the fraction always counts forwards.
-            let millis = i64::try_from(before.as_millis()).ok()?;
+            let millis = i64::try_from(before.as_nanos().div_ceil(1_000_000)).ok()?;
             let seconds = (-millis).div_euclid(1000);
             (seconds, u32::try_from((-millis).rem_euclid(1000)).ok()?)
         }
@@ -88,6 +88,8 @@ mod tests {
     fn before_the_epoch_and_beyond_the_calendar() {
         let before = |millis| rfc3339(UNIX_EPOCH - Duration::from_millis(millis));
         assert_eq!(before(1).unwrap(), "1969-12-31T23:59:59.999Z");
+        let nanosecond = UNIX_EPOCH - Duration::from_nanos(1);
+        assert_eq!(rfc3339(nanosecond).unwrap(), "1969-12-31T23:59:59.999Z", "downwards");
         assert_eq!(before(86_400_000).unwrap(), "1969-12-31T00:00:00.000Z");
         assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(253_402_300_800)), None);
     }

@@ -7,11 +7,12 @@
 //! News wait in a set for a moment before they are told: a thousand writes are one change, and memory is bounded by what is
 //! watched.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use candor_server::Changes;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
@@ -20,6 +21,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode};
 use crate::entry::Kind;
 use crate::place::Place;
 use crate::root::Root;
+use crate::walk::Last;
 
 /// How long news wait for more of the same.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -37,7 +39,7 @@ pub(crate) struct Watcher {
 struct Shared {
     root: Root,
     state: Mutex<State>,
-    /// Something waits to be told, or nothing is watched any more.
+    /// Something waits to be told, or what is watched has become more or less.
     wake: Condvar,
     /// Taken before `state`, never while holding it: the system's own thread, which it waits for, needs `state`.
     system: Mutex<System>,
@@ -47,10 +49,14 @@ struct Shared {
 struct State {
     named: u64,
     watched: HashMap<u64, Watched>,
-    /// Which watches want news of a folder.
-    folders: HashMap<PathBuf, Vec<u64>>,
+    /// Which watches want news of a folder. In order, so that what is beneath a folder stands together.
+    folders: BTreeMap<PathBuf, Vec<u64>>,
     /// Which watches have news.
     news: HashSet<u64>,
+    /// Which watches the system may have lost: another folder may have the name of theirs.
+    lost: HashSet<u64>,
+    /// Folders that nobody watches any more, which the system has not been told yet.
+    over: HashSet<PathBuf>,
     /// Whether there is a thread that tells them.
     told: bool,
 }
@@ -67,11 +73,17 @@ enum System {
 
 struct Watched {
     place: Place,
+    aim: Aim,
+    tell: Tell,
+    seen: Seen,
+}
+
+/// What the system is asked to watch.
+#[derive(Clone)]
+struct Aim {
     folder: PathBuf,
     /// The name in the folder that matters; all of them if it is the folder itself.
     name: Option<Vec<u8>>,
-    tell: Tell,
-    seen: Seen,
 }
 
 /// Who is told what.
@@ -82,6 +94,10 @@ enum Tell {
 
 /// What a look shows: nothing, or something of this kind, size and time.
 type Seen = Option<(Kind, u64, Option<SystemTime>)>;
+
+fn is_folder(seen: Seen) -> bool {
+    matches!(seen, Some((Kind::Folder, ..)))
+}
 
 /// A place is watched until this is dropped.
 pub(crate) struct Watch {
@@ -122,13 +138,8 @@ impl fmt::Debug for Watcher {
 impl Shared {
     fn begin(self: &Arc<Self>, place: Place, tell: Tell) -> Watch {
         let seen = self.look(&place);
-        // A folder is watched itself, anything else in the folder that it stands in.
-        let (folder, name) = match (place.parent(), place.name()) {
-            (Some(parent), Some(name)) if !matches!(seen, Some((Kind::Folder, ..))) => {
-                (self.path(&parent), Some(name.to_vec()))
-            }
-            _ => (self.path(&place), None),
-        };
+        let aim = self.aim(&place, seen);
+        let folder = aim.folder.clone();
         let mut system = lock(&self.system);
         let mut state = lock(&self.state);
         state.named += 1;
@@ -136,9 +147,11 @@ impl Shared {
         let watching = state.folders.entry(folder.clone()).or_default();
         watching.push(number);
         let is_first = watching.len() == 1;
-        state.watched.insert(number, Watched { place, folder: folder.clone(), name, tell, seen });
+        state.watched.insert(number, Watched { place, aim, tell, seen });
         let needs_thread = !std::mem::replace(&mut state.told, true);
         drop(state);
+        // Whoever watches the list alone does not look around.
+        self.wake.notify_one();
         if is_first {
             system.watch(self, &folder);
         }
@@ -149,22 +162,33 @@ impl Shared {
         Watch { shared: self.clone(), number }
     }
 
+    /// Ends a watch, without waiting for the system: whoever drops one may be in a hurry.
     fn end(&self, number: u64) {
-        let mut system = lock(&self.system);
         let mut state = lock(&self.state);
         let Some(watched) = state.watched.remove(&number) else {
             return;
         };
         state.news.remove(&number);
-        if let Some(watching) = state.folders.get_mut(&watched.folder) {
-            watching.retain(|other| *other != number);
-            if watching.is_empty() {
-                state.folders.remove(&watched.folder);
-                drop(state);
-                system.forget(&watched.folder);
-            }
+        state.lost.remove(&number);
+        if state.leave(&watched.aim.folder, number) {
+            state.over.insert(watched.aim.folder);
         }
+        drop(state);
         self.wake.notify_one();
+    }
+
+    /// Has the system forget folders that nobody watches any more.
+    fn forget_folders(&self) {
+        if lock(&self.state).over.is_empty() {
+            return;
+        }
+        let mut system = lock(&self.system);
+        let mut state = lock(&self.state);
+        let mut over = std::mem::take(&mut state.over);
+        // Somebody may have come back meanwhile.
+        over.retain(|folder| !state.folders.contains_key(folder));
+        drop(state);
+        over.iter().for_each(|folder| system.forget(folder));
     }
 
     fn start(self: Arc<Self>) {
@@ -180,32 +204,41 @@ impl Shared {
 
     /// Tells the news until nothing is watched any more.
     fn tell_news(&self) {
+        let mut next_look = Instant::now() + ROUND;
         loop {
+            self.forget_folders();
             let mut state = lock(&self.state);
-            if state.watched.is_empty() {
+            if state.watched.is_empty() && state.over.is_empty() {
                 state.told = false;
                 return;
             }
-            let looks = state.watched.values().any(|w| matches!(w.tell, Tell::Resource(..)));
-            if state.news.is_empty() {
+            if state.news.is_empty() && state.over.is_empty() {
+                let looks = state.watched.values().any(|w| matches!(w.tell, Tell::Resource(..)));
                 // The list alone is not worth waking for.
-                let time = if looks { ROUND } else { Duration::from_secs(3600) };
+                let time = if looks {
+                    next_look.saturating_duration_since(Instant::now())
+                } else {
+                    Duration::from_secs(3600)
+                };
                 let waited = self.wake.wait_timeout(state, time);
-                let (state, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
-                let has_news = !state.news.is_empty();
-                drop(state);
-                if !has_news {
-                    if timed_out.timed_out() {
-                        self.look_around();
-                    }
-                    continue;
-                }
-            } else {
-                drop(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            std::thread::sleep(MOMENT);
-            let news = std::mem::take(&mut lock(&self.state).news);
-            self.tell(&news);
+            let has_news = !state.news.is_empty();
+            drop(state);
+            if has_news {
+                std::thread::sleep(MOMENT);
+                let (news, lost) = {
+                    let mut state = lock(&self.state);
+                    (std::mem::take(&mut state.news), std::mem::take(&mut state.lost))
+                };
+                self.aim_again(&lost);
+                self.tell(&news);
+            }
+            // However much there is to tell: who has news keeps nobody else from being looked at.
+            if Instant::now() >= next_look {
+                self.look_around();
+                next_look = Instant::now() + ROUND;
+            }
         }
     }
 
@@ -218,12 +251,16 @@ impl Shared {
         // Looked at before it is told: what happens after the look is news again.
         let seen: Vec<_> = places.into_iter().map(|(n, place)| (n, self.look(&place))).collect();
         let mut told: HashSet<Arc<str>> = HashSet::new();
+        let mut turned = Vec::new();
         let mut state = lock(&self.state);
         for (number, seen) in seen {
             let Some(watched) = state.watched.get_mut(&number) else {
                 continue;
             };
-            watched.seen = seen;
+            let before = std::mem::replace(&mut watched.seen, seen);
+            if is_folder(before) != is_folder(seen) {
+                turned.push(number);
+            }
             match &watched.tell {
                 Tell::List(changes) => changes.resources(),
                 Tell::Resource(uri, changes) => {
@@ -233,6 +270,9 @@ impl Shared {
                 }
             }
         }
+        // A folder is watched in another way than a file, and told once more when it is: it has been there for a while.
+        state.lost.extend(&turned);
+        state.news.extend(&turned);
     }
 
     /// Looks at all that is watched. What differs was not told by the system: perhaps the folder has become another one, so it
@@ -240,27 +280,54 @@ impl Shared {
     fn look_around(&self) {
         let watched: Vec<_> = {
             let state = lock(&self.state);
-            let watched = state.watched.iter();
-            watched.map(|(n, w)| (*n, w.place.clone(), w.folder.clone(), w.seen)).collect()
+            state.watched.iter().map(|(n, w)| (*n, w.place.clone(), w.seen)).collect()
         };
-        let mut news = HashSet::new();
-        let mut folders = HashSet::new();
-        for (number, place, folder, seen) in watched {
-            if self.look(&place) != seen {
-                news.insert(number);
-                folders.insert(folder);
-            }
-        }
-        if news.is_empty() {
+        let differs = |(_, place, seen): &(u64, Place, Seen)| self.look(place) != *seen;
+        let news: HashSet<u64> = watched.into_iter().filter(differs).map(|(n, ..)| n).collect();
+        self.aim_again(&news);
+        self.tell(&news);
+    }
+
+    /// Has the system watch what these watches mean now, whatever it watched for them before.
+    fn aim_again(&self, numbers: &HashSet<u64>) {
+        if numbers.is_empty() {
             return;
         }
+        let places: Vec<_> = {
+            let state = lock(&self.state);
+            numbers.iter().filter_map(|n| Some((*n, state.watched.get(n)?.place.clone()))).collect()
+        };
+        let aim = |place: &Place| self.aim(place, self.look(place));
+        let aims: Vec<_> = places.into_iter().map(|(n, place)| (n, aim(&place))).collect();
+        let mut folders = HashSet::new();
         let mut system = lock(&self.system);
-        for folder in folders {
-            system.forget(&folder);
-            system.watch_again(&folder);
+        let mut state = lock(&self.state);
+        for (number, aim) in aims {
+            let Some(watched) = state.watched.get_mut(&number) else {
+                continue;
+            };
+            let before = std::mem::replace(&mut watched.aim, aim.clone()).folder;
+            state.leave(&before, number);
+            state.folders.entry(aim.folder.clone()).or_default().push(number);
+            folders.extend([before, aim.folder]);
         }
-        drop(system);
-        self.tell(&news);
+        let (wanted, over): (Vec<_>, Vec<_>) =
+            folders.into_iter().partition(|folder| state.folders.contains_key(folder));
+        drop(state);
+        // All are forgotten before any is watched: where two have changed places, the system knows each by the other's name.
+        over.iter().chain(&wanted).for_each(|folder| system.forget(folder));
+        wanted.iter().for_each(|folder| system.watch_again(folder));
+    }
+
+    /// A folder is watched itself, anything else in the folder that it stands in. By the name that has no links in it: the
+    /// system knows a folder by one name only.
+    fn aim(&self, place: &Place, seen: Seen) -> Aim {
+        let (folder, name) = match (place.parent(), place.name()) {
+            (Some(parent), Some(name)) if !is_folder(seen) => (parent, Some(name.to_vec())),
+            _ => (place.clone(), None),
+        };
+        let real = self.root.walk(&folder, Last::Followed).map(|spot| spot.real_place());
+        Aim { folder: self.path(&real.unwrap_or(folder)), name }
     }
 
     fn look(&self, place: &Place) -> Seen {
@@ -277,8 +344,14 @@ impl Shared {
 
     /// News from the system; on a thread of its own, so this only takes note.
     fn heard(&self, event: notify::Result<Event>) {
-        let mut state = lock(&self.state);
-        let state = &mut *state;
+        // Who looks changes nothing; we look ourselves.
+        if matches!(&event, Ok(Event { kind: EventKind::Access(access), .. }) if *access != AccessKind::Close(AccessMode::Write))
+        {
+            return;
+        }
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        let is_first = state.news.is_empty();
         match event {
             Ok(event) if event.need_rescan() => state.news.extend(state.watched.keys()),
             Ok(event) => {
@@ -291,19 +364,30 @@ impl Shared {
                 state.news.extend(state.watched.keys());
             }
         }
-        if !state.news.is_empty() {
+        let wakes = is_first && !state.news.is_empty();
+        // Once, and not while holding what everybody needs: there may be thousands of events in a row.
+        drop(guard);
+        if wakes {
             self.wake.notify_one();
         }
     }
 }
 
 impl State {
-    fn note(&mut self, path: &Path, kind: &EventKind) {
-        // Who looks changes nothing; we look ourselves.
-        let looks = matches!(kind, EventKind::Access(access) if *access != AccessKind::Close(AccessMode::Write));
-        if looks {
-            return;
+    /// A watch wants no more news of a folder; true if nobody does.
+    fn leave(&mut self, folder: &Path, number: u64) -> bool {
+        let Some(watching) = self.folders.get_mut(folder) else {
+            return false;
+        };
+        watching.retain(|other| *other != number);
+        let is_last = watching.is_empty();
+        if is_last {
+            self.folders.remove(folder);
         }
+        is_last
+    }
+
+    fn note(&mut self, path: &Path, kind: &EventKind) {
         let arranges = matches!(
             kind,
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
@@ -315,13 +399,23 @@ impl State {
             let Some(watched) = self.watched.get(number) else {
                 continue;
             };
-            let concerned = match (&watched.name, &watched.tell) {
+            let concerned = match (&watched.aim.name, &watched.tell) {
                 (_, Tell::List(_)) => arranges,
                 (None, _) => true,
-                (Some(wanted), _) => name == Some(wanted) || watched.folder == path,
+                (Some(wanted), _) => name == Some(wanted) || watched.aim.folder == path,
             };
             if concerned {
                 self.news.insert(*number);
+            }
+        }
+        if arranges {
+            // A watched folder, or one above it: what has the name now may be another one.
+            let at_or_beneath = (Bound::Included(path), Bound::Unbounded);
+            let folders = self.folders.range::<Path, _>(at_or_beneath);
+            let moved = folders.take_while(|(folder, _)| folder.starts_with(path));
+            for number in moved.flat_map(|(_, watching)| watching) {
+                self.news.insert(*number);
+                self.lost.insert(*number);
             }
         }
     }

@@ -13,51 +13,8 @@ use std::path::{Path, PathBuf};
 use candor_files::{Entry, Kind, Place, Root};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use common::{Scratch, is_superuser, list, path_of, place};
+use common::{Scratch, is_superuser, list, odd_names, path_of, place};
 use proptest::prelude::*;
-
-fn odd_names() -> Vec<Vec<u8>> {
-    let mut names: Vec<Vec<u8>> = [
-        "a",
-        "b",
-        "A",
-        "a b",
-        " ",
-        "-rf",
-        "--help",
-        "new\nline",
-        "tab\t",
-        "100%",
-        "%2e%2e",
-        "%2F",
-        "#",
-        "?",
-        "a?b#c",
-        "...",
-        ".hidden",
-        "..a",
-        "\u{1f980}",
-        "\u{fc}",
-        "u\u{308}",
-        "\u{202e}txt",
-        "\\",
-        "c:\\x",
-        "*",
-        "[a]",
-        "'\"",
-        "CON",
-        "~",
-    ]
-    .iter()
-    .map(|name| name.as_bytes().to_vec())
-    .collect();
-    names.push(b"\xff\xfe".to_vec());
-    names.push(b"half \xc3".to_vec());
-    names.push(vec![b'x'; 255]);
-    names.push(vec![0xff; 255]);
-    names.push(b"\x01\x7f".to_vec());
-    names
-}
 
 #[derive(Clone, Debug)]
 enum Thing {

@@ -8,58 +8,99 @@ use serde_json::value::RawValue;
 use super::plain::end_of_plain;
 
 /// A JSON number as its text, so that a parse and a write change no digit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Number(Box<str>);
+#[derive(Clone)]
+pub struct Number(Digits);
 
-impl Number {
-    pub(crate) fn from_text(text: &str) -> Option<Self> {
-        matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9')).then(|| Self(text.into()))
-    }
-
-    /// The number as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The nearest double.
-    #[must_use]
-    pub fn as_f64(&self) -> f64 {
-        self.0.parse().unwrap_or(f64::NAN)
-    }
-
-    /// The value, if it is a whole number from 0 to 2⁶⁴−1 written without exponent.
-    #[must_use]
-    pub fn as_u64(&self) -> Option<u64> {
-        self.0.parse().ok()
-    }
-
-    /// A number from a double; none for infinities and NaN, which JSON cannot write.
-    #[must_use]
-    pub fn from_f64(value: f64) -> Option<Self> {
-        serde_json::Number::from_f64(value).map(|n| Self(n.to_string().into()))
-    }
+/// Short texts stand here themselves: most numbers are short, and there are many.
+#[derive(Clone)]
+enum Digits {
+    Short { bytes: [u8; SHORT], length: u8 },
+    Long(Box<str>),
 }
 
 /// Room for every integer of 64 bits.
-#[derive(Default)]
-struct Digits {
-    bytes: [u8; 20],
-    length: usize,
-}
+const SHORT: usize = 22;
 
 impl Digits {
+    const NONE: Self = Self::Short { bytes: [0; SHORT], length: 0 };
+
     fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+        match self {
+            Self::Short { bytes, length } => {
+                std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or_default()
+            }
+            Self::Long(text) => text,
+        }
     }
 }
 
 impl fmt::Write for Digits {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
-        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
-        self.length = end;
+        match self {
+            Self::Short { bytes, length } => {
+                let start = usize::from(*length);
+                match bytes.get_mut(start..start + text.len()) {
+                    Some(room) => {
+                        room.copy_from_slice(text.as_bytes());
+                        *length += u8::try_from(text.len()).map_err(|_| fmt::Error)?;
+                    }
+                    None => *self = Self::Long([self.as_str(), text].concat().into()),
+                }
+            }
+            Self::Long(long) => *long = [&**long, text].concat().into(),
+        }
         Ok(())
+    }
+}
+
+impl Number {
+    fn of(text: impl fmt::Display) -> Self {
+        let mut digits = Digits::NONE;
+        // It has room for everything.
+        let _ = fmt::Write::write_fmt(&mut digits, format_args!("{text}"));
+        Self(digits)
+    }
+
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9')).then(|| Self::of(text))
+    }
+
+    /// The number as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The nearest double.
+    #[must_use]
+    pub fn as_f64(&self) -> f64 {
+        self.as_str().parse().unwrap_or(f64::NAN)
+    }
+
+    /// The value, if it is a whole number from 0 to 2⁶⁴−1 written without exponent.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_str().parse().ok()
+    }
+
+    /// A number from a double; none for infinities and NaN, which JSON cannot write.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Option<Self> {
+        serde_json::Number::from_f64(value).map(Self::of)
+    }
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Number {}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Number").field(&self.as_str()).finish()
     }
 }
 
@@ -67,10 +108,7 @@ macro_rules! from_integers {
     ($($integer:ty)*) => {$(
         impl From<$integer> for Number {
             fn from(value: $integer) -> Self {
-                // Through a text on the stack: one allocation, of the right size.
-                let mut digits = Digits::default();
-                let _ = fmt::Write::write_fmt(&mut digits, format_args!("{value}"));
-                Self(digits.as_str().into())
+                Self::of(value)
             }
         }
     )*};
@@ -79,13 +117,18 @@ from_integers!(u8 u16 u32 u64 usize i8 i16 i32 i64);
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        // Digits alone are written back as they are; JSON has no leading zeros to lose.
+        if let Some(whole) = self.as_u64() {
+            return serializer.serialize_u64(whole);
+        }
+        let raw: &RawValue =
+            serde_json::from_str(self.as_str()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }

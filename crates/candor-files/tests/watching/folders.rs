@@ -1,0 +1,156 @@
+//! A folder that is watched: what comes and goes in it, and what its files hold.
+
+use std::fs;
+
+use crate::common::Scratch;
+use crate::ear::Ear;
+use crate::{ERAS, engine};
+
+const FOLDER: &str = "docs:///folder";
+
+#[tokio::test]
+async fn what_happens_in_a_folder_is_told() {
+    for era in ERAS {
+        let scratch = Scratch::new();
+        scratch.file("folder/child", "one");
+        let engine = engine(&scratch);
+        let (mut ear, agreed) = Ear::listening(&engine, era, &[FOLDER]).await;
+        assert_eq!(agreed, [FOLDER]);
+        let in_folder = |name: &str| scratch.inside("folder").join(name);
+        let steps: [(&str, &dyn Fn()); 6] = [
+            ("a file comes", &|| fs::write(in_folder("new"), "").unwrap()),
+            ("a folder comes", &|| fs::create_dir(in_folder("sub")).unwrap()),
+            ("one is renamed", &|| fs::rename(in_folder("new"), in_folder("newer")).unwrap()),
+            ("one goes", &|| fs::remove_file(in_folder("newer")).unwrap()),
+            ("a child is written", &|| fs::write(in_folder("child"), "two").unwrap()),
+            ("one leaves", &|| fs::rename(in_folder("child"), scratch.inside("left")).unwrap()),
+        ];
+        for (what, step) in steps {
+            step();
+            ear.hears(FOLDER).await;
+            let rest = ear.in_silence().await;
+            assert!(rest.iter().all(|uri| uri == FOLDER), "{what}: {rest:?}");
+        }
+        // Only what stands directly in it.
+        scratch.file("folder/sub/deep", "one");
+        ear.in_silence().await;
+        scratch.file("folder/sub/deep", "two");
+        assert_eq!(ear.in_silence().await, Vec::<String>::new());
+    }
+}
+
+/// That a child was written changes nothing in the folder itself: only the system can tell.
+async fn hears_of_the_child(ear: &mut Ear, scratch: &Scratch, uris: &[&str]) {
+    ear.in_silence().await;
+    scratch.file("folder/child", "written");
+    let mut heard = vec![ear.next_uri().await];
+    heard.extend(ear.in_silence().await);
+    for uri in uris {
+        assert!(heard.iter().any(|heard| heard == uri), "{uri} is not among {heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_deleted_and_made_anew_is_watched_as_before() {
+    for era in ERAS {
+        let scratch = Scratch::new();
+        scratch.file("folder/child", "one");
+        let engine = engine(&scratch);
+        let (mut ear, _) = Ear::listening(&engine, era, &[FOLDER]).await;
+        let anew = || {
+            fs::remove_dir_all(scratch.inside("folder")).unwrap();
+            scratch.file("folder/child", "one");
+        };
+        anew();
+        ear.hears(FOLDER).await;
+        hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
+        // With a while in between.
+        fs::remove_dir_all(scratch.inside("folder")).unwrap();
+        ear.hears(FOLDER).await;
+        ear.in_silence().await;
+        scratch.file("folder/child", "one");
+        ear.hears(FOLDER).await;
+        hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_moved_away_and_back_is_watched_as_before() {
+    for era in ERAS {
+        let scratch = Scratch::new();
+        scratch.file("folder/child", "one");
+        let engine = engine(&scratch);
+        let (mut ear, _) = Ear::listening(&engine, era, &[FOLDER]).await;
+        fs::rename(scratch.inside("folder"), scratch.inside("moved")).unwrap();
+        fs::rename(scratch.inside("moved"), scratch.inside("folder")).unwrap();
+        ear.hears(FOLDER).await;
+        hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
+    }
+}
+
+#[tokio::test]
+async fn two_folders_that_change_places_are_both_watched_as_before() {
+    for era in ERAS {
+        let scratch = Scratch::new();
+        scratch.file("folder/child", "one");
+        scratch.file("other/child", "one");
+        let engine = engine(&scratch);
+        let (mut ear, _) = Ear::listening(&engine, era, &[FOLDER, "docs:///other"]).await;
+        fs::rename(scratch.inside("folder"), scratch.inside("parked")).unwrap();
+        fs::rename(scratch.inside("other"), scratch.inside("folder")).unwrap();
+        fs::rename(scratch.inside("parked"), scratch.inside("other")).unwrap();
+        ear.hears("docs:///other").await;
+        hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
+        scratch.file("other/child", "written");
+        ear.hears("docs:///other").await;
+    }
+}
+
+#[tokio::test]
+async fn a_folder_and_a_link_to_it_are_two_resources_that_change_together() {
+    for era in ERAS {
+        let scratch = Scratch::new();
+        scratch.file("folder/child", "one");
+        scratch.link("link", "folder");
+        let engine = engine(&scratch);
+        let both = [FOLDER, "docs:///link"];
+        let (mut ear, agreed) = Ear::listening(&engine, era, &both).await;
+        assert_eq!(agreed, both);
+        hears_of_the_child(&mut ear, &scratch, &both).await;
+        // Another comes and goes, and takes nothing with it.
+        let (mut other, _) = Ear::listening(&engine, era, &["docs:///link"]).await;
+        other.unwatch(&["docs:///link"]).await;
+        other.hang_up().await;
+        hears_of_the_child(&mut ear, &scratch, &both).await;
+        // The link leads elsewhere: from now on it tells of what is there.
+        scratch.file("elsewhere/child", "one");
+        ear.in_silence().await;
+        fs::remove_file(scratch.inside("link")).unwrap();
+        scratch.link("link", "elsewhere");
+        ear.hears("docs:///link").await;
+        ear.in_silence().await;
+        scratch.file("elsewhere/child", "two");
+        ear.hears("docs:///link").await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_becomes_a_folder_is_watched_as_a_folder() {
+    for era in ERAS {
+        let scratch = Scratch::new();
+        scratch.file("folder", "still a file");
+        let engine = engine(&scratch);
+        let (mut ear, _) = Ear::listening(&engine, era, &[FOLDER]).await;
+        fs::remove_file(scratch.inside("folder")).unwrap();
+        scratch.file("folder/child", "one");
+        ear.hears(FOLDER).await;
+        hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
+        // And back.
+        fs::remove_dir_all(scratch.inside("folder")).unwrap();
+        scratch.file("folder", "a file again");
+        ear.hears(FOLDER).await;
+        ear.in_silence().await;
+        fs::write(scratch.inside("folder"), "written").unwrap();
+        ear.hears(FOLDER).await;
+    }
+}
