@@ -1,0 +1,190 @@
+//! A record as the columns of a table: the same for every store that has tables.
+//!
+//! | column | open | claimed | dispatched | suspended | completed | indeterminate | tombstone | abandoned |
+//! |---|---|---|---|---|---|---|---|---|
+//! | `lapses` | until | lease | lease | until | keep until | – | until | until |
+//! | `owner` | – | owner | owner | – | – | owner, if any | – | – |
+//! | `since` | license's | license's | started | started | completed | since | – | – |
+//! | `license`, `started_by` | yes | yes | – | – | – | – | – | – |
+//! | `reason` | license's | license's | – | – | – | reason | – | – |
+//! | `round` | – | – | round | round | – | – | – | – |
+//! | `by_whom` | license's | license's | – | – | operator, if any | – | – | operator |
+//! | `outcome_kind`, `outcome` or `outcome_len` and `outcome_digest` | – | – | – | question | outcome | – | – | – |
+
+use std::sync::Arc;
+
+use crate::id::{Moment, Owner};
+use crate::outcome::{Body, Outcome, OutcomeKind};
+use crate::record::{License, Reason, Round, State, StateKind};
+
+/// What distinguishes the states, flat. The other members of a record are columns as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Columns {
+    pub(crate) state: Option<StateKind>,
+    pub(crate) lapses: Option<i64>,
+    pub(crate) owner: Option<[u8; 16]>,
+    pub(crate) since: Option<i64>,
+    pub(crate) license: Option<Licensed>,
+    pub(crate) started_by: Option<[u8; 16]>,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) round: Option<u32>,
+    pub(crate) by_whom: Option<String>,
+    pub(crate) outcome_kind: Option<OutcomeKind>,
+    pub(crate) outcome: Option<Arc<[u8]>>,
+    pub(crate) outcome_len: Option<u64>,
+    pub(crate) outcome_digest: Option<[u8; 32]>,
+}
+
+/// The name of a [`License`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Licensed {
+    First,
+    NothingHappened,
+    ByNature,
+    Operator,
+}
+
+impl Licensed {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::NothingHappened => "nothing_happened",
+            Self::ByNature => "by_nature",
+            Self::Operator => "operator",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        [Self::First, Self::NothingHappened, Self::ByNature, Self::Operator]
+            .into_iter()
+            .find(|license| license.as_str() == word)
+    }
+}
+
+impl Columns {
+    pub(crate) fn of(state: &State) -> Self {
+        let mut columns = Self {
+            state: Some(state.kind()),
+            lapses: state.lapses().map(|moment| moment.0),
+            ..Self::default()
+        };
+        match state {
+            State::Open { license, .. } => columns.put_license(license),
+            State::Claimed { owner, license, .. } => {
+                columns.owner = Some(owner.0);
+                columns.put_license(license);
+            }
+            State::Dispatched { owner, started, round, .. } => {
+                columns.owner = Some(owner.0);
+                columns.since = Some(started.0);
+                columns.round = Some(round.0);
+            }
+            State::Suspended { round, asked, started, .. } => {
+                columns.since = Some(started.0);
+                columns.round = Some(round.0);
+                columns.put_outcome(asked);
+            }
+            State::Completed { outcome, completed, resolved_by, .. } => {
+                columns.since = Some(completed.0);
+                columns.by_whom.clone_from(resolved_by);
+                columns.put_outcome(outcome);
+            }
+            State::Indeterminate { reason, since, owner } => {
+                columns.reason = Some(*reason);
+                columns.since = Some(since.0);
+                columns.owner = owner.map(|owner| owner.0);
+            }
+            State::Tombstone { .. } => {}
+            State::Abandoned { by, .. } => columns.by_whom = Some(by.clone()),
+        }
+        columns
+    }
+
+    /// `None`: a column that the state needs is empty, so nobody of us has written it.
+    pub(crate) fn state(self) -> Option<State> {
+        let lapses = self.lapses.map(Moment);
+        let since = self.since.map(Moment);
+        Some(match self.state? {
+            StateKind::Absent => return None,
+            StateKind::Open => State::Open { until: lapses?, license: self.take_license()? },
+            StateKind::Claimed => State::Claimed {
+                owner: Owner(self.owner?),
+                lease: lapses?,
+                license: self.take_license()?,
+            },
+            StateKind::Dispatched => State::Dispatched {
+                owner: Owner(self.owner?),
+                lease: lapses?,
+                started: since?,
+                round: Round(self.round?),
+            },
+            StateKind::Suspended => State::Suspended {
+                round: Round(self.round?),
+                started: since?,
+                until: lapses?,
+                asked: self.take_outcome()?.0,
+            },
+            StateKind::Completed => {
+                let (outcome, resolved_by) = self.take_outcome()?;
+                State::Completed { outcome, completed: since?, keep_until: lapses?, resolved_by }
+            }
+            StateKind::Indeterminate => State::Indeterminate {
+                reason: self.reason?,
+                since: since?,
+                owner: self.owner.map(Owner),
+            },
+            StateKind::Tombstone => State::Tombstone { until: lapses? },
+            StateKind::Abandoned => State::Abandoned { by: self.by_whom?, until: lapses? },
+        })
+    }
+
+    fn put_license(&mut self, license: &License) {
+        self.license = Some(match license {
+            License::First => Licensed::First,
+            License::NothingHappened => Licensed::NothingHappened,
+            License::ByNature { reason, since } => {
+                self.reason = Some(*reason);
+                self.since = Some(since.0);
+                Licensed::ByNature
+            }
+            License::Operator { by, started_by } => {
+                self.by_whom = Some(by.clone());
+                self.started_by = started_by.map(|owner| owner.0);
+                Licensed::Operator
+            }
+        });
+    }
+
+    fn take_license(self) -> Option<License> {
+        Some(match self.license? {
+            Licensed::First => License::First,
+            Licensed::NothingHappened => License::NothingHappened,
+            Licensed::ByNature => {
+                License::ByNature { reason: self.reason?, since: Moment(self.since?) }
+            }
+            Licensed::Operator => {
+                License::Operator { by: self.by_whom?, started_by: self.started_by.map(Owner) }
+            }
+        })
+    }
+
+    fn put_outcome(&mut self, outcome: &Outcome) {
+        self.outcome_kind = Some(outcome.kind);
+        match &outcome.body {
+            Body::Kept(bytes) => self.outcome = Some(Arc::clone(bytes)),
+            Body::Omitted { len, digest } => {
+                self.outcome_len = Some(*len);
+                self.outcome_digest = Some(*digest);
+            }
+        }
+    }
+
+    /// With who is named beside it.
+    fn take_outcome(self) -> Option<(Outcome, Option<String>)> {
+        let body = match self.outcome {
+            Some(bytes) => Body::Kept(bytes),
+            None => Body::Omitted { len: self.outcome_len?, digest: self.outcome_digest? },
+        };
+        Some((Outcome { kind: self.outcome_kind?, body }, self.by_whom))
+    }
+}

@@ -1,0 +1,212 @@
+//! What can happen to a record, and what it answers.
+
+use std::time::Duration;
+
+use crate::id::{Fence, Fingerprint, Moment, Owner};
+use crate::outcome::Outcome;
+use crate::record::{Reason, Round, StateKind};
+
+/// What can happen to a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A call came in: may it be started?
+    Claim {
+        /// Its arguments.
+        fingerprint: Fingerprint,
+        /// Who would start it: a new one for each claim.
+        owner: Owner,
+        /// Whether to repeat it is harmless by its nature.
+        by_nature: bool,
+    },
+    /// It is about to start. Only when this is answered with [`Answer::Done`] may it.
+    Dispatch(Holder),
+    /// Its owner lives.
+    Heartbeat(Holder),
+    /// It will not be started after all.
+    Release(Holder),
+    /// It has asked something, and does not run until there is an answer.
+    Suspend {
+        /// Who says so.
+        holder: Holder,
+        /// What was asked.
+        asked: Outcome,
+    },
+    /// The answer to a question is here: the call goes on, with another owner.
+    Resume {
+        /// The arguments of the call that brings the answer.
+        fingerprint: Fingerprint,
+        /// The fence under which the question was put. It grows here, so a question is answered once.
+        fence: Fence,
+        /// The question.
+        round: Round,
+        /// Who goes on with it.
+        owner: Owner,
+    },
+    /// It ended with this outcome.
+    Complete {
+        /// Who says so.
+        holder: Holder,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// It was started, and will not say what came of it.
+    Unknown {
+        /// Who says so.
+        holder: Holder,
+        /// Why not.
+        reason: Reason,
+    },
+    /// It ended with an error that need not be kept: it may be started again.
+    Discard {
+        /// Who says so.
+        holder: Holder,
+        /// Why it may.
+        why: Harmless,
+    },
+    /// An operator says what came of a call of which nobody knows.
+    Resolve {
+        /// Who.
+        by: String,
+        /// What came of it.
+        resolution: Resolution,
+    },
+    /// Somebody looks after the store: time alone does its work.
+    Sweep,
+}
+
+impl Event {
+    /// The word in history.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Claim { .. } => "claim",
+            Self::Dispatch(_) => "dispatch",
+            Self::Heartbeat(_) => "heartbeat",
+            Self::Release(_) => "release",
+            Self::Suspend { .. } => "suspend",
+            Self::Resume { .. } => "resume",
+            Self::Complete { .. } => "complete",
+            Self::Unknown { .. } => "unknown",
+            Self::Discard { .. } => "discard",
+            Self::Resolve { .. } => "resolve",
+            Self::Sweep => "sweep",
+        }
+    }
+}
+
+/// Who speaks for a claim: both must be those of the record, or nothing happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Holder {
+    /// As given with the claim.
+    pub owner: Owner,
+    /// As the claim was answered.
+    pub fence: Fence,
+}
+
+/// Why a failed call may be started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Harmless {
+    /// To repeat it is harmless by its nature.
+    ByNature,
+    /// It said that nothing had happened.
+    NothingHappened,
+}
+
+/// What an operator found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// It was done, with this result.
+    Done(Outcome),
+    /// It was not done: it may be started once more.
+    NotDone,
+    /// Nobody will ever know: it is closed.
+    Abandon,
+}
+
+/// What a record answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The caller holds it and may dispatch.
+    Claimed {
+        /// To be given with everything that is said of this claim.
+        fence: Fence,
+        /// The number that this start will have.
+        attempt: u32,
+    },
+    /// The caller holds it again: the call goes on.
+    Resumed {
+        /// To be given with everything that is said of it from now on.
+        fence: Fence,
+        /// The number of its start.
+        attempt: u32,
+    },
+    /// It has ended before: this is what came of it.
+    Replay {
+        /// The first outcome.
+        outcome: Outcome,
+        /// When.
+        completed: Moment,
+        /// How often it had been started.
+        attempt: u32,
+        /// The operator who said so, if it was not the call itself.
+        resolved_by: Option<String>,
+    },
+    /// Somebody else is at it.
+    InFlight {
+        /// Under this fence; see [`Store::watch`](crate::Store::watch).
+        fence: Fence,
+        /// Where it stands.
+        state: StateKind,
+        /// Since when it runs, or when the key was first seen.
+        since: Moment,
+        /// When it is decided at the latest, unless its owner lives on.
+        retry_after: Duration,
+    },
+    /// It waits for an answer.
+    Suspended {
+        /// What [`Event::Resume`] has to name.
+        fence: Fence,
+        /// What [`Event::Resume`] has to name.
+        round: Round,
+        /// What was asked.
+        asked: Outcome,
+        /// How long an answer is waited for.
+        until: Moment,
+    },
+    /// The key stands for other arguments.
+    KeyReused,
+    /// It was started, and nobody knows what came of it.
+    OutcomeUnknown {
+        /// Why.
+        reason: Reason,
+        /// Since when.
+        since: Moment,
+    },
+    /// It ended, but what came of it is no longer kept.
+    Expired {
+        /// The key is refused until then.
+        until: Moment,
+    },
+    /// An operator closed it.
+    Abandoned {
+        /// Who.
+        by: String,
+        /// The key is refused until then.
+        until: Moment,
+    },
+    /// Who said that does not hold the record (any more), or not in a state in which it can be said.
+    Lost,
+    /// So it is, durably.
+    Done,
+    /// That cannot be said of this record.
+    Refused(Refusal),
+}
+
+/// Why something cannot be said of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Only what is unknown can be resolved; this stands elsewhere.
+    NotUnknown(StateKind),
+    /// Its claim did not say that to repeat it is harmless by nature.
+    NotByNature,
+}

@@ -1,0 +1,74 @@
+//! The durable record of calls: keys, claims, outcomes, audit.
+//!
+//! The promise: *within the retention window, for one scope and key, a call is started at most once, and every answer is the
+//! first result or an explicit unknown.* Never "exactly once": what a call does to the world before it dies, no ledger knows.
+//!
+//! - [`Record`], [`State`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
+//! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`Answer`] comes out.
+//! - [`Rules`]: how long, how large, how many.
+//! - [`Store`]: the seam. [`open`] gives a [`SqliteStore`] or, when asked for, a [`MemoryStore`].
+//! - [`AuditRow`]: every change of state is a row, written in the same transaction. [`Filter`], [`Page`], [`Export`]: how they
+//!   are read.
+//!
+//! A call in full:
+//!
+//! ```
+//! use candor_ledger::*;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = open("memory:", Options::default())?;
+//! let id = RecordId {
+//!     scope: Scope {
+//!         principal: "ada".into(),
+//!         server: "invoices".into(),
+//!         instance: "sqlite:invoices.db".into(),
+//!         tool: "create_invoice".into(),
+//!     },
+//!     key: Key::new("order-17")?,
+//! };
+//! let fingerprint = Fingerprint([7; 32]);
+//! let owner = Owner::random()?;
+//! let say = |event| store.apply(&id, event, Circumstances::default());
+//!
+//! let Answer::Claimed { fence, .. } = say(Event::Claim { fingerprint, owner, by_nature: false }).await? else {
+//!     return Ok(()); // a replay, somebody else at it, an unknown outcome, …: nothing is started
+//! };
+//! let holder = Holder { owner, fence };
+//! // Durable before the first thing happens.
+//! assert_eq!(say(Event::Dispatch(holder)).await?, Answer::Done);
+//! let outcome = Outcome::new(OutcomeKind::Success, *b"invoice 4711");
+//! say(Event::Complete { holder, outcome: outcome.clone() }).await?;
+//!
+//! // The same call again is answered from the ledger.
+//! let again = store.recall(&id, fingerprint, false).await?;
+//! assert!(matches!(again, Some(Answer::Replay { outcome: first, .. }) if first == outcome));
+//! # Ok(()) }
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! Knows nothing of MCP, tools or HTTP: outcomes are bytes to it, and shapes of arguments are text.
+
+mod audit;
+mod columns;
+mod event;
+mod id;
+pub mod machine;
+mod memory;
+mod outcome;
+mod plan;
+mod record;
+mod rules;
+mod sqlite;
+mod store;
+mod watchers;
+
+pub use audit::{AuditRow, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged};
+pub use event::{Answer, Event, Harmless, Holder, Refusal, Resolution};
+pub use id::{BadKey, Fence, Fingerprint, Key, Moment, Owner, RecordDigest, RecordId, Scope};
+pub use memory::MemoryStore;
+pub use outcome::{Body, Outcome, OutcomeKind};
+pub use record::{License, Reason, Record, Round, State, StateKind};
+pub use rules::{Quota, Quotas, Rules, Usage};
+pub use sqlite::{SqliteStore, default_path};
+pub use store::{Clock, Export, Options, Seen, Store, StoreError, StoreFuture, Swept, open};
+pub use watchers::POLL;

@@ -1,0 +1,188 @@
+//! The state machine: a pure and total function. No clock, no randomness, no store.
+//!
+//! Every store does the same with it: read the record, [`step`], write what comes after and its [`Transition`]s, all in
+//! one transaction. What time alone does comes before every event, so a record is never older than it looks.
+
+mod claim;
+mod lapse;
+mod operator;
+mod owner;
+
+use crate::event::{Answer, Event};
+use crate::id::{Fence, Fingerprint, Moment};
+use crate::outcome::OutcomeKind;
+use crate::record::{License, Reason, Record, State, StateKind};
+use crate::rules::Rules;
+
+/// What an event does to a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What is answered, once `after` is durable.
+    pub answer: Answer,
+    /// What is to be written.
+    pub after: After,
+    /// What has changed: first by time, then by the event. Each becomes one row of the audit.
+    pub transitions: Vec<Transition>,
+}
+
+/// What is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// Nothing.
+    Unchanged,
+    /// This record, in the place of what was there.
+    Written(Record),
+    /// There is no record any more.
+    Removed,
+}
+
+/// One change of state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transition {
+    /// The event's name, or `lapse` if it was time alone.
+    pub event: &'static str,
+    /// Where it stood.
+    pub from: StateKind,
+    /// Where it stands.
+    pub to: StateKind,
+    /// The fence after it.
+    pub fence: Fence,
+    /// How often the call was started, after it.
+    pub attempt: u32,
+    /// Why nobody knows what came of it, if so.
+    pub reason: Option<Reason>,
+    /// What sort of outcome it brought, if any.
+    pub outcome: Option<OutcomeKind>,
+    /// The operator who did it, if one did.
+    pub by: Option<String>,
+}
+
+/// What an event makes of a record that time has done its work on.
+struct Turn {
+    answer: Answer,
+    /// The record after it, if it changes.
+    next: Option<Record>,
+}
+
+impl Turn {
+    fn stays(answer: Answer) -> Self {
+        Self { answer, next: None }
+    }
+
+    fn becomes(next: Record, answer: Answer) -> Self {
+        Self { answer, next: Some(next) }
+    }
+}
+
+/// What `event` does to `record`, now.
+#[must_use]
+pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -> Step {
+    let now = not_before(record, now);
+    let lapsed = record.and_then(|record| lapse::lapse(record, now, rules));
+    let seen = match &lapsed {
+        None => record,
+        Some(lapsed) => lapsed.as_ref(),
+    };
+    let mut transitions = Vec::new();
+    if lapsed.is_some() {
+        transitions.extend(transition("lapse", record, seen));
+    }
+
+    let name = event.name();
+    let turn = match event {
+        Event::Claim { fingerprint, owner, by_nature } => {
+            claim::claim(seen, fingerprint, owner, by_nature, now, rules)
+        }
+        Event::Resume { fingerprint, fence, round, owner } => {
+            claim::resume(seen, fingerprint, fence, round, owner, now, rules)
+        }
+        Event::Dispatch(holder) => owner::dispatch(seen, holder, now, rules),
+        Event::Heartbeat(holder) => owner::heartbeat(seen, holder, now, rules),
+        Event::Release(holder) => owner::release(seen, holder, now, rules),
+        Event::Suspend { holder, asked } => owner::suspend(seen, holder, asked, now, rules),
+        Event::Complete { holder, outcome } => owner::complete(seen, holder, outcome, now, rules),
+        Event::Unknown { holder, reason } => owner::unknown(seen, holder, reason, now),
+        Event::Discard { holder, why } => owner::discard(seen, holder, why, now, rules),
+        Event::Resolve { by, resolution } => operator::resolve(seen, by, resolution, now, rules),
+        Event::Sweep => Turn::stays(Answer::Done),
+    };
+    if turn.next.is_some() {
+        transitions.extend(transition(name, seen, turn.next.as_ref()));
+    }
+
+    let after = match (turn.next, lapsed) {
+        (Some(next), _) | (None, Some(Some(next))) => {
+            After::Written(Record { touched: now, ..next })
+        }
+        (None, Some(None)) => After::Removed,
+        (None, None) => After::Unchanged,
+    };
+    Step { answer: turn.answer, after, transitions }
+}
+
+/// What a claim would be answered, without making it. `None`: it would be granted.
+#[must_use]
+pub fn recall(
+    record: Option<&Record>,
+    fingerprint: Fingerprint,
+    by_nature: bool,
+    now: Moment,
+    rules: &Rules,
+) -> Option<Answer> {
+    let now = not_before(record, now);
+    let lapsed = record.and_then(|record| lapse::lapse(record, now, rules));
+    let seen = match &lapsed {
+        None => record,
+        Some(lapsed) => lapsed.as_ref(),
+    };
+    claim::decide(seen, fingerprint, by_nature, now).err()
+}
+
+/// The record as it is now, time having done its work; nothing is written.
+#[must_use]
+pub fn seen(record: Record, now: Moment, rules: &Rules) -> Option<Record> {
+    match lapse::lapse(&record, not_before(Some(&record), now), rules) {
+        None => Some(record),
+        Some(lapsed) => lapsed,
+    }
+}
+
+/// Time does not go back within a record.
+fn not_before(record: Option<&Record>, now: Moment) -> Moment {
+    record.map_or(now, |record| record.touched.max(now))
+}
+
+/// A heartbeat changes a record but not its state: it is no transition.
+fn transition(
+    event: &'static str,
+    before: Option<&Record>,
+    after: Option<&Record>,
+) -> Option<Transition> {
+    let kind =
+        |record: Option<&Record>| record.map_or(StateKind::Absent, |record| record.state.kind());
+    let (from, to) = (kind(before), kind(after));
+    let last = after.or(before)?;
+    let mut transition = Transition {
+        event,
+        from,
+        to,
+        fence: last.fence,
+        attempt: last.attempt,
+        reason: None,
+        outcome: None,
+        by: None,
+    };
+    match after.map(|record| &record.state) {
+        Some(State::Completed { outcome, resolved_by, .. }) => {
+            transition.outcome = Some(outcome.kind);
+            transition.by.clone_from(resolved_by);
+        }
+        Some(State::Indeterminate { reason, .. }) => transition.reason = Some(*reason),
+        Some(State::Open { license: License::Operator { by, .. }, .. }) if event == "resolve" => {
+            transition.by = Some(by.clone());
+        }
+        Some(State::Abandoned { by, .. }) => transition.by = Some(by.clone()),
+        _ => {}
+    }
+    (from != to).then_some(transition)
+}

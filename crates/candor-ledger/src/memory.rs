@@ -1,0 +1,251 @@
+//! A store that is forgotten with the process: for tests and for trying things, when asked for by name.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
+use crate::event::{Answer, Event};
+use crate::id::{Fingerprint, Moment, RecordDigest, RecordId};
+use crate::machine::{self, After};
+use crate::plan::plan;
+use crate::record::Record;
+use crate::rules::{Rules, Usage};
+use crate::store::{Clock, Options, Seen, Store, StoreError, StoreFuture, Swept};
+use crate::watchers::Watchers;
+
+/// Records in memory.
+pub struct MemoryStore {
+    tables: Arc<Mutex<Tables>>,
+    watchers: Watchers,
+    rules: Rules,
+    clock: Clock,
+}
+
+#[derive(Default)]
+struct Tables {
+    /// With the number of its row, for paging.
+    records: HashMap<RecordDigest, (u64, RecordId, Record)>,
+    order: BTreeMap<u64, RecordDigest>,
+    usage: HashMap<String, Usage>,
+    rows: BTreeMap<u64, AuditRow>,
+    last: u64,
+}
+
+impl Tables {
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn append(&mut self, row: AuditRow) {
+        let seq = self.next();
+        self.rows.insert(seq, AuditRow { seq, ..row });
+    }
+
+    /// Whether it changed.
+    fn apply(
+        &mut self,
+        id: &RecordId,
+        event: Event,
+        circumstances: &Circumstances,
+        now: Moment,
+        rules: &Rules,
+    ) -> Result<(Answer, bool), StoreError> {
+        let digest = id.digest();
+        let before = self.records.get(&digest).map(|(.., record)| record);
+        let usage = self.usage.get(&id.scope.principal).copied().unwrap_or_default();
+        let plan = plan(id, before, usage, event, circumstances, now, rules)?;
+        let changed = plan.after != After::Unchanged;
+        match plan.after {
+            After::Unchanged => {}
+            After::Written(record) => {
+                if let Some((.., place)) = self.records.get_mut(&digest) {
+                    *place = record;
+                } else {
+                    let row = self.next();
+                    self.order.insert(row, digest);
+                    self.records.insert(digest, (row, id.clone(), record));
+                }
+            }
+            After::Removed => {
+                if let Some((row, ..)) = self.records.remove(&digest) {
+                    self.order.remove(&row);
+                }
+            }
+        }
+        if changed {
+            self.usage.insert(id.scope.principal.clone(), plan.usage);
+        }
+        plan.rows.into_iter().for_each(|row| self.append(row));
+        Ok((plan.answer, changed))
+    }
+}
+
+fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
+    tables.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn moment(clock: &Clock) -> Moment {
+    clock.given().unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    })
+}
+
+/// The part of a list that a page asks for.
+fn part<'a, T: 'a>(
+    list: &'a BTreeMap<u64, T>,
+    page: Page,
+) -> Box<dyn Iterator<Item = (u64, &'a T)> + 'a> {
+    match page.order {
+        Order::Oldest => {
+            Box::new(list.range(page.from.unwrap_or(0)..).map(|(at, item)| (*at, item)))
+        }
+        Order::Newest => Box::new(
+            list.range(..=page.from.unwrap_or(u64::MAX)).rev().map(|(at, item)| (*at, item)),
+        ),
+    }
+}
+
+fn paged<T>(found: impl Iterator<Item = (u64, T)>, most: usize) -> Paged<T> {
+    let mut found = found;
+    let items = found.by_ref().take(most).map(|(_, item)| item).collect();
+    Paged { items, next: found.next().map(|(at, _)| at) }
+}
+
+impl MemoryStore {
+    /// An empty one.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let Options { rules, clock, max_bytes: _ } = options;
+        let tables: Arc<Mutex<Tables>> = Arc::default();
+        let watchers = {
+            let (tables, rules, clock) = (Arc::clone(&tables), rules.clone(), clock.clone());
+            Watchers::new(move |digest, seen| {
+                let record = lock(&tables).records.get(digest).map(|(.., record)| record.clone());
+                stands(record, seen, moment(&clock), &rules)
+            })
+        };
+        Self { tables, watchers, rules, clock }
+    }
+
+    fn now(&self) -> Moment {
+        moment(&self.clock)
+    }
+
+    fn entry(&self, (_, id, record): &(u64, RecordId, Record)) -> Entry {
+        let seen = machine::seen(record.clone(), self.now(), &self.rules);
+        Entry { id: id.clone(), stored: record.clone(), seen }
+    }
+}
+
+/// Whether a record is still where it was seen.
+pub(crate) fn stands(record: Option<Record>, seen: Seen, now: Moment, rules: &Rules) -> bool {
+    record
+        .and_then(|record| machine::seen(record, now, rules))
+        .is_some_and(|record| (record.fence, record.state.kind()) == (seen.fence, seen.state))
+}
+
+fn ready<'a, T: Send + 'a>(result: Result<T, StoreError>) -> StoreFuture<'a, T> {
+    Box::pin(std::future::ready(result))
+}
+
+impl Store for MemoryStore {
+    fn apply(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: Circumstances,
+    ) -> StoreFuture<'_, Answer> {
+        let now = self.now();
+        let applied = lock(&self.tables).apply(id, event, &circumstances, now, &self.rules);
+        if matches!(applied, Ok((_, true))) {
+            self.watchers.changed(&id.digest());
+        }
+        ready(applied.map(|(answer, _)| answer))
+    }
+
+    fn recall(
+        &self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> StoreFuture<'_, Option<Answer>> {
+        let tables = lock(&self.tables);
+        let record = tables.records.get(&id.digest()).map(|(.., record)| record);
+        ready(Ok(machine::recall(record, fingerprint, by_nature, self.now(), &self.rules)))
+    }
+
+    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+        lock(&self.tables).append(AuditRow::of_note(note, self.now()));
+        ready(Ok(()))
+    }
+
+    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+        let digest = id.digest();
+        Box::pin(async move {
+            let ended = self.watchers.wait(digest, seen);
+            let record = lock(&self.tables).records.get(&digest).map(|(.., record)| record.clone());
+            if stands(record, seen, self.now(), &self.rules) {
+                let _ = ended.await;
+            }
+            Ok(())
+        })
+    }
+
+    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+        let now = self.now();
+        let mut tables = lock(&self.tables);
+        let due: Vec<RecordId> = tables
+            .records
+            .values()
+            .filter(|(.., record)| record.state.lapses().is_some_and(|due| due < now))
+            .map(|(_, id, _)| id.clone())
+            .take(most)
+            .collect();
+        let mut swept = Swept::default();
+        for id in due {
+            match tables.apply(&id, Event::Sweep, &Circumstances::default(), now, &self.rules) {
+                Ok((_, changed)) => swept.records += usize::from(changed),
+                Err(error) => return ready(Err(error)),
+            }
+            self.watchers.changed(&id.digest());
+        }
+        let before = tables.rows.len();
+        tables.rows.retain(|_, row| row.at.after(self.rules.audit) >= now);
+        swept.rows = before - tables.rows.len();
+        ready(Ok(swept))
+    }
+
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+        let tables = lock(&self.tables);
+        ready(Ok(tables.records.get(&id.digest()).map(|kept| self.entry(kept))))
+    }
+
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        let tables = lock(&self.tables);
+        let entries = part(&tables.order, page)
+            .filter_map(|(at, digest)| Some((at, self.entry(tables.records.get(digest)?))))
+            .filter(|(_, entry)| filter.has_entry(entry));
+        ready(Ok(paged(entries, page.most)))
+    }
+
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+        let tables = lock(&self.tables);
+        let rows = part(&tables.rows, page)
+            .filter(|(_, row)| filter.has_row(row))
+            .map(|(at, row)| (at, row.clone()));
+        ready(Ok(paged(rows, page.most)))
+    }
+
+    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        let tables = lock(&self.tables);
+        let of_this = |row: &&AuditRow| row.key.as_ref() == Some(&id.key) && row.scope == id.scope;
+        ready(Ok(tables.rows.values().filter(of_this).cloned().collect()))
+    }
+
+    fn describe(&self) -> String {
+        "in memory, forgotten when this process ends".to_owned()
+    }
+}

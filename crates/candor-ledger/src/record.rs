@@ -1,0 +1,274 @@
+//! The record of one operation: what is known of it, and who may change it.
+
+use crate::id::{Fence, Fingerprint, Moment, Owner};
+use crate::outcome::Outcome;
+
+/// All that the ledger knows of one operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The arguments that the key stands for.
+    pub fingerprint: Fingerprint,
+    /// The number of the last claim.
+    pub fence: Fence,
+    /// How often the call was started.
+    pub attempt: u32,
+    /// Whether the last claim was of a call that may be repeated without harm *by its nature*, not merely by its key.
+    pub by_nature: bool,
+    /// When the key was first seen.
+    pub created: Moment,
+    /// When it was last written. For this record it is never earlier than that, whatever the clock says: a clock that is set
+    /// back cannot revive a lease, nor forget a key before its time.
+    pub touched: Moment,
+    /// Where the operation stands.
+    pub state: State,
+}
+
+/// Where an operation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nobody holds it, and it may be claimed. The row stays for a while because its fence must not go back.
+    Open {
+        /// Why it may be started.
+        license: License,
+        /// The row is not needed after this.
+        until: Moment,
+    },
+    /// Somebody prepares to start it. Nothing has happened yet.
+    Claimed {
+        /// Who.
+        owner: Owner,
+        /// Until when they are believed to live.
+        lease: Moment,
+        /// Why it may be started.
+        license: License,
+    },
+    /// It was started. From here on, only its owner or an operator can say what came of it.
+    Dispatched {
+        /// By whom.
+        owner: Owner,
+        /// Until when they are believed to live.
+        lease: Moment,
+        /// When.
+        started: Moment,
+        /// How often it has asked and was answered.
+        round: Round,
+    },
+    /// It has asked something and waits for the answer; nobody holds it.
+    Suspended {
+        /// The number of the question.
+        round: Round,
+        /// What was asked, so that a caller who lost it is asked the same again and not something new.
+        asked: Outcome,
+        /// When the call was started.
+        started: Moment,
+        /// How long an answer is waited for.
+        until: Moment,
+    },
+    /// It ended.
+    Completed {
+        /// With this.
+        outcome: Outcome,
+        /// When.
+        completed: Moment,
+        /// How long the outcome is kept.
+        keep_until: Moment,
+        /// The operator who said so, if it was not the call itself.
+        resolved_by: Option<String>,
+    },
+    /// It was started, and nobody knows what came of it. Stays until its owner returns or an operator decides.
+    Indeterminate {
+        /// Why nobody knows.
+        reason: Reason,
+        /// Since when.
+        since: Moment,
+        /// Who may still say what came of it. Nobody, if it was lost while it waited for an answer.
+        owner: Option<Owner>,
+    },
+    /// It ended; its outcome is no longer kept, but it will not start again.
+    Tombstone {
+        /// The key is forgotten after this.
+        until: Moment,
+    },
+    /// An operator closed it without knowing what came of it.
+    Abandoned {
+        /// Who.
+        by: String,
+        /// The key is forgotten after this.
+        until: Moment,
+    },
+}
+
+/// The number of a question within one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Round(pub u32);
+
+/// Why an operation may be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum License {
+    /// It never was.
+    First,
+    /// It was, but the call itself said that nothing had happened.
+    NothingHappened,
+    /// It was, and a repetition is harmless by nature. Good only for a claim that says the same of itself.
+    ByNature {
+        /// Why it would be unknown otherwise.
+        reason: Reason,
+        /// Since when.
+        since: Moment,
+    },
+    /// It was, and an operator found that nothing had happened.
+    Operator {
+        /// Who.
+        by: String,
+        /// Who had started it. If they return with an outcome before anybody else claims, they are believed.
+        started_by: Option<Owner>,
+    },
+}
+
+/// Why nobody knows what came of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Its owner was not heard of in time: it died, or it is very slow.
+    LeaseEnded,
+    /// It panicked on the way.
+    Panicked,
+    /// Its process was stopped while it ran.
+    Stopped,
+    /// It had asked something, and no answer came in time.
+    NotResumed,
+    /// What it was started on was lost: a connection, a child process.
+    Lost,
+    /// It failed, and its error was not kept because to repeat it was harmless by nature.
+    Failed,
+}
+
+impl Reason {
+    const ALL: [Self; 6] = [
+        Self::LeaseEnded,
+        Self::Panicked,
+        Self::Stopped,
+        Self::NotResumed,
+        Self::Lost,
+        Self::Failed,
+    ];
+
+    /// The word in the store and in history.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LeaseEnded => "lease_ended",
+            Self::Panicked => "panicked",
+            Self::Stopped => "stopped",
+            Self::NotResumed => "not_resumed",
+            Self::Lost => "lost",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The reason of that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == word)
+    }
+}
+
+/// The name of a state, and of there being no record at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StateKind {
+    /// There is no record.
+    Absent,
+    /// See [`State::Open`].
+    Open,
+    /// See [`State::Claimed`].
+    Claimed,
+    /// See [`State::Dispatched`].
+    Dispatched,
+    /// See [`State::Suspended`].
+    Suspended,
+    /// See [`State::Completed`].
+    Completed,
+    /// See [`State::Indeterminate`].
+    Indeterminate,
+    /// See [`State::Tombstone`].
+    Tombstone,
+    /// See [`State::Abandoned`].
+    Abandoned,
+}
+
+impl StateKind {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Absent,
+        Self::Open,
+        Self::Claimed,
+        Self::Dispatched,
+        Self::Suspended,
+        Self::Completed,
+        Self::Indeterminate,
+        Self::Tombstone,
+        Self::Abandoned,
+    ];
+
+    /// The word in the store and in history.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Open => "open",
+            Self::Claimed => "claimed",
+            Self::Dispatched => "dispatched",
+            Self::Suspended => "suspended",
+            Self::Completed => "completed",
+            Self::Indeterminate => "indeterminate",
+            Self::Tombstone => "tombstone",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The state of that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+impl State {
+    /// Its name.
+    #[must_use]
+    pub const fn kind(&self) -> StateKind {
+        match self {
+            Self::Open { .. } => StateKind::Open,
+            Self::Claimed { .. } => StateKind::Claimed,
+            Self::Dispatched { .. } => StateKind::Dispatched,
+            Self::Suspended { .. } => StateKind::Suspended,
+            Self::Completed { .. } => StateKind::Completed,
+            Self::Indeterminate { .. } => StateKind::Indeterminate,
+            Self::Tombstone { .. } => StateKind::Tombstone,
+            Self::Abandoned { .. } => StateKind::Abandoned,
+        }
+    }
+
+    /// When time alone changes it, if ever.
+    #[must_use]
+    pub const fn lapses(&self) -> Option<Moment> {
+        match self {
+            Self::Claimed { lease, .. } | Self::Dispatched { lease, .. } => Some(*lease),
+            Self::Open { until, .. }
+            | Self::Suspended { until, .. }
+            | Self::Tombstone { until }
+            | Self::Abandoned { until, .. } => Some(*until),
+            Self::Completed { keep_until, .. } => Some(*keep_until),
+            Self::Indeterminate { .. } => None,
+        }
+    }
+
+    /// How many bytes of outcome it keeps.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        match self {
+            Self::Completed { outcome, .. } => outcome.kept(),
+            Self::Suspended { asked, .. } => asked.kept(),
+            _ => 0,
+        }
+    }
+}

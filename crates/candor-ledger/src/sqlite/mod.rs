@@ -1,0 +1,197 @@
+//! Records in a SQLite file, which several processes may share.
+//!
+//! - `writer`: one thread per process, one transaction for all that waits.
+//! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody.
+//! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom.
+
+mod connect;
+mod error;
+mod file;
+mod reader;
+mod rows;
+mod schema;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+
+use self::reader::Readers;
+use self::writer::{Command, Report, Work, Writer};
+use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
+use crate::event::{Answer, Event};
+use crate::id::{Fingerprint, Moment, RecordId};
+use crate::machine;
+use crate::memory::stands;
+use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
+use crate::watchers::Watchers;
+
+pub use self::file::default_path;
+
+/// Records in a SQLite file.
+pub struct SqliteStore {
+    path: PathBuf,
+    readers: Arc<Readers>,
+    watchers: Arc<Watchers>,
+    /// Closed first when the store goes: then the writer finishes what it has and ends.
+    commands: Option<mpsc::Sender<Command>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it: for nobody but its owner to read.
+    ///
+    /// # Errors
+    /// It cannot be made or opened, it is no ledger, or a newer program wrote it.
+    pub fn open(path: impl Into<PathBuf>, options: Options) -> Result<Self, StoreError> {
+        let path = path.into();
+        let Options { rules, clock, max_bytes } = options;
+        let db = connect::connect_writer(&path, max_bytes)?;
+        let readers = Arc::new(Readers::new(path.clone(), rules.clone(), clock.clone()));
+        let watchers = {
+            let readers = Arc::clone(&readers);
+            Arc::new(Watchers::new(move |digest, seen| match readers.find(digest) {
+                Ok(Some((record, now))) => stands(Some(record), seen, now, &readers.rules),
+                Ok(None) => false,
+                // Nothing is known of it: who waits goes on waiting, for as long as they want to.
+                Err(_) => true,
+            }))
+        };
+        let (commands, waiting) = mpsc::channel();
+        let writer = Writer { db, rules, clock, watchers: Arc::clone(&watchers) };
+        let writer = std::thread::Builder::new()
+            .name("ledger-write".into())
+            .spawn(move || writer.run(&waiting))
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(Self { path, readers, watchers, commands: Some(commands), writer: Some(writer) })
+    }
+
+    fn send(&self, work: Work) -> StoreFuture<'_, Report> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.as_ref().map(|commands| commands.send(Command { work, reply }));
+        Box::pin(async move {
+            let gone = || StoreError::Unavailable("its writer has ended".into());
+            match sent {
+                Some(Ok(())) => answer.await.map_err(|_| gone())?,
+                _ => Err(gone()),
+            }
+        })
+    }
+
+    /// Long lists are not read on the caller's thread, which may have others to serve.
+    fn beside<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Readers) -> Result<T, StoreError> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let readers = Arc::clone(&self.readers);
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            std::thread::Builder::new()
+                .name("ledger-read".into())
+                .spawn(move || drop(reply.send(read(&readers))))
+                .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            answer.await.map_err(|_| StoreError::Unavailable("its reader has ended".into()))?
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn apply(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: Circumstances,
+    ) -> StoreFuture<'_, Answer> {
+        let report = self.send(Work::Apply(Box::new((id.clone(), event, circumstances))));
+        Box::pin(async move {
+            match report.await? {
+                Report::Answer(answer) => Ok(answer),
+                Report::Noted | Report::Swept(_) => Err(mixed_up()),
+            }
+        })
+    }
+
+    fn recall(
+        &self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> StoreFuture<'_, Option<Answer>> {
+        let found = self.readers.find(&id.digest()).map(|found| {
+            let (record, now) =
+                found.map_or((None, Moment(0)), |(record, now)| (Some(record), now));
+            machine::recall(record.as_ref(), fingerprint, by_nature, now, &self.readers.rules)
+        });
+        Box::pin(std::future::ready(found))
+    }
+
+    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+        let report = self.send(Work::Note(Box::new(note)));
+        Box::pin(async move { report.await.map(drop) })
+    }
+
+    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+        let digest = id.digest();
+        Box::pin(async move {
+            let ended = self.watchers.wait(digest, seen);
+            if let Some((record, now)) = self.readers.find(&digest)?
+                && stands(Some(record), seen, now, &self.readers.rules)
+            {
+                let _ = ended.await;
+            }
+            Ok(())
+        })
+    }
+
+    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+        let report = self.send(Work::Sweep { most });
+        Box::pin(async move {
+            match report.await? {
+                Report::Swept(swept) => Ok(swept),
+                Report::Noted | Report::Answer(_) => Err(mixed_up()),
+            }
+        })
+    }
+
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+        let found = self.readers.find(&id.digest()).map(|found| {
+            found.map(|(stored, now)| {
+                let seen = machine::seen(stored.clone(), now, &self.readers.rules);
+                Entry { id: id.clone(), stored, seen }
+            })
+        });
+        Box::pin(std::future::ready(found))
+    }
+
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        self.beside(move |readers| readers.records(&filter, page))
+    }
+
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+        self.beside(move |readers| readers.rows(&filter, page))
+    }
+
+    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        let digest = id.digest();
+        self.beside(move |readers| readers.story(&digest))
+    }
+
+    fn describe(&self) -> String {
+        format!("SQLite file {}", self.path.display())
+    }
+}
+
+fn mixed_up() -> StoreError {
+    StoreError::Unavailable("its writer mixed up two answers".into())
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}

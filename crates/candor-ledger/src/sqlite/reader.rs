@@ -1,0 +1,197 @@
+//! Connections that only read: beside the writer, and never waiting for it.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
+
+use super::connect::connect;
+use super::error::explain;
+use super::rows;
+use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
+use crate::id::{Moment, RecordDigest, RecordId};
+use crate::machine;
+use crate::record::{Record, StateKind};
+use crate::rules::Rules;
+use crate::store::{Clock, StoreError};
+
+/// So many connections are kept for the next reader.
+const KEPT: usize = 4;
+
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    pub(super) rules: Rules,
+    clock: Clock,
+}
+
+impl Readers {
+    pub(super) fn new(path: PathBuf, rules: Rules, clock: Clock) -> Self {
+        Self { path, idle: Mutex::default(), rules, clock }
+    }
+
+    fn with<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle().pop();
+        let db = match kept {
+            Some(db) => db,
+            None => {
+                let db = connect(&self.path)?;
+                db.pragma_update(None, "query_only", true).map_err(|error| explain(&error))?;
+                db
+            }
+        };
+        let found = read(&db).map_err(|error| explain(&error));
+        let mut idle = idle();
+        if idle.len() < KEPT {
+            idle.push(db);
+        }
+        found
+    }
+
+    /// A record as it is written, and the time.
+    pub(super) fn find(
+        &self,
+        digest: &RecordDigest,
+    ) -> Result<Option<(Record, Moment)>, StoreError> {
+        let found = self.with(|db| rows::find(db, digest))?;
+        Ok(found.map(|found| (found.record, self.clock.given().unwrap_or(found.now))))
+    }
+
+    fn now(&self, db: &Connection) -> rusqlite::Result<Moment> {
+        match self.clock.given() {
+            Some(now) => Ok(now),
+            None => {
+                db.query_row(&format!("SELECT {}", rows::NOW), [], |row| row.get(0)).map(Moment)
+            }
+        }
+    }
+
+    pub(super) fn records(&self, filter: &Filter, page: Page) -> Result<Paged<Entry>, StoreError> {
+        let mut query = Query::new(rows::LIST, "row", page);
+        query.scope(filter, "touched");
+        if let Some(state) = filter.state {
+            query.one_of("state", may_lapse_into(state));
+        }
+        self.with(|db| {
+            let now = self.now(db)?;
+            query.run(db, |row| {
+                let stored = rows::record(row)?;
+                let (scope, key) = rows::id(row, rows::BEHIND + 1)?;
+                let seen = machine::seen(stored.clone(), now, &self.rules);
+                let entry = key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
+                let entry = entry.filter(|entry| filter.has_seen(entry));
+                Ok((row.get(rows::BEHIND)?, entry))
+            })
+        })
+    }
+
+    pub(super) fn rows(&self, filter: &Filter, page: Page) -> Result<Paged<AuditRow>, StoreError> {
+        let mut query = Query::new(rows::AUDIT, "seq", page);
+        query.scope(filter, "at");
+        if let Some(state) = filter.state {
+            query.one_of("came_to", [state].to_vec());
+        }
+        self.with(|db| {
+            query.run(db, |row| {
+                let row = rows::audit_row(row)?;
+                Ok((row.seq, Some(row)))
+            })
+        })
+    }
+
+    pub(super) fn story(&self, digest: &RecordDigest) -> Result<Vec<AuditRow>, StoreError> {
+        self.with(|db| rows::story(db, digest))
+    }
+}
+
+/// Where a record may be written to stand that time has brought here.
+fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
+    let from: &[StateKind] = match state {
+        StateKind::Absent => {
+            &[StateKind::Tombstone, StateKind::Abandoned, StateKind::Completed, StateKind::Claimed]
+        }
+        StateKind::Open => &[StateKind::Claimed],
+        StateKind::Indeterminate => {
+            &[StateKind::Dispatched, StateKind::Suspended, StateKind::Claimed]
+        }
+        StateKind::Tombstone => &[StateKind::Completed, StateKind::Open, StateKind::Claimed],
+        _ => &[],
+    };
+    from.iter().copied().chain([state]).collect()
+}
+
+/// A list being asked for.
+struct Query {
+    sql: String,
+    values: Vec<Value>,
+    number: &'static str,
+    page: Page,
+}
+
+impl Query {
+    fn new(select: &str, number: &'static str, page: Page) -> Self {
+        let mut query = Self { sql: format!("{select} WHERE 1"), values: Vec::new(), number, page };
+        if let Some(from) = page.from {
+            let compare = if page.order == Order::Newest { "<=" } else { ">=" };
+            let from = i64::try_from(from).unwrap_or(i64::MAX);
+            query.and(&format!("{number} {compare} ?"), from);
+        }
+        query
+    }
+
+    fn and(&mut self, test: &str, value: impl Into<Value>) {
+        self.sql += " AND ";
+        self.sql += test;
+        self.values.push(value.into());
+    }
+
+    fn scope(&mut self, filter: &Filter, time: &str) {
+        if let Some(since) = filter.since {
+            self.and(&format!("{time} >= ?"), since.0);
+        }
+        if let Some(before) = filter.before {
+            self.and(&format!("{time} < ?"), before.0);
+        }
+        for (column, wanted) in
+            [("principal", &filter.principal), ("tool", &filter.tool), ("key", &filter.key)]
+        {
+            if let Some(wanted) = wanted {
+                self.and(&format!("{column} = ?"), wanted.clone());
+            }
+        }
+    }
+
+    fn one_of(&mut self, column: &str, states: Vec<StateKind>) {
+        let places = vec!["?"; states.len()].join(", ");
+        self.sql += &format!(" AND {column} IN ({places})");
+        self.values.extend(states.into_iter().map(|state| Value::from(state.as_str().to_owned())));
+    }
+
+    /// `read` gives the number of a row and what is in it, unless it is not wanted after all.
+    fn run<T>(
+        mut self,
+        db: &Connection,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<(u64, Option<T>)>,
+    ) -> rusqlite::Result<Paged<T>> {
+        let direction = if self.page.order == Order::Newest { "DESC" } else { "ASC" };
+        self.sql += &format!(" ORDER BY {} {direction}", self.number);
+        let mut statement = db.prepare(&self.sql)?;
+        let mut found = statement.query(params_from_iter(self.values))?;
+        let mut paged = Paged { items: Vec::new(), next: None };
+        while let Some(row) = found.next()? {
+            let (number, item) = read(row)?;
+            let Some(item) = item else { continue };
+            if paged.items.len() == self.page.most {
+                paged.next = Some(number);
+                break;
+            }
+            paged.items.push(item);
+        }
+        Ok(paged)
+    }
+}

@@ -1,0 +1,138 @@
+//! The tables, their version, and how an older file becomes a current one.
+//!
+//! A *minor* version only adds: tables, columns with defaults, indexes. Programs that know an older minor go on working. A
+//! *major* version changes what is there; who does not know it leaves the file alone.
+
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+
+use super::error::explain;
+use crate::store::StoreError;
+
+pub(super) const MAJOR: u32 = 1;
+
+/// What each minor version adds, from the first on.
+///
+/// The rows of a record are a chain: the record names its last row, and each row the one before. An index on the record would do
+/// too, but its pages are all over the file, and to write them would be most of the cost of a transition.
+const ADDED: [&str; 1] = ["
+    CREATE TABLE records (
+        row            INTEGER PRIMARY KEY,
+        id             BLOB NOT NULL UNIQUE,
+        principal      TEXT NOT NULL,
+        server         TEXT NOT NULL,
+        instance       TEXT NOT NULL,
+        tool           TEXT NOT NULL,
+        key            TEXT NOT NULL,
+        fingerprint    BLOB NOT NULL,
+        fence          INTEGER NOT NULL,
+        attempt        INTEGER NOT NULL,
+        by_nature      INTEGER NOT NULL,
+        created        INTEGER NOT NULL,
+        touched        INTEGER NOT NULL,
+        last_row       INTEGER NOT NULL,
+        state          TEXT NOT NULL,
+        lapses         INTEGER,
+        owner          BLOB,
+        since          INTEGER,
+        license        TEXT,
+        started_by     BLOB,
+        reason         TEXT,
+        round          INTEGER,
+        by_whom        TEXT,
+        outcome_kind   TEXT,
+        outcome_len    INTEGER,
+        outcome_digest BLOB,
+        outcome        BLOB
+    ) STRICT;
+    CREATE INDEX records_lapse ON records (lapses) WHERE lapses IS NOT NULL;
+
+    CREATE TABLE usage (
+        principal TEXT PRIMARY KEY,
+        records   INTEGER NOT NULL,
+        bytes     INTEGER NOT NULL,
+        hour      INTEGER NOT NULL,
+        fresh     INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE audit (
+        seq          INTEGER PRIMARY KEY,
+        at           INTEGER NOT NULL,
+        record       BLOB,
+        previous     INTEGER,
+        principal    TEXT NOT NULL,
+        server       TEXT NOT NULL,
+        instance     TEXT NOT NULL,
+        tool         TEXT NOT NULL,
+        key          TEXT,
+        event        TEXT NOT NULL,
+        came_from    TEXT,
+        came_to      TEXT,
+        fence        INTEGER,
+        attempt      INTEGER,
+        reason       TEXT,
+        outcome_kind TEXT,
+        by_whom      TEXT,
+        shape        TEXT,
+        digest       BLOB,
+        hints        TEXT,
+        duration     INTEGER,
+        note         TEXT
+    ) STRICT;
+"];
+
+/// The version of the file, if it is a ledger; nothing if there is nothing in it.
+fn version(db: &Connection) -> Result<Option<(u32, u32)>, StoreError> {
+    let tables: u32 = db
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|error| explain(&error))?;
+    if tables == 0 {
+        return Ok(None);
+    }
+    let ours: u32 = db
+        .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'candor_ledger'", [], |row| {
+            row.get(0)
+        })
+        .map_err(|error| explain(&error))?;
+    if ours == 0 {
+        return Err(StoreError::Corrupt("it is a SQLite file of another program".into()));
+    }
+    db.query_row("SELECT major, minor FROM candor_ledger", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+        .map_err(|error| explain(&error))?
+        .map_or_else(
+            || Err(StoreError::Corrupt("it does not say its version".into())),
+            |found| Ok(Some(found)),
+        )
+}
+
+/// Refuses what is not ours before anything is changed.
+pub(super) fn check(db: &Connection) -> Result<(), StoreError> {
+    match version(db)? {
+        Some((found, _)) if found > MAJOR => Err(StoreError::NewerSchema { found, known: MAJOR }),
+        _ => Ok(()),
+    }
+}
+
+/// Adds what is missing.
+pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {
+    let known = ADDED.len() as u32;
+    if matches!(version(db)?, Some((_, minor)) if minor >= known) {
+        return Ok(());
+    }
+    let explain = |error: rusqlite::Error| explain(&error);
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
+    // Another process may have been quicker.
+    check(&change)?;
+    let has = version(&change)?.map_or(0, |(_, minor)| minor);
+    if has == 0 {
+        change
+            .execute_batch("CREATE TABLE candor_ledger (major INTEGER NOT NULL, minor INTEGER NOT NULL) STRICT;
+                INSERT INTO candor_ledger VALUES (1, 0);")
+            .map_err(explain)?;
+    }
+    for added in ADDED.iter().skip(has as usize) {
+        change.execute_batch(added).map_err(explain)?;
+    }
+    change.execute("UPDATE candor_ledger SET minor = max(minor, ?)", [known]).map_err(explain)?;
+    change.commit().map_err(explain)
+}

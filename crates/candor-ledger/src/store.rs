@@ -1,0 +1,236 @@
+//! The seam between the machine and what keeps its records.
+//!
+//! A store reads a record, lets the machine step, and writes record and rows in *one transaction*, with the time of its own
+//! clock. It answers when that is durable, not before.
+
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
+use crate::event::{Answer, Event};
+use crate::id::{Fence, Fingerprint, Moment, RecordId};
+use crate::memory::MemoryStore;
+use crate::record::StateKind;
+use crate::rules::{Quota, Rules};
+use crate::sqlite::SqliteStore;
+
+/// What the methods of a [`Store`] return.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// What keeps the records.
+pub trait Store: Send + Sync {
+    /// Lets `event` happen to a record. What is answered is durable, and so are its rows in the audit. It is under way when this
+    /// returns: who drops the future gives up the answer, not the event.
+    fn apply(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: Circumstances,
+    ) -> StoreFuture<'_, Answer>;
+
+    /// What a claim would be answered, without writing anything. `None`: it would be granted, so make it.
+    fn recall(
+        &self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> StoreFuture<'_, Option<Answer>>;
+
+    /// Writes a row for a call that has no record.
+    fn note(&self, note: Note) -> StoreFuture<'_, ()>;
+
+    /// Ends when the record no longer stands where it was seen, be it by this process, by another, or by time. Within a
+    /// process at once; otherwise within [`POLL`]. Has no end of its own: who waits knows for how long.
+    ///
+    /// [`POLL`]: crate::POLL
+    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()>;
+
+    /// Lets time do its work on at most so many records, and forgets rows of the audit that are too old.
+    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept>;
+
+    /// One record.
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>>;
+
+    /// Records, by when they were first seen.
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>>;
+
+    /// Rows of the audit.
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>>;
+
+    /// All rows of one record, the earliest first.
+    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>>;
+
+    /// What it is and where, for people.
+    fn describe(&self) -> String;
+}
+
+/// Where a record was seen to stand; see [`Answer::InFlight`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Under which fence.
+    pub fence: Fence,
+    /// In which state.
+    pub state: StateKind,
+}
+
+/// What a sweep has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Records that time has changed.
+    pub records: usize,
+    /// Rows of the audit that were forgotten.
+    pub rows: usize,
+}
+
+/// Rows of the audit one after the other, the earliest first, however many there are.
+///
+/// ```no_run
+/// # async fn example(store: &dyn candor_ledger::Store) -> Result<(), candor_ledger::StoreError> {
+/// let mut export = candor_ledger::Export::of(store, candor_ledger::Filter::default());
+/// while let Some(row) = export.next().await? {
+///     eprintln!("{} {} {}", row.at.0, row.scope.tool, row.event);
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Export<'a> {
+    store: &'a dyn Store,
+    filter: Filter,
+    ready: std::vec::IntoIter<AuditRow>,
+    /// Where the next part begins; `None` when there is none.
+    from: Option<Page>,
+}
+
+impl<'a> Export<'a> {
+    /// Of the rows that the filter lets through.
+    #[must_use]
+    pub fn of(store: &'a dyn Store, filter: Filter) -> Self {
+        let first = Page { from: None, most: 500, order: Order::Oldest };
+        Self { store, filter, ready: Vec::new().into_iter(), from: Some(first) }
+    }
+
+    /// The next one.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn next(&mut self) -> Result<Option<AuditRow>, StoreError> {
+        loop {
+            if let Some(row) = self.ready.next() {
+                return Ok(Some(row));
+            }
+            let Some(page) = self.from else { return Ok(None) };
+            let paged = self.store.rows(self.filter.clone(), page).await?;
+            self.ready = paged.items.into_iter();
+            self.from = paged.next.map(|next| Page { from: Some(next), ..page });
+        }
+    }
+}
+
+/// Where the time comes from.
+#[derive(Clone, Default)]
+pub enum Clock {
+    /// From the store.
+    #[default]
+    Store,
+    /// From a function, for tests: milliseconds since 1970.
+    Given(Arc<dyn Fn() -> i64 + Send + Sync>),
+}
+
+impl Clock {
+    pub(crate) fn given(&self) -> Option<Moment> {
+        match self {
+            Self::Store => None,
+            Self::Given(clock) => Some(Moment(clock())),
+        }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Store => "Store",
+            Self::Given(_) => "Given",
+        })
+    }
+}
+
+/// How a store is opened.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// How long, how large, how many.
+    pub rules: Rules,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// The largest size of a store in a file, in bytes; none by default. Beyond it, new calls are refused.
+    pub max_bytes: Option<u64>,
+}
+
+/// Opens the store that a URL names: `sqlite:PATH`, or `memory:` for one that is forgotten with the process.
+///
+/// # Errors
+/// The URL names no store that we know, or the store cannot be opened.
+pub fn open(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+    match url.split_once(':') {
+        Some(("memory", "")) => Ok(Arc::new(MemoryStore::new(options))),
+        Some(("sqlite", path)) if !path.is_empty() => {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            Ok(Arc::new(SqliteStore::open(PathBuf::from(path), options)?))
+        }
+        _ => Err(StoreError::UnknownUrl(url.to_owned())),
+    }
+}
+
+/// Why a store did not do what it was asked. Nothing was written, unless it says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// It cannot be reached, read or written just now. Whether a write that was under way has happened is not known.
+    Unavailable(String),
+    /// There is no room for more.
+    Full(String),
+    /// It was written by a later version.
+    NewerSchema {
+        /// The version that it has.
+        found: u32,
+        /// The latest that we know.
+        known: u32,
+    },
+    /// A limit of the caller is reached.
+    Quota(Quota),
+    /// What is there is not a ledger, or no longer.
+    Corrupt(String),
+    /// No such store.
+    UnknownUrl(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => write!(f, "the ledger cannot be used just now: {why}"),
+            Self::Full(why) => write!(f, "the ledger has no room for more: {why}"),
+            Self::NewerSchema { found, known } => write!(
+                f,
+                "the ledger has schema {found} and this program knows schemas up to {known}: use the newer program that wrote \
+                 it, or another file; nothing was changed"
+            ),
+            Self::Quota(quota) => write!(f, "a limit is reached: {quota}"),
+            Self::Corrupt(why) => write!(f, "the ledger is damaged or is no ledger: {why}"),
+            Self::UnknownUrl(url) => {
+                write!(
+                    f,
+                    "there is no ledger `{url}`: use `sqlite:PATH`, or `memory:` to keep nothing"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<Quota> for StoreError {
+    fn from(quota: Quota) -> Self {
+        Self::Quota(quota)
+    }
+}

@@ -1,0 +1,127 @@
+//! Who waits for a record to change.
+//!
+//! A change by this process ends the wait at once. Changes by others, and by time, are found by a thread that looks at the
+//! watched records every [`POLL`]; it sleeps when nobody waits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::id::RecordDigest;
+use crate::store::Seen;
+
+/// How late a change by another process, or by time, may be noticed.
+pub const POLL: Duration = Duration::from_millis(50);
+
+pub(crate) struct Watchers {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// Somebody waits, or it is over.
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    records: HashMap<RecordDigest, Vec<Watcher>>,
+    over: bool,
+}
+
+struct Watcher {
+    seen: Seen,
+    end: oneshot::Sender<()>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watchers {
+    /// `stands` says whether a record still stands where it was seen.
+    pub(crate) fn new(stands: impl Fn(&RecordDigest, Seen) -> bool + Send + 'static) -> Self {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("ledger-watch".into())
+            .spawn(move || look_around(&theirs, &stands))
+            .ok();
+        Self { shared, thread }
+    }
+
+    /// Begins to wait. Who does so looks at the record afterwards, or misses a change in between.
+    pub(crate) fn wait(&self, record: RecordDigest, seen: Seen) -> oneshot::Receiver<()> {
+        let (end, ended) = oneshot::channel();
+        self.shared.lock().records.entry(record).or_default().push(Watcher { seen, end });
+        self.shared.news.notify_all();
+        ended
+    }
+
+    pub(crate) fn changed(&self, record: &RecordDigest) {
+        let watchers = self.shared.lock().records.remove(record);
+        for watcher in watchers.into_iter().flatten() {
+            // Who no longer waits need not be told.
+            let _ = watcher.end.send(());
+        }
+    }
+}
+
+fn look_around(shared: &Shared, stands: &impl Fn(&RecordDigest, Seen) -> bool) {
+    loop {
+        let mut waiting = shared.lock();
+        while waiting.records.is_empty() && !waiting.over {
+            waiting = shared.news.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        if waiting.over {
+            return;
+        }
+        let watched: Vec<(RecordDigest, Seen)> = waiting
+            .records
+            .iter()
+            .flat_map(|(record, watchers)| watchers.iter().map(|watcher| (*record, watcher.seen)))
+            .collect();
+        drop(waiting);
+
+        // Outside the lock: to look may take its time.
+        let changed: Vec<_> =
+            watched.into_iter().filter(|(record, seen)| !stands(record, *seen)).collect();
+
+        let mut waiting = shared.lock();
+        for (record, seen) in changed {
+            let Some(watchers) = waiting.records.get_mut(&record) else { continue };
+            for watcher in watchers.extract_if(.., |watcher| watcher.seen == seen) {
+                let _ = watcher.end.send(());
+            }
+        }
+        waiting.records.retain(|_, watchers| {
+            watchers.retain(|watcher| !watcher.end.is_closed());
+            !watchers.is_empty()
+        });
+        // New watchers do not shorten the pause: they have just looked for themselves.
+        let mut left = POLL;
+        while !waiting.over && !left.is_zero() {
+            let begun = std::time::Instant::now();
+            waiting =
+                shared.news.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+            left = left.saturating_sub(begun.elapsed());
+        }
+    }
+}
+
+impl Drop for Watchers {
+    fn drop(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.news.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! What callers and operators meet, on both stores.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use candor_ledger::*;
+use common::{Folder, SAME, call, claim, id, outcome, say, wait};
+
+/// A store whose time the test tells.
+struct Told {
+    store: Arc<dyn Store>,
+    clock: Arc<AtomicI64>,
+    _folder: Folder,
+}
+
+impl Told {
+    fn later(&self, time: Duration) {
+        self.clock.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // a closure, written where it is given
+fn on_both(rules: &Rules, story: impl AsyncFn(&Told)) {
+    for kind in ["memory:", "sqlite:"] {
+        let folder = Folder::new();
+        let url = match kind {
+            "memory:" => kind.to_owned(),
+            _ => format!("{kind}{}", folder.join("ledger.db").display()),
+        };
+        let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
+        let time = Arc::clone(&clock);
+        let options = Options {
+            rules: rules.clone(),
+            clock: Clock::Given(Arc::new(move || time.load(Ordering::SeqCst))),
+            max_bytes: None,
+        };
+        let store = open(&url, options).unwrap();
+        wait(story(&Told { store, clock, _folder: folder }));
+    }
+}
+
+async fn dispatched(store: &dyn Store, id: &RecordId) -> Holder {
+    let holder = claim(store, id).await.unwrap();
+    assert_eq!(say(store, id, Event::Dispatch(holder)).await, Answer::Done);
+    holder
+}
+
+#[test]
+fn other_arguments_under_the_same_key_are_refused() {
+    on_both(&Rules::default(), async |told| {
+        call(&*told.store, &id("a"), "x").await;
+        let other = Event::Claim {
+            fingerprint: Fingerprint([8; 32]),
+            owner: Owner([1; 16]),
+            by_nature: false,
+        };
+        assert_eq!(say(&*told.store, &id("a"), other).await, Answer::KeyReused);
+    });
+}
+
+#[test]
+fn another_principal_tool_or_instance_has_keys_of_its_own() {
+    on_both(&Rules::default(), async |told| {
+        call(&*told.store, &id("a"), "x").await;
+        let mut theirs = [id("a"), id("a"), id("a")];
+        theirs[0].scope.principal = "bob".into();
+        theirs[1].scope.tool = "delete_invoice".into();
+        theirs[2].scope.instance = "file:elsewhere".into();
+        for id in theirs {
+            assert_eq!(told.store.recall(&id, SAME, false).await.unwrap(), None);
+        }
+    });
+}
+
+#[test]
+fn a_slow_owner_that_wakes_after_its_lease_is_still_believed() {
+    on_both(&Rules::default(), async |told| {
+        let holder = dispatched(&*told.store, &id("a")).await;
+        told.later(Duration::from_secs(31));
+        let Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. }) =
+            claim(&*told.store, &id("a")).await
+        else {
+            panic!()
+        };
+        assert_eq!(say(&*told.store, &id("a"), Event::Heartbeat(holder)).await, Answer::Lost);
+        let late = Event::Complete { holder, outcome: outcome("late") };
+        assert_eq!(say(&*told.store, &id("a"), late).await, Answer::Done);
+        assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Replay { .. })));
+    });
+}
+
+#[test]
+fn an_operator_lets_it_run_once_more_and_not_twice() {
+    on_both(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let lost = dispatched(store, &id("a")).await;
+        say(store, &id("a"), Event::Unknown { holder: lost, reason: Reason::Panicked }).await;
+        let not_done = Event::Resolve { by: "olga".into(), resolution: Resolution::NotDone };
+        assert_eq!(say(store, &id("a"), not_done.clone()).await, Answer::Done);
+        let again = dispatched(store, &id("a")).await;
+        assert!(again.fence > lost.fence);
+        // Who had it before is no longer heard.
+        let stale = Event::Complete { holder: lost, outcome: outcome("stale") };
+        assert_eq!(say(store, &id("a"), stale).await, Answer::Lost);
+        let refused = Answer::Refused(Refusal::NotUnknown(StateKind::Dispatched));
+        assert_eq!(say(store, &id("a"), not_done).await, refused);
+        told.later(Duration::from_secs(31));
+        assert!(matches!(claim(store, &id("a")).await, Err(Answer::OutcomeUnknown { .. })));
+    });
+}
+
+#[test]
+fn a_question_is_answered_once_and_asked_again_in_the_same_words() {
+    on_both(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let holder = dispatched(store, &id("a")).await;
+        let asked = outcome("which address?");
+        let suspend = Event::Suspend { holder, asked: asked.clone() };
+        let Answer::Suspended { fence, round, .. } = say(store, &id("a"), suspend).await else {
+            panic!()
+        };
+        let Err(Answer::Suspended { asked: again, .. }) = claim(store, &id("a")).await else {
+            panic!()
+        };
+        assert_eq!(again, asked);
+        let resume =
+            |owner| Event::Resume { fingerprint: SAME, fence, round, owner: Owner([owner; 16]) };
+        let Answer::Resumed { fence: now, attempt: 1 } = say(store, &id("a"), resume(1)).await
+        else {
+            panic!()
+        };
+        assert!(matches!(say(store, &id("a"), resume(2)).await, Answer::InFlight { .. }));
+        let holder = Holder { owner: Owner([1; 16]), fence: now };
+        say(store, &id("a"), Event::Complete { holder, outcome: outcome("sent") }).await;
+        assert!(matches!(say(store, &id("a"), resume(3)).await, Answer::Replay { .. }));
+    });
+}
+
+#[test]
+fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
+    let rules = Rules::default();
+    on_both(&rules, async |told| {
+        call(&*told.store, &id("a"), "x").await;
+        told.later(rules.retention);
+        assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Replay { .. })));
+        told.later(Duration::from_millis(1));
+        assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Expired { .. })));
+        told.later(rules.tombstone - Duration::from_millis(1));
+        assert_eq!(told.store.sweep(100).await.unwrap().records, 0);
+        told.later(Duration::from_millis(1));
+        assert_eq!(told.store.sweep(100).await.unwrap().records, 1);
+        assert_eq!(told.store.find(&id("a")).await.unwrap(), None);
+    });
+}
+
+#[test]
+fn a_clock_that_is_set_back_revives_nothing() {
+    on_both(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let holder = claim(store, &id("a")).await.unwrap();
+        told.later(Duration::from_secs(31));
+        let quicker = claim(store, &id("a")).await.unwrap();
+        told.clock.fetch_sub(3_600_000, Ordering::SeqCst);
+        assert_eq!(say(store, &id("a"), Event::Dispatch(holder)).await, Answer::Lost);
+        assert_eq!(say(store, &id("a"), Event::Dispatch(quicker)).await, Answer::Done);
+        let row = store.story(&id("a")).await.unwrap().pop().unwrap();
+        assert_eq!(row.change.unwrap().to, StateKind::Dispatched);
+    });
+}
+
+#[test]
+fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
+    let quotas = Quotas { bytes: 100, ..Quotas::default() };
+    on_both(&Rules { max_outcome: 60, quotas, ..Rules::default() }, async |told| {
+        let store = &*told.store;
+        // Too large by itself; fits; fits by itself but not beside the other.
+        for (key, len, kept) in
+            [("a", 61, false), ("b", 60, true), ("c", 60, false), ("d", 40, true)]
+        {
+            call(store, &id(key), &"x".repeat(len)).await;
+            let Err(Answer::Replay { outcome, .. }) = claim(store, &id(key)).await else {
+                panic!()
+            };
+            assert_eq!(matches!(outcome.body, Body::Kept(_)), kept, "{key}");
+        }
+    });
+}
+
+#[test]
+fn a_principal_has_a_limit_and_others_do_not_feel_it() {
+    let quotas = Quotas { records: 2, ..Quotas::default() };
+    on_both(&Rules { quotas, ..Rules::default() }, async |told| {
+        let store = &*told.store;
+        call(store, &id("a"), "x").await;
+        call(store, &id("b"), "x").await;
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let refused = store.apply(&id("c"), event, Circumstances::default()).await;
+        assert_eq!(refused, Err(StoreError::Quota(Quota::Records { most: 2 })));
+        assert!(matches!(claim(store, &id("a")).await, Err(Answer::Replay { .. })));
+        let mut theirs = id("c");
+        theirs.scope.principal = "bob".into();
+        call(store, &theirs, "x").await;
+        // What became a tombstone makes room.
+        told.later(Duration::from_secs(25 * 3600));
+        store.sweep(10).await.unwrap();
+        call(store, &id("c"), "x").await;
+    });
+}
+
+#[test]
+fn history_is_filtered_paged_and_exported() {
+    on_both(&Rules::default(), async |told| {
+        let store = &*told.store;
+        for key in 0..5 {
+            call(store, &id(&format!("key-{key}")), "x").await;
+            told.later(Duration::from_secs(1));
+        }
+        dispatched(store, &id("lost")).await;
+        let note = Note {
+            scope: Scope { tool: "list_invoices".into(), ..id("x").scope },
+            key: None,
+            event: "refused".into(),
+            outcome: Some(OutcomeKind::Failure),
+            circumstances: Circumstances {
+                shape: Some("{limit: number}".into()),
+                digest: Some([3; 32]),
+                hints: Some("reads".into()),
+                duration: Some(Duration::from_micros(1_250)),
+                note: Some("over HTTP".into()),
+            },
+        };
+        store.note(note.clone()).await.unwrap();
+        told.later(Duration::from_secs(60));
+
+        // Unknown as soon as anybody looks, though nobody has written it yet.
+        let unknown = Filter { state: Some(StateKind::Indeterminate), ..Filter::default() };
+        let found = store.records(unknown, Page::default()).await.unwrap();
+        assert_eq!(found.items.len(), 1);
+        assert_eq!(found.items[0].id, id("lost"));
+        assert_eq!(found.items[0].stored.state.kind(), StateKind::Dispatched);
+
+        let completed = Filter { state: Some(StateKind::Completed), ..Filter::default() };
+        let mut page = Page { most: 2, ..Page::default() };
+        let mut keys = Vec::new();
+        loop {
+            let part = store.records(completed.clone(), page).await.unwrap();
+            keys.extend(part.items.into_iter().map(|entry| entry.id.key.to_string()));
+            page.from = part.next;
+            if part.next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(keys, ["key-4", "key-3", "key-2", "key-1", "key-0"]);
+
+        let of_tool = Filter { tool: Some("list_invoices".into()), ..Filter::default() };
+        let rows = store.rows(of_tool, Page::default()).await.unwrap().items;
+        assert_eq!(rows.len(), 1);
+        assert_eq!((&rows[0].circumstances, &rows[0].event), (&note.circumstances, &note.event));
+
+        let since = Filter { since: Some(Moment(1_700_000_003_000)), ..Filter::default() };
+        assert_eq!(store.rows(since, Page::default()).await.unwrap().items.len(), 2 * 3 + 2 + 1);
+
+        let mut export = Export::of(store, Filter::default());
+        let mut last = 0;
+        let mut count = 0;
+        while let Some(row) = export.next().await.unwrap() {
+            assert!(row.seq > last);
+            last = row.seq;
+            count += 1;
+        }
+        assert_eq!(count, 5 * 3 + 2 + 1);
+
+        told.later(Duration::from_secs(91 * 24 * 3600));
+        // All of them, or all but the one from which the numbers go on.
+        assert!(store.sweep(1_000).await.unwrap().rows >= count - 1);
+    });
+}
+
+#[test]
+fn who_waits_in_the_same_process_is_woken_at_once() {
+    on_both(&Rules::default(), async |told| {
+        let holder = dispatched(&*told.store, &id("a")).await;
+        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let watched = told.store.watch(&id("a"), seen);
+        let end = async {
+            tokio::task::yield_now().await;
+            say(&*told.store, &id("a"), Event::Complete { holder, outcome: outcome("x") }).await;
+        };
+        let both = async { tokio::join!(watched, end) };
+        tokio::time::timeout(Duration::from_secs(5), both).await.unwrap().0.unwrap();
+        // And not at all if it is over already.
+        told.store.watch(&id("a"), seen).await.unwrap();
+    });
+}

@@ -1,0 +1,513 @@
+//! A small world around a ledger: callers that claim, start, die and come back, an operator, a clock that jumps, and an
+//! observer who knows what really happened and holds every answer against it.
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses its own part
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use candor_ledger::*;
+use proptest::prelude::*;
+
+/// What is under test: the bare machine, or a store.
+pub trait Subject {
+    fn apply(&mut self, id: &RecordId, event: Event) -> Answer;
+    fn recall(
+        &mut self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> Option<Answer>;
+    /// The record as it is written, whatever time has done since.
+    fn stored(&mut self, id: &RecordId) -> Option<Record>;
+    fn transitions(&mut self, id: &RecordId) -> Vec<(StateKind, StateKind)>;
+    fn now(&mut self) -> Moment;
+    fn jump(&mut self, millis: i64);
+    /// The process is gone, and another one opens the store.
+    fn restart(&mut self);
+}
+
+pub fn rules() -> Rules {
+    Rules {
+        lease: Duration::from_millis(100),
+        retention: Duration::from_millis(1_000),
+        tombstone: Duration::from_millis(5_000),
+        suspended: Duration::from_millis(300),
+        max_outcome: 64,
+        audit: Duration::from_secs(100_000_000),
+        quotas: Quotas { records: 1_000, bytes: 1 << 20, keys_per_hour: 1_000 },
+    }
+}
+
+pub fn id(key: usize) -> RecordId {
+    RecordId {
+        scope: Scope {
+            principal: "ada".into(),
+            server: "invoices".into(),
+            instance: "file:data".into(),
+            tool: "create_invoice".into(),
+        },
+        key: Key::new(format!("key-{key}")).unwrap(),
+    }
+}
+
+pub fn fingerprint(args: u8) -> Fingerprint {
+    Fingerprint([args; 32])
+}
+
+#[derive(Debug, Clone)]
+pub enum Op {
+    Claim {
+        actor: usize,
+        key: usize,
+        args: u8,
+        by_nature: bool,
+    },
+    Dispatch {
+        actor: usize,
+    },
+    Heartbeat {
+        actor: usize,
+    },
+    Release {
+        actor: usize,
+    },
+    Suspend {
+        actor: usize,
+    },
+    Complete {
+        actor: usize,
+        large: bool,
+    },
+    Unknown {
+        actor: usize,
+    },
+    Discard {
+        actor: usize,
+        why: Harmless,
+    },
+    /// The answer to the last question of this key, or to an older one.
+    Resume {
+        actor: usize,
+        key: usize,
+        older: u64,
+    },
+    Crash {
+        actor: usize,
+    },
+    Resolve {
+        key: usize,
+        how: u8,
+    },
+    Sweep {
+        key: usize,
+    },
+    Jump {
+        millis: i64,
+    },
+    Restart,
+    /// Something that was said before is said again, word for word: a zombie, or a message on two ways.
+    Echo {
+        which: usize,
+    },
+}
+
+const ACTORS: usize = 4;
+const KEYS: usize = 3;
+
+pub fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let actor = || 0..ACTORS;
+    let key = || 0..KEYS;
+    let args = prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
+    let why = prop_oneof![Just(Harmless::ByNature), Just(Harmless::NothingHappened)];
+    // Just before, just after, and far beyond each of the times in the rules.
+    let millis = prop_oneof![
+        4 => 0_i64..60,
+        3 => 99_i64..103,
+        2 => 299_i64..303,
+        1 => 999_i64..1_200,
+        1 => 5_900_i64..7_000,
+        2 => -2_000_i64..0,
+    ];
+    let op = prop_oneof![
+        8 => (actor(), key(), args, proptest::bool::weighted(0.4))
+            .prop_map(|(actor, key, args, by_nature)| Op::Claim { actor, key, args, by_nature }),
+        8 => actor().prop_map(|actor| Op::Dispatch { actor }),
+        2 => actor().prop_map(|actor| Op::Heartbeat { actor }),
+        1 => actor().prop_map(|actor| Op::Release { actor }),
+        2 => actor().prop_map(|actor| Op::Suspend { actor }),
+        4 => (actor(), proptest::bool::weighted(0.2))
+            .prop_map(|(actor, large)| Op::Complete { actor, large }),
+        1 => actor().prop_map(|actor| Op::Unknown { actor }),
+        2 => (actor(), why).prop_map(|(actor, why)| Op::Discard { actor, why }),
+        3 => (actor(), key(), prop_oneof![4 => Just(0_u64), 1 => 1_u64..3])
+            .prop_map(|(actor, key, older)| Op::Resume { actor, key, older }),
+        2 => actor().prop_map(|actor| Op::Crash { actor }),
+        2 => (key(), 0_u8..3).prop_map(|(key, how)| Op::Resolve { key, how }),
+        1 => key().prop_map(|key| Op::Sweep { key }),
+        5 => millis.prop_map(|millis| Op::Jump { millis }),
+        1 => Just(Op::Restart),
+        3 => (0_usize..64).prop_map(|which| Op::Echo { which }),
+    ];
+    proptest::collection::vec(op, 1..120)
+}
+
+/// What a caller believes that it holds.
+#[derive(Clone, Copy)]
+struct Held {
+    key: usize,
+    holder: Holder,
+}
+
+/// What really happened under one key.
+#[derive(Default)]
+struct Truth {
+    /// Starts that may have had an effect, and whether to repeat them is harmless.
+    starts: Vec<bool>,
+    /// Under which fence and by whom there was a start (or a round of one).
+    witnesses: HashSet<Holder>,
+    arguments: Option<Fingerprint>,
+    /// Whether the last claim was of a call that is harmless to repeat.
+    by_nature: bool,
+    fence: u64,
+    outcome: Option<Outcome>,
+    closed: Option<Moment>,
+    answered: HashSet<(Fence, Round)>,
+}
+
+pub struct World<'a> {
+    subject: &'a mut dyn Subject,
+    rules: Rules,
+    actors: [Option<Held>; ACTORS],
+    truth: BTreeMap<usize, Truth>,
+    said: Vec<(usize, Event)>,
+    drawn: u64,
+}
+
+impl<'a> World<'a> {
+    pub fn new(subject: &'a mut dyn Subject) -> Self {
+        Self {
+            subject,
+            rules: rules(),
+            actors: [None; ACTORS],
+            truth: BTreeMap::new(),
+            said: Vec::new(),
+            drawn: 0,
+        }
+    }
+
+    pub fn run(&mut self, ops: &[Op]) {
+        for op in ops {
+            self.act(op);
+        }
+        // In the end, every record is decided or known to be unknown: nothing hangs for longer than its time.
+        self.subject.jump(100_000);
+        for key in 0..KEYS {
+            self.say(key, Event::Sweep);
+            let stored = self.subject.stored(&id(key)).map(|record| record.state.kind());
+            assert!(matches!(stored, None | Some(StateKind::Indeterminate)), "left as {stored:?}");
+        }
+    }
+
+    fn draw(&mut self) -> Owner {
+        self.drawn += 1;
+        Owner(u128::from(self.drawn).to_be_bytes())
+    }
+
+    fn bytes(&mut self, large: bool) -> Outcome {
+        self.drawn += 1;
+        let text =
+            format!("outcome {}{}", self.drawn, if large { ".".repeat(80) } else { String::new() });
+        Outcome::new(OutcomeKind::Success, text.into_bytes())
+    }
+
+    fn act(&mut self, op: &Op) {
+        let held = |actor: usize| self.actors[actor];
+        match *op {
+            Op::Claim { actor, key, args, by_nature } => {
+                let owner = self.draw();
+                let event = Event::Claim { fingerprint: fingerprint(args), owner, by_nature };
+                if let Answer::Claimed { fence, .. } = self.say(key, event) {
+                    self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
+                }
+            }
+            Op::Resume { actor, key, older } => {
+                let Some(Record { fence, state, fingerprint, .. }) = self.subject.stored(&id(key))
+                else {
+                    return;
+                };
+                let round = match state {
+                    State::Suspended { round, .. } => round,
+                    _ => Round(0),
+                };
+                let fence = Fence(fence.0.saturating_sub(older));
+                let owner = self.draw();
+                let event = Event::Resume { fingerprint, fence, round, owner };
+                if let Answer::Resumed { fence, .. } = self.say(key, event) {
+                    self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
+                }
+            }
+            Op::Dispatch { actor } => {
+                if let Some(Held { key, holder }) = held(actor) {
+                    self.say(key, Event::Dispatch(holder));
+                }
+            }
+            Op::Heartbeat { actor } => {
+                if let Some(Held { key, holder }) = held(actor) {
+                    self.say(key, Event::Heartbeat(holder));
+                }
+            }
+            Op::Release { actor } => {
+                if let Some(Held { key, holder }) = held(actor) {
+                    self.say(key, Event::Release(holder));
+                }
+            }
+            Op::Suspend { actor } => {
+                if let Some(Held { key, holder }) = held(actor) {
+                    let asked = self.bytes(false);
+                    self.say(key, Event::Suspend { holder, asked });
+                }
+            }
+            Op::Complete { actor, large } => {
+                // Only who has started can end: the pipeline's types say so, and the ledger checks it again.
+                if let Some(Held { key, holder }) = held(actor) {
+                    let outcome = self.bytes(large);
+                    self.say(key, Event::Complete { holder, outcome });
+                }
+            }
+            Op::Unknown { actor } => {
+                if let Some(Held { key, holder }) = held(actor) {
+                    self.say(key, Event::Unknown { holder, reason: Reason::Panicked });
+                }
+            }
+            Op::Discard { actor, why } => {
+                if let Some(Held { key, holder }) = held(actor) {
+                    self.say(key, Event::Discard { holder, why });
+                }
+            }
+            Op::Crash { actor } => self.actors[actor] = None,
+            Op::Resolve { key, how } => {
+                let resolution = match how {
+                    0 => Resolution::Done(self.bytes(false)),
+                    1 => Resolution::NotDone,
+                    _ => Resolution::Abandon,
+                };
+                self.say(key, Event::Resolve { by: "olga".into(), resolution });
+            }
+            Op::Sweep { key } => {
+                self.say(key, Event::Sweep);
+            }
+            Op::Jump { millis } => self.subject.jump(millis),
+            Op::Restart => self.subject.restart(),
+            Op::Echo { which } => {
+                if !self.said.is_empty() {
+                    let (key, event) = self.said[which % self.said.len()].clone();
+                    self.say(key, event);
+                }
+            }
+        }
+    }
+
+    /// Says it to the subject, and holds the answer against the truth.
+    #[allow(clippy::needless_pass_by_value)] // what is said is given away
+    fn say(&mut self, key: usize, event: Event) -> Answer {
+        let id = id(key);
+        let before = self.subject.stored(&id);
+        let foretold = match &event {
+            Event::Claim { fingerprint, by_nature, .. } => {
+                Some(self.subject.recall(&id, *fingerprint, *by_nature))
+            }
+            _ => None,
+        };
+        let answer = self.subject.apply(&id, event.clone());
+        let after = self.subject.stored(&id);
+        // Time does not go back within a record.
+        let touched = [&before, &after].map(|record| record.as_ref().map(|record| record.touched));
+        let now = touched.into_iter().flatten().fold(self.subject.now(), Moment::max);
+        self.said.push((key, event.clone()));
+        match foretold {
+            Some(Some(foretold)) => assert_eq!(foretold, answer, "recall and claim agree"),
+            Some(None) => assert!(matches!(answer, Answer::Claimed { .. }), "{answer:?}"),
+            None => {}
+        }
+
+        let truth = self.truth.entry(key).or_default();
+        if let Some(before) = &before {
+            truth.forget_if_gone(before, after.as_ref(), now, &self.rules);
+        }
+        truth.observe(&event, &answer, now, &self.rules);
+        self.the_audit_is_a_chain(&id, after.as_ref());
+        answer
+    }
+
+    /// 11: each transition has its row, and the rows tell the whole way to where the record stands.
+    fn the_audit_is_a_chain(&mut self, id: &RecordId, after: Option<&Record>) {
+        let mut at = StateKind::Absent;
+        for (from, to) in self.subject.transitions(id) {
+            assert_eq!(from, at, "a transition without a row");
+            assert_ne!(from, to, "a row without a transition");
+            at = to;
+        }
+        assert_eq!(at, after.map_or(StateKind::Absent, |record| record.state.kind()));
+    }
+}
+
+impl Truth {
+    /// 12: what was started is not forgotten before its time, and what is not decided never.
+    fn forget_if_gone(
+        &mut self,
+        before: &Record,
+        after: Option<&Record>,
+        now: Moment,
+        rules: &Rules,
+    ) {
+        // Gone and claimed anew within one step shows in the time of its creation: a record's time does not go back.
+        let anew = after.is_some_and(|after| after.created != before.created);
+        if after.is_some() && !anew {
+            return;
+        }
+        let kind = before.state.kind();
+        assert!(
+            !matches!(
+                kind,
+                StateKind::Dispatched | StateKind::Suspended | StateKind::Indeterminate
+            ),
+            "{kind:?} was forgotten"
+        );
+        if before.attempt > 0 {
+            let closed = self.closed.expect("what was started has ended somehow");
+            assert!(
+                now > closed.after(rules.retention).after(rules.tombstone),
+                "forgotten too early"
+            );
+        }
+        *self = Self::default();
+    }
+
+    fn observe(&mut self, event: &Event, answer: &Answer, now: Moment, rules: &Rules) {
+        match (event, answer) {
+            (Event::Claim { fingerprint, by_nature, .. }, Answer::Claimed { fence, attempt }) => {
+                self.fence_grows(*fence);
+                // 1, 4
+                assert!(self.may_start(*by_nature), "claimed though it may have happened");
+                if self.arguments.is_some() && !self.witnesses.is_empty() {
+                    assert_eq!(
+                        self.arguments,
+                        Some(*fingerprint),
+                        "3: started with other arguments"
+                    );
+                    assert!(*attempt > 1);
+                }
+                self.arguments = Some(*fingerprint);
+                self.by_nature = *by_nature;
+            }
+            (Event::Resume { fence: asked, round, .. }, Answer::Resumed { fence, .. }) => {
+                self.fence_grows(*fence);
+                assert!(self.answered.insert((*asked, *round)), "a question was answered twice");
+                let Event::Resume { owner, .. } = event else { unreachable!() };
+                self.witnesses.insert(Holder { owner: *owner, fence: *fence });
+            }
+            (Event::Claim { fingerprint, .. } | Event::Resume { fingerprint, .. }, answer) => {
+                self.refused(*fingerprint, answer, now, rules);
+            }
+            (Event::Dispatch(holder), Answer::Done) => {
+                self.holds(*holder);
+                assert!(self.may_start(self.by_nature), "1: started twice");
+                self.starts.push(self.by_nature);
+                assert!(self.witnesses.insert(*holder), "1: one claim, two starts");
+                self.closed = None;
+            }
+            (
+                Event::Heartbeat(holder) | Event::Release(holder) | Event::Unknown { holder, .. },
+                Answer::Done,
+            )
+            | (Event::Suspend { holder, .. }, Answer::Suspended { .. }) => self.holds(*holder),
+            (Event::Discard { holder, why }, Answer::Done) => {
+                self.holds(*holder);
+                let last = self.starts.pop().expect("only what was started is discarded");
+                assert!(last || *why == Harmless::NothingHappened, "discarded though not harmless");
+                if last {
+                    self.starts.push(last);
+                }
+                self.closed = Some(now);
+            }
+            (Event::Complete { holder, outcome }, Answer::Done) => {
+                self.holds(*holder);
+                assert!(self.witnesses.contains(holder), "5: completed without a start");
+                self.completes(outcome, now, rules);
+            }
+            (Event::Resolve { resolution, .. }, Answer::Done) => match resolution {
+                Resolution::Done(outcome) => {
+                    assert!(self.outcome.is_none(), "2: resolved though known");
+                    self.completes(outcome, now, rules);
+                }
+                Resolution::NotDone => {
+                    assert!(!self.starts.is_empty());
+                    self.starts.clear();
+                    self.closed = Some(now);
+                }
+                Resolution::Abandon => self.closed = Some(now),
+            },
+            (Event::Sweep, Answer::Done)
+            | (Event::Resolve { .. } | Event::Discard { .. }, Answer::Refused(_)) => {}
+            (event, answer) => {
+                assert_eq!(*answer, Answer::Lost, "to {event:?}");
+            }
+        }
+    }
+
+    /// An answer that lets nothing start.
+    fn refused(&mut self, asked: Fingerprint, answer: &Answer, now: Moment, rules: &Rules) {
+        match answer {
+            Answer::KeyReused => assert_ne!(self.arguments, Some(asked)),
+            Answer::Replay { outcome, .. } => {
+                assert_eq!(self.arguments, Some(asked), "3: another call's outcome");
+                assert_eq!(
+                    self.outcome.as_ref(),
+                    Some(outcome),
+                    "2: another outcome than the first"
+                );
+            }
+            // 7: nobody is told to wait for longer than a lease.
+            Answer::InFlight { retry_after, .. } => {
+                assert!(*retry_after <= rules.lease);
+                assert!(self.outcome.is_none());
+            }
+            Answer::Suspended { until, .. } => {
+                assert!(*until >= now && *until <= now.after(rules.suspended));
+                assert!(self.outcome.is_none());
+            }
+            Answer::OutcomeUnknown { .. } => {
+                assert!(self.outcome.is_none() && !self.starts.is_empty(), "unknown though known");
+            }
+            Answer::Expired { .. } | Answer::Abandoned { .. } => assert!(self.closed.is_some()),
+            Answer::Lost => {}
+            other => panic!("{other:?} to a claim"),
+        }
+    }
+
+    fn may_start(&self, by_nature: bool) -> bool {
+        self.outcome.is_none()
+            && (self.starts.is_empty() || (by_nature && self.starts.iter().all(|nature| *nature)))
+    }
+
+    fn completes(&mut self, outcome: &Outcome, now: Moment, rules: &Rules) {
+        let outcome = outcome.clone().within(rules.max_outcome);
+        if let Some(first) = &self.outcome {
+            assert_eq!(*first, outcome, "2: completed twice");
+            return;
+        }
+        self.outcome = Some(outcome);
+        self.closed = Some(now);
+    }
+
+    /// 6
+    fn fence_grows(&mut self, fence: Fence) {
+        assert!(fence.0 > self.fence, "the fence went back");
+        self.fence = fence.0;
+    }
+
+    /// 6
+    fn holds(&self, holder: Holder) {
+        assert_eq!(holder.fence.0, self.fence, "a stale owner was heard");
+    }
+}

@@ -1,0 +1,289 @@
+//! Several processes on one file, some of which are killed.
+//!
+//! The workers are this very test binary, started again with a variable that says what to do. What they do to the world is a
+//! line in a file outside the ledger: that file is the truth, and the ledger is held against it.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::time::Duration;
+
+use candor_ledger::*;
+use common::{Folder, SAME, id, say, wait};
+
+const ROLE: &str = "CANDOR_LEDGER_TEST_ROLE";
+const PLACE: &str = "CANDOR_LEDGER_TEST_PLACE";
+
+fn start(role: &str, folder: &Folder) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", "worker", "--quiet"])
+        .env(ROLE, role)
+        .env(PLACE, folder.join(""))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Not a test, but what the tests start.
+#[test]
+fn worker() {
+    let (Ok(role), Ok(place)) = (env::var(ROLE), env::var(PLACE)) else { return };
+    let place = Path::new(&place);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
+    match role.as_str() {
+        "race" => runtime.block_on(race(place)),
+        "live" => runtime.block_on(live(place)),
+        other => panic!("no role {other}"),
+    }
+}
+
+fn random(below: u64) -> u64 {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).unwrap();
+    u64::from_le_bytes(bytes) % below
+}
+
+fn effects(place: &Path) -> File {
+    OpenOptions::new().append(true).create(true).open(place.join("effects")).unwrap()
+}
+
+/// One line, in one write: no other's line comes between.
+fn happen(mut effects: &File, key: &str, fence: Fence) {
+    effects.write_all(format!("{key} {}\n", fence.0).as_bytes()).unwrap();
+}
+
+/// What really happened: for each key, the fences under which it did.
+fn happened(folder: &Folder) -> BTreeMap<String, Vec<u64>> {
+    let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for line in fs::read_to_string(folder.join("effects")).unwrap_or_default().lines() {
+        let (key, fence) = line.split_once(' ').unwrap();
+        all.entry(key.to_owned()).or_default().push(fence.parse().unwrap());
+    }
+    all
+}
+
+const KEYS: usize = 2_000;
+const RACERS: usize = 4;
+
+fn race_rules() -> Rules {
+    Rules { lease: Duration::from_secs(120), ..Rules::default() }
+}
+
+/// All keys, each in an order of its own, sixteen at once; each key until it is known what came of it.
+async fn race(place: &Path) {
+    let options = Options { rules: race_rules(), ..Options::default() };
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(place.join("ledger.db"), options).unwrap());
+    let effects = Arc::new(effects(place));
+    let offset = random(KEYS as u64) as usize;
+    let tasks: Vec<_> = (0..16)
+        .map(|task| {
+            let (store, effects) = (Arc::clone(&store), Arc::clone(&effects));
+            tokio::spawn(async move {
+                for at in (task..KEYS).step_by(16) {
+                    let key = format!("key-{}", (at + offset) % KEYS);
+                    settle(&*store, &effects, &key).await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+async fn settle(store: &dyn Store, effects: &File, key: &str) {
+    let id = id(key);
+    loop {
+        let owner = Owner::random().unwrap();
+        let answer = match store.recall(&id, SAME, false).await.unwrap() {
+            Some(answer) => answer,
+            None => {
+                say(store, &id, Event::Claim { fingerprint: SAME, owner, by_nature: false }).await
+            }
+        };
+        match answer {
+            Answer::Claimed { fence, .. } => {
+                let holder = Holder { owner, fence };
+                assert_eq!(say(store, &id, Event::Dispatch(holder)).await, Answer::Done);
+                happen(effects, key, fence);
+                let outcome = common::outcome(key);
+                assert_eq!(
+                    say(store, &id, Event::Complete { holder, outcome }).await,
+                    Answer::Done
+                );
+            }
+            Answer::InFlight { fence, state, .. } => {
+                store.watch(&id, Seen { fence, state }).await.unwrap();
+            }
+            Answer::Replay { outcome, .. } => {
+                assert_eq!(outcome, common::outcome(key));
+                return;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn processes_that_race_for_two_thousand_keys_start_each_once() {
+    let folder = Folder::new();
+    let racers: Vec<Child> = (0..RACERS).map(|_| start("race", &folder)).collect();
+    for mut racer in racers {
+        assert!(racer.wait().unwrap().success());
+    }
+    let happened = happened(&folder);
+    assert_eq!(happened.len(), KEYS);
+    assert_eq!(happened.values().map(Vec::len).sum::<usize>(), KEYS, "a key was started twice");
+}
+
+const LIVES: usize = 100;
+const LIVE_KEYS: u64 = 1_500;
+
+/// Short leases: whoever dies is missed while the test still runs.
+fn live_rules() -> Rules {
+    let quotas = Quotas { records: u64::MAX, bytes: u64::MAX / 2, keys_per_hour: u64::MAX };
+    Rules { lease: Duration::from_millis(150), quotas, ..Rules::default() }
+}
+
+/// Every fifth key is of a call that may be repeated by nature.
+fn by_nature(key: u64) -> bool {
+    key.is_multiple_of(5)
+}
+
+/// Calls at random until it is killed.
+async fn live(place: &Path) {
+    let options = Options { rules: live_rules(), ..Options::default() };
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(place.join("ledger.db"), options).unwrap());
+    let effects = Arc::new(effects(place));
+    // Whatever goes wrong in one of the tasks is the end of the process, and seen.
+    std::panic::set_hook(Box::new(|what| {
+        eprintln!("{what}");
+        std::process::exit(3);
+    }));
+    for _ in 0..12 {
+        let (store, effects) = (Arc::clone(&store), Arc::clone(&effects));
+        tokio::spawn(async move {
+            loop {
+                attempt(&*store, &effects, random(LIVE_KEYS)).await;
+            }
+        });
+    }
+    std::future::pending::<()>().await;
+}
+
+async fn pause() {
+    if random(3) == 0 {
+        tokio::time::sleep(Duration::from_millis(random(4))).await;
+    }
+}
+
+async fn attempt(store: &dyn Store, effects: &File, key: u64) {
+    let (name, by_nature) = (format!("key-{key}"), by_nature(key));
+    let id = id(&name);
+    let owner = Owner::random().unwrap();
+    let Answer::Claimed { fence, .. } =
+        say(store, &id, Event::Claim { fingerprint: SAME, owner, by_nature }).await
+    else {
+        return;
+    };
+    let holder = Holder { owner, fence };
+    pause().await;
+    // Slow as it is, it may have lost its claim meanwhile: then it must not start.
+    if say(store, &id, Event::Dispatch(holder)).await != Answer::Done {
+        return;
+    }
+    pause().await;
+    happen(effects, &name, fence);
+    pause().await;
+    say(store, &id, Event::Complete { holder, outcome: common::outcome(&name) }).await;
+}
+
+#[test]
+fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() {
+    let folder = Folder::new();
+    for life in 0..LIVES {
+        // Two of them at once, now and then.
+        let children = 1 + usize::from(life.is_multiple_of(4));
+        let children: Vec<Child> = (0..children).map(|_| start("live", &folder)).collect();
+        std::thread::sleep(Duration::from_millis(20 + random(100)));
+        for mut child in children {
+            child.kill().unwrap();
+            assert_eq!(child.wait().unwrap().signal(), Some(9), "it ended before it was killed");
+        }
+    }
+    std::thread::sleep(live_rules().lease);
+    let happened = happened(&folder);
+    let options = Options { rules: live_rules(), ..Options::default() };
+    let store = common::sqlite(&folder.join("ledger.db"), options);
+    let mut kinds: HashMap<StateKind, usize> = HashMap::new();
+    for key in 0..LIVE_KEYS {
+        let name = format!("key-{key}");
+        let effects = happened.get(&name).map_or(&[][..], Vec::as_slice);
+        let kind = wait(check(&store, &name, by_nature(key), effects));
+        *kinds.entry(kind).or_default() += 1;
+    }
+    // Otherwise nothing was put to the test.
+    assert!(kinds.get(&StateKind::Completed).is_some_and(|count| *count > 50), "{kinds:?}");
+    assert!(kinds.get(&StateKind::Indeterminate).is_some_and(|count| *count > 5), "{kinds:?}");
+}
+
+/// Holds what the ledger says of a key against what happened. Returns where the record stands.
+async fn check(store: &dyn Store, name: &str, by_nature: bool, effects: &[u64]) -> StateKind {
+    let id = id(name);
+    let Some(entry) = store.find(&id).await.unwrap() else {
+        assert!(effects.is_empty(), "{name} happened, and there is no record of it");
+        return StateKind::Absent;
+    };
+    let record = entry.seen.unwrap();
+    let kind = record.state.kind();
+    let starts: Vec<u64> = store
+        .story(&id)
+        .await
+        .unwrap()
+        .iter()
+        .filter(|row| row.event == "dispatch")
+        .map(|row| row.change.unwrap().fence.0)
+        .collect();
+    assert_eq!(record.attempt as usize, starts.len());
+    assert!(by_nature || starts.len() <= 1, "{name} was started {} times", starts.len());
+    assert!(by_nature || effects.len() <= 1, "{name} happened {} times", effects.len());
+    let distinct: HashSet<u64> = effects.iter().copied().collect();
+    assert_eq!(distinct.len(), effects.len(), "{name} happened twice under one fence");
+    assert!(
+        distinct.iter().all(|fence| starts.contains(fence)),
+        "{name} happened before its start"
+    );
+    match kind {
+        StateKind::Completed => {
+            assert!(distinct.contains(&record.fence.0), "{name} is completed and did not happen");
+        }
+        StateKind::Indeterminate => assert!(!starts.is_empty()),
+        // Claimed by one who died before the start: it may be claimed again, because nothing happened.
+        StateKind::Open => assert!(effects.is_empty(), "{name} happened and may be started"),
+        other => panic!("{name} is left as {other:?}"),
+    }
+    // What a caller is told now.
+    let told = store.recall(&id, SAME, false).await.unwrap();
+    match told {
+        Some(Answer::Replay { .. }) => assert_eq!(kind, StateKind::Completed),
+        Some(Answer::OutcomeUnknown { .. }) => assert_eq!(kind, StateKind::Indeterminate),
+        None => assert!(effects.is_empty(), "{name} happened and would be started"),
+        Some(other) => panic!("{name}: {other:?}"),
+    }
+    kind
+}

@@ -1,0 +1,247 @@
+//! What is SQLite's own: the file, its version, its limits, and several hands on it.
+
+mod common;
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use candor_ledger::*;
+use common::{Folder, SAME, call, claim, id, outcome, say, sqlite, wait};
+
+#[test]
+fn what_was_recorded_is_there_after_a_restart() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    wait(call(&sqlite(&path, Options::default()), &id("a"), "invoice 1"));
+    let again = sqlite(&path, Options::default());
+    let told = wait(again.recall(&id("a"), SAME, false)).unwrap();
+    assert!(
+        matches!(told, Some(Answer::Replay { outcome: first, attempt: 1, .. }) if first == outcome("invoice 1"))
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    let path = folder.join("state/candor/ledger.db");
+    let store = sqlite(&path, Options::default());
+    wait(call(&store, &id("a"), "x"));
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for beside in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+        assert_eq!(mode(&path.with_file_name(beside)), 0o600, "{beside}");
+    }
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+}
+
+#[test]
+fn a_newer_file_is_refused_by_name_and_left_alone() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    drop(sqlite(&path, Options::default()));
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch("UPDATE candor_ledger SET major = 2; PRAGMA journal_mode = DELETE;").unwrap();
+    drop(db);
+    let before = fs::read(&path).unwrap();
+    let refused = SqliteStore::open(&path, Options::default()).err().unwrap();
+    assert_eq!(refused, StoreError::NewerSchema { found: 2, known: 1 });
+    assert!(refused.to_string().contains("schema 2"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_newer_minor_version_goes_on_working() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    drop(sqlite(&path, Options::default()));
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(
+        "UPDATE candor_ledger SET minor = 9; ALTER TABLE records ADD COLUMN later TEXT;",
+    )
+    .unwrap();
+    drop(db);
+    wait(call(&sqlite(&path, Options::default()), &id("a"), "x"));
+}
+
+#[test]
+fn what_is_no_ledger_is_refused() {
+    let folder = Folder::new();
+    let text = folder.join("notes.txt");
+    fs::write(&text, "Dear diary, ".repeat(500)).unwrap();
+    let refused = SqliteStore::open(&text, Options::default()).err().unwrap();
+    assert!(matches!(refused, StoreError::Corrupt(_)), "{refused:?}");
+
+    let other = folder.join("other.db");
+    let db = rusqlite::Connection::open(&other).unwrap();
+    db.execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
+    drop(db);
+    let refused = SqliteStore::open(&other, Options::default()).err().unwrap();
+    assert!(refused.to_string().contains("another program"), "{refused}");
+}
+
+#[test]
+fn a_damaged_file_is_an_error_and_never_an_absent_record() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let store = sqlite(&path, Options::default());
+    for key in 0..200 {
+        wait(call(&store, &id(&format!("key-{key}")), &"x".repeat(200)));
+    }
+    drop(store);
+    let mut bytes = fs::read(&path).unwrap();
+    // The first page holds the schema; all others are lost.
+    for byte in bytes.iter_mut().skip(4096) {
+        *byte = 0xA5;
+    }
+    fs::write(&path, bytes).unwrap();
+    let told = SqliteStore::open(&path, Options::default())
+        .and_then(|store| wait(store.recall(&id("key-7"), SAME, false)));
+    assert!(matches!(told, Err(StoreError::Corrupt(_))), "{told:?}");
+}
+
+#[test]
+fn urls_name_stores() {
+    let folder = Folder::new();
+    let url = format!("sqlite:{}", folder.join("a.db").display());
+    assert!(open(&url, Options::default()).unwrap().describe().starts_with("SQLite file "));
+    assert!(open("memory:", Options::default()).unwrap().describe().contains("forgotten"));
+    for unknown in ["postgres://localhost/x", "sqlite:", "ledger.db", ""] {
+        let refused = open(unknown, Options::default()).err().unwrap().to_string();
+        assert!(refused.contains("sqlite:PATH") && refused.contains(unknown), "{refused}");
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
+    let folder = Folder::new();
+    let options = Options { max_bytes: Some(200 * 1024), ..Options::default() };
+    let store = sqlite(&folder.join("ledger.db"), options);
+    wait(async {
+        let (mut done, mut refused) = (0, None);
+        for key in 0..2_000 {
+            let id = id(&format!("key-{key}"));
+            let owner = Owner::random().unwrap();
+            let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+            match store.apply(&id, event, Circumstances::default()).await {
+                Ok(Answer::Claimed { .. }) => done += 1,
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => {
+                    refused = Some((key, error));
+                    break;
+                }
+            }
+        }
+        let (key, error) = refused.expect("it fills up");
+        assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+        assert!(done > 50);
+        // Nothing is half there, and what was there can be read.
+        assert_eq!(store.find(&id(&format!("key-{key}"))).await.unwrap(), None);
+        let first = store.find(&id("key-0")).await.unwrap().unwrap();
+        assert_eq!(first.stored.state.kind(), StateKind::Claimed);
+        // Many at once: each is told.
+        let store = &store;
+        let many: Vec<_> = (0..100)
+            .map(|at| {
+                let event =
+                    Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+                store.apply(&id(&format!("more-{at}")), event, Circumstances::default())
+            })
+            .collect();
+        for answer in many {
+            assert!(matches!(answer.await, Err(StoreError::Full(_)) | Ok(Answer::Claimed { .. })));
+        }
+    });
+}
+
+#[test]
+fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
+    let folder = Folder::new();
+    let quotas = Quotas { keys_per_hour: 40, ..Quotas::default() };
+    let options = Options { rules: Rules { quotas, ..Rules::default() }, ..Options::default() };
+    let store = sqlite(&folder.join("ledger.db"), options);
+    let many: Vec<_> = (0..60)
+        .map(|at| {
+            let event =
+                Event::Claim { fingerprint: SAME, owner: Owner([at; 16]), by_nature: false };
+            // Sent when it is made: all wait for the writer together.
+            store.apply(&id(&format!("key-{at}")), event, Circumstances::default())
+        })
+        .collect();
+    let answers = wait(async {
+        let mut answers = Vec::new();
+        for answer in many {
+            answers.push(answer.await);
+        }
+        answers
+    });
+    for (at, answer) in answers.iter().enumerate() {
+        let found = wait(store.find(&id(&format!("key-{at}")))).unwrap();
+        match answer {
+            Ok(Answer::Claimed { .. }) => assert!(found.is_some()),
+            Err(StoreError::Quota(Quota::KeysPerHour { most: 40 })) => assert!(found.is_none()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 40);
+}
+
+#[test]
+fn who_waits_is_woken_by_another_process_and_by_time() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let rules = Rules { lease: Duration::from_millis(400), ..Rules::default() };
+    let options = Options { rules, ..Options::default() };
+    // Two stores share nothing but the file, as two processes do.
+    let (one, other) = (sqlite(&path, options.clone()), Arc::new(sqlite(&path, options)));
+    wait(async {
+        let holder = claim(&one, &id("a")).await.unwrap();
+        say(&one, &id("a"), Event::Dispatch(holder)).await;
+        let Err(Answer::InFlight { fence, state, .. }) = claim(&*other, &id("a")).await else {
+            panic!()
+        };
+        let joined = Arc::clone(&other);
+        let waiting = std::thread::spawn(move || {
+            wait(joined.watch(&id("a"), Seen { fence, state })).unwrap();
+            Instant::now()
+        });
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let done = Instant::now();
+        say(&one, &id("a"), Event::Complete { holder, outcome: outcome("x") }).await;
+        let woken = waiting.join().unwrap();
+        assert!(woken > done && woken - done < Duration::from_millis(300), "{:?}", woken - done);
+
+        let holder = claim(&one, &id("b")).await.unwrap();
+        say(&one, &id("b"), Event::Dispatch(holder)).await;
+        let begun = Instant::now();
+        other
+            .watch(&id("b"), Seen { fence: holder.fence, state: StateKind::Dispatched })
+            .await
+            .unwrap();
+        assert!(begun.elapsed() > Duration::from_millis(350), "{:?}", begun.elapsed());
+        assert!(matches!(
+            claim(&*other, &id("b")).await,
+            Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. })
+        ));
+    });
+}
+
+#[test]
+fn the_dispatch_is_in_the_file_before_it_is_answered() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let store = sqlite(&path, Options::default());
+    let holder = wait(claim(&store, &id("a"))).unwrap();
+    wait(say(&store, &id("a"), Event::Dispatch(holder)));
+    // Another connection, with no help from the first.
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let (state, rows): (String, i64) = db
+        .query_row(
+            "SELECT state, (SELECT count(*) FROM audit WHERE came_to = 'dispatched') FROM records",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    assert_eq!((state.as_str(), rows), ("dispatched", 1));
+}

@@ -1,0 +1,101 @@
+//! The same laws, with the same model, on every store. Their clock jumps as the model wants.
+
+mod common;
+mod model;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use candor_ledger::*;
+use common::{Folder, wait};
+use model::{Subject, World, ops, rules};
+use proptest::prelude::*;
+
+struct Stored {
+    clock: Arc<AtomicI64>,
+    /// Where it is, if it survives its process.
+    path: Option<PathBuf>,
+    store: Option<Arc<dyn Store>>,
+}
+
+impl Stored {
+    fn new(path: Option<PathBuf>) -> Self {
+        let mut this = Self { clock: Arc::new(AtomicI64::new(1_000_000)), path, store: None };
+        this.open();
+        this
+    }
+
+    fn open(&mut self) {
+        let clock = Arc::clone(&self.clock);
+        let clock = Clock::Given(Arc::new(move || clock.load(Ordering::SeqCst)));
+        let options = Options { rules: rules(), clock, max_bytes: None };
+        let url = self
+            .path
+            .as_ref()
+            .map_or("memory:".to_owned(), |path| format!("sqlite:{}", path.display()));
+        self.store = Some(open(&url, options).unwrap());
+    }
+
+    fn store(&self) -> &dyn Store {
+        self.store.as_deref().unwrap()
+    }
+}
+
+impl Subject for Stored {
+    fn apply(&mut self, id: &RecordId, event: Event) -> Answer {
+        wait(self.store().apply(id, event, Circumstances::default())).unwrap()
+    }
+
+    fn recall(
+        &mut self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> Option<Answer> {
+        wait(self.store().recall(id, fingerprint, by_nature)).unwrap()
+    }
+
+    fn stored(&mut self, id: &RecordId) -> Option<Record> {
+        wait(self.store().find(id)).unwrap().map(|entry| entry.stored)
+    }
+
+    fn transitions(&mut self, id: &RecordId) -> Vec<(StateKind, StateKind)> {
+        let story = wait(self.store().story(id)).unwrap();
+        story.iter().map(|row| row.change.unwrap()).map(|change| (change.from, change.to)).collect()
+    }
+
+    fn now(&mut self) -> Moment {
+        Moment(self.clock.load(Ordering::SeqCst))
+    }
+
+    fn jump(&mut self, millis: i64) {
+        self.clock.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    fn restart(&mut self) {
+        if self.path.is_some() {
+            self.store = None;
+            self.open();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_laws_hold_in_memory(ops in ops()) {
+        World::new(&mut Stored::new(None)).run(&ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_laws_hold_in_a_sqlite_file(ops in ops()) {
+        let folder = Folder::new();
+        World::new(&mut Stored::new(Some(folder.join("ledger.db")))).run(&ops);
+    }
+}
