@@ -10,10 +10,14 @@ mod stdin;
 mod stdio;
 
 use std::io::IsTerminal;
+use std::pin::Pin;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
 use crate::{Result, Secret, Server};
 
@@ -45,6 +49,18 @@ impl Run for Server {
     }
 
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()> {
+        boxed(self, args, about.to_vec()).await
+    }
+}
+
+/// All of it behind one pointer, so that it is compiled here. Otherwise the whole server would be compiled once more in every
+/// user's crate, after every change: a future is compiled by whoever polls it.
+fn boxed(
+    server: Server,
+    args: ServeArgs,
+    about: Vec<String>,
+) -> Pin<Box<dyn Future<Output = Result<()>> + Send>> {
+    Box::pin(async move {
         let words: Vec<String> = std::env::args().collect();
         let way = args.way(&words).unwrap_or_else(|problem| {
             // As clap does with everything else that is wrong with a command line.
@@ -52,8 +68,8 @@ impl Run for Server {
         });
         log_to_stderr(args.log_format);
         let server = match &args.secret_file {
-            None => self,
-            Some(path) => self.secret(
+            None => server,
+            Some(path) => server.secret(
                 Secret::from_lines(&args::read(path, "--secret-file")?)
                     .map_err(|e| args::in_file(path, e))?,
             ),
@@ -65,17 +81,30 @@ impl Run for Server {
         let engine = args.limits.apply(server).build()?;
         match way {
             Way::Stdio => stdio::serve(&engine).await,
-            Way::Http => http::serve(engine, &args, about).await,
+            Way::Http => http::serve(engine, &args, &about).await,
         }
-    }
+    })
 }
 
 /// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.
 fn log_to_stderr(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let _ = match format {
-        LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).try_init(),
-        LogFormat::Json => log.json().with_current_span(true).with_span_list(false).try_init(),
+    let wanted = std::env::var("RUST_LOG").unwrap_or_default();
+    let (filter, problem) = match wanted.parse::<Targets>() {
+        Ok(filter) if !wanted.is_empty() => (filter, None),
+        Ok(_) => (warnings(), None),
+        Err(problem) => (warnings(), Some(problem)),
     };
+    let log = fmt::layer().with_writer(std::io::stderr);
+    let log = match format {
+        LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => log.json().with_current_span(true).with_span_list(false).boxed(),
+    };
+    let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();
+    if let Some(problem) = problem {
+        tracing::warn!(%problem, "RUST_LOG is not understood; write it like info or candor_server=debug,warn");
+    }
+}
+
+fn warnings() -> Targets {
+    Targets::new().with_default(LevelFilter::WARN)
 }
