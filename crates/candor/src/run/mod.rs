@@ -89,7 +89,12 @@ fn boxed(
 /// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.
 fn log_to_stderr(format: LogFormat) {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
-    let (filter, problem) = match wanted.parse::<Targets>() {
+    let read = if wanted.contains('[') {
+        Err("spans and fields cannot be chosen by it".to_owned())
+    } else {
+        wanted.parse::<Targets>().map_err(|problem| problem.to_string())
+    };
+    let (filter, problem) = match read {
         Ok(filter) if !wanted.is_empty() => (filter, None),
         Ok(_) => (warnings(), None),
         Err(problem) => (warnings(), Some(problem)),
@@ -101,7 +106,10 @@ fn log_to_stderr(format: LogFormat) {
     };
     let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();
     if let Some(problem) = problem {
-        tracing::warn!(%problem, "RUST_LOG is not understood; write it like info or candor_server=debug,warn");
+        tracing::warn!(
+            problem,
+            "RUST_LOG is not understood; write it like info or candor_server=debug,warn"
+        );
     }
 }
 

@@ -25,6 +25,27 @@ async fn a_host_starts_the_hello_server_greets_and_leaves() {
 }
 
 #[tokio::test]
+async fn a_log_filter_that_is_not_understood_is_told_and_stops_nothing() {
+    for (filter, told) in [
+        ("candor_server=nonsense", true),
+        ("[span]=info", true),
+        ("candor_server=debug,warn", false),
+    ] {
+        let mut everything =
+            Program::start(example("everything").arg("--stdio").env("RUST_LOG", filter));
+        everything.write(&initialize(1).to_string()).await;
+        everything.close_stdin();
+        let ended = everything.ended().await;
+        assert_eq!(ended.status.code(), Some(0));
+        let log = ended.stderr.join(
+            "
+",
+        );
+        assert_eq!(log.contains("RUST_LOG is not understood"), told, "{filter}: {log}");
+    }
+}
+
+#[tokio::test]
 async fn stdout_carries_the_protocol_alone_however_much_is_logged() {
     let mut everything =
         Program::start(example("everything").arg("--stdio").env("RUST_LOG", "trace"));
