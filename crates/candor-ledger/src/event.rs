@@ -18,6 +18,16 @@ pub enum Event {
         /// Whether to repeat it is harmless by its nature.
         by_nature: bool,
     },
+    /// A call came in and would start at once: [`Event::Claim`] and [`Event::Dispatch`] in one write, for who has nothing to do
+    /// in between. Answered with [`Answer::Started`], or with what a claim would be answered.
+    Start {
+        /// Its arguments.
+        fingerprint: Fingerprint,
+        /// Who would start it: a new one for each start.
+        owner: Owner,
+        /// Whether to repeat it is harmless by its nature.
+        by_nature: bool,
+    },
     /// It is about to start. Only when this is answered with [`Answer::Done`] may it.
     Dispatch(Holder),
     /// Its owner lives.
@@ -80,6 +90,7 @@ impl Event {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Claim { .. } => "claim",
+            Self::Start { .. } => "start",
             Self::Dispatch(_) => "dispatch",
             Self::Heartbeat(_) => "heartbeat",
             Self::Release(_) => "release",
@@ -131,6 +142,13 @@ pub enum Answer {
         /// To be given with everything that is said of this claim.
         fence: Fence,
         /// The number that this start will have.
+        attempt: u32,
+    },
+    /// The caller holds it, and that it starts is on record: it may, at once.
+    Started {
+        /// To be given with everything that is said of this start.
+        fence: Fence,
+        /// Its number.
         attempt: u32,
     },
     /// The caller holds it again: the call goes on.

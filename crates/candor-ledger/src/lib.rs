@@ -30,12 +30,12 @@
 //! let owner = Owner::random()?;
 //! let say = |event| store.apply(&id, event, Circumstances::default());
 //!
-//! let Answer::Claimed { fence, .. } = say(Event::Claim { fingerprint, owner, by_nature: false }).await? else {
+//! // Durable before the first thing happens. Who has something to do first (connect, wait for others) says `Claim`, does it, and
+//! // says `Dispatch`.
+//! let Answer::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false }).await? else {
 //!     return Ok(()); // a replay, somebody else at it, an unknown outcome, …: nothing is started
 //! };
 //! let holder = Holder { owner, fence };
-//! // Durable before the first thing happens.
-//! assert_eq!(say(Event::Dispatch(holder)).await?, Answer::Done);
 //! let outcome = Outcome::new(OutcomeKind::Success, *b"invoice 4711");
 //! say(Event::Complete { holder, outcome: outcome.clone() }).await?;
 //!

@@ -31,7 +31,8 @@ pub trait Store: Send + Sync {
         circumstances: Circumstances,
     ) -> StoreFuture<'_, Answer>;
 
-    /// What a claim would be answered, without writing anything. `None`: it would be granted, so make it.
+    /// What [`Event::Claim`] or [`Event::Start`] would be answered, without writing anything. `None`: it would be granted, so
+    /// make it; another may be quicker, and then that is what it is answered.
     fn recall(
         &self,
         id: &RecordId,

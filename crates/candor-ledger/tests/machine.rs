@@ -4,9 +4,9 @@ mod model;
 
 use std::collections::HashMap;
 
-use candor_ledger::machine::{After, recall, step};
+use candor_ledger::machine::{After, Transition, recall, step};
 use candor_ledger::*;
-use model::{Subject, World, ops, rules};
+use model::{Subject, World, fingerprint, ops, rules};
 use proptest::prelude::*;
 
 #[derive(Default)]
@@ -61,6 +61,108 @@ impl Subject for Bare {
     }
 
     fn restart(&mut self) {}
+}
+
+fn licenses() -> impl Strategy<Value = License> {
+    prop_oneof![
+        Just(License::First),
+        Just(License::NothingHappened),
+        Just(License::ByNature { reason: Reason::Failed, since: Moment(10) }),
+        Just(License::ByNature { reason: Reason::LeaseEnded, since: Moment(10) }),
+        Just(License::Operator { by: "olga".into(), started_by: None }),
+        Just(License::Operator { by: "olga".into(), started_by: Some(Owner([1; 16])) }),
+    ]
+}
+
+/// Every state, due or not.
+fn states() -> impl Strategy<Value = State> {
+    let due = || (0_i64..12_000).prop_map(Moment);
+    let (owner, started, round) = (Owner([1; 16]), Moment(20), Round(1));
+    let outcome = Outcome::new(OutcomeKind::Success, *b"first");
+    let (asked, by) = (outcome.clone(), || "olga".to_owned());
+    prop_oneof![
+        (licenses(), due()).prop_map(|(license, until)| State::Open { license, until }),
+        (licenses(), due()).prop_map(move |(license, lease)| State::Claimed {
+            owner,
+            lease,
+            license
+        }),
+        due().prop_map(move |lease| State::Dispatched { owner, lease, started, round }),
+        due().prop_map(move |until| State::Suspended {
+            round,
+            asked: asked.clone(),
+            started,
+            until
+        }),
+        (due(), any::<bool>()).prop_map(move |(keep_until, resolved)| State::Completed {
+            outcome: outcome.clone(),
+            completed: started,
+            keep_until,
+            resolved_by: resolved.then(by),
+        }),
+        any::<bool>().prop_map(move |known| State::Indeterminate {
+            reason: Reason::Panicked,
+            since: started,
+            owner: known.then_some(owner),
+        }),
+        due().prop_map(|until| State::Tombstone { until }),
+        due().prop_map(move |until| State::Abandoned { by: by(), until }),
+    ]
+}
+
+fn records() -> impl Strategy<Value = Option<Record>> {
+    let record = (states(), 1_u64..9, 0_u32..5, any::<bool>(), 0_i64..8_000).prop_map(
+        |(state, fence, attempt, by_nature, touched)| Record {
+            fingerprint: fingerprint(0),
+            fence: Fence(fence),
+            attempt,
+            by_nature,
+            created: Moment(5),
+            touched: Moment(touched),
+            state,
+        },
+    );
+    proptest::option::weighted(0.95, record)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_start_is_a_claim_and_its_dispatch_in_one_row(
+        record in records(),
+        args in 0_u8..2,
+        by_nature in any::<bool>(),
+        now in (0_i64..20_000).prop_map(Moment),
+    ) {
+        let (fingerprint, owner) = (fingerprint(args), Owner([2; 16]));
+        let started =
+            step(record.as_ref(), Event::Start { fingerprint, owner, by_nature }, now, &rules());
+        let mut claimed =
+            step(record.as_ref(), Event::Claim { fingerprint, owner, by_nature }, now, &rules());
+        let foretold = recall(record.as_ref(), fingerprint, by_nature, now, &rules());
+        let Answer::Claimed { fence, attempt } = claimed.answer else {
+            prop_assert_eq!(foretold.as_ref(), Some(&started.answer));
+            prop_assert_eq!(started, claimed);
+            return Ok(());
+        };
+        prop_assert_eq!(foretold, None);
+        prop_assert_eq!(started.answer, Answer::Started { fence, attempt });
+        let After::Written(held) = &claimed.after else { panic!("claimed and not written") };
+        let mut dispatched =
+            step(Some(held), Event::Dispatch(Holder { owner, fence }), now, &rules());
+        prop_assert_eq!(&dispatched.answer, &Answer::Done);
+        prop_assert_eq!(started.after, dispatched.after);
+
+        // One row from where the claim began to where the dispatch ended, after what time had done.
+        let claim = claimed.transitions.pop().unwrap();
+        let dispatch = dispatched.transitions.pop().unwrap();
+        prop_assert!(dispatched.transitions.is_empty());
+        prop_assert_eq!((claim.to, dispatch.from), (StateKind::Claimed, StateKind::Claimed));
+        let start = Transition { event: "start", from: claim.from, ..dispatch };
+        claimed.transitions.push(start);
+        prop_assert_eq!(started.transitions, claimed.transitions);
+    }
 }
 
 proptest! {

@@ -105,26 +105,36 @@ async fn race(place: &Path) {
     }
 }
 
+/// In one step or in two: both kinds of caller race for the same keys.
+fn either(owner: Owner, by_nature: bool) -> Event {
+    match random(2) {
+        0 => Event::Claim { fingerprint: SAME, owner, by_nature },
+        _ => Event::Start { fingerprint: SAME, owner, by_nature },
+    }
+}
+
+async fn run_and_complete(store: &dyn Store, effects: &File, key: &str, holder: Holder) {
+    happen(effects, key, holder.fence);
+    let ended = Event::Complete { holder, outcome: common::outcome(key) };
+    assert_eq!(say(store, &id(key), ended).await, Answer::Done);
+}
+
 async fn settle(store: &dyn Store, effects: &File, key: &str) {
     let id = id(key);
     loop {
         let owner = Owner::random().unwrap();
         let answer = match store.recall(&id, SAME, false).await.unwrap() {
             Some(answer) => answer,
-            None => {
-                say(store, &id, Event::Claim { fingerprint: SAME, owner, by_nature: false }).await
-            }
+            None => say(store, &id, either(owner, false)).await,
         };
         match answer {
             Answer::Claimed { fence, .. } => {
                 let holder = Holder { owner, fence };
                 assert_eq!(say(store, &id, Event::Dispatch(holder)).await, Answer::Done);
-                happen(effects, key, fence);
-                let outcome = common::outcome(key);
-                assert_eq!(
-                    say(store, &id, Event::Complete { holder, outcome }).await,
-                    Answer::Done
-                );
+                run_and_complete(store, effects, key, holder).await;
+            }
+            Answer::Started { fence, .. } => {
+                run_and_complete(store, effects, key, Holder { owner, fence }).await;
             }
             Answer::InFlight { fence, state, .. } => {
                 store.watch(&id, Seen { fence, state }).await.unwrap();
@@ -196,17 +206,19 @@ async fn attempt(store: &dyn Store, effects: &File, key: u64) {
     let (name, by_nature) = (format!("key-{key}"), by_nature(key));
     let id = id(&name);
     let owner = Owner::random().unwrap();
-    let Answer::Claimed { fence, .. } =
-        say(store, &id, Event::Claim { fingerprint: SAME, owner, by_nature }).await
-    else {
-        return;
+    let fence = match say(store, &id, either(owner, by_nature)).await {
+        Answer::Started { fence, .. } => fence,
+        Answer::Claimed { fence, .. } => {
+            pause().await;
+            // Slow as it is, it may have lost its claim meanwhile: then it must not start.
+            if say(store, &id, Event::Dispatch(Holder { owner, fence })).await != Answer::Done {
+                return;
+            }
+            fence
+        }
+        _ => return,
     };
     let holder = Holder { owner, fence };
-    pause().await;
-    // Slow as it is, it may have lost its claim meanwhile: then it must not start.
-    if say(store, &id, Event::Dispatch(holder)).await != Answer::Done {
-        return;
-    }
     pause().await;
     happen(effects, &name, fence);
     pause().await;
@@ -256,7 +268,7 @@ async fn check(store: &dyn Store, name: &str, by_nature: bool, effects: &[u64]) 
         .await
         .unwrap()
         .iter()
-        .filter(|row| row.event == "dispatch")
+        .filter(|row| matches!(row.event.as_str(), "dispatch" | "start"))
         .map(|row| row.change.unwrap().fence.0)
         .collect();
     assert_eq!(record.attempt as usize, starts.len());

@@ -1,7 +1,7 @@
 //! A call comes in, for the first time or with the answer to a question.
 
-use super::Turn;
-use crate::event::Answer;
+use super::{Turn, owner};
+use crate::event::{Answer, Holder};
 use crate::id::{Fence, Fingerprint, Moment, Owner};
 use crate::record::{License, Record, Round, State};
 use crate::rules::Rules;
@@ -80,6 +80,21 @@ pub(super) fn claim(
         state: State::Claimed { owner, lease: now.after(rules.lease), license },
     };
     Turn::becomes(next, Answer::Claimed { fence, attempt: attempt + 1 })
+}
+
+/// A claim and its dispatch, with nothing in between.
+pub(super) fn start(
+    record: Option<&Record>,
+    fingerprint: Fingerprint,
+    owner: Owner,
+    by_nature: bool,
+    now: Moment,
+    rules: &Rules,
+) -> Turn {
+    let claimed = claim(record, fingerprint, owner, by_nature, now, rules);
+    let Answer::Claimed { fence, attempt } = claimed.answer else { return claimed };
+    let dispatched = owner::dispatch(claimed.next.as_ref(), Holder { owner, fence }, now, rules);
+    Turn { answer: Answer::Started { fence, attempt }, ..dispatched }
 }
 
 pub(super) fn resume(

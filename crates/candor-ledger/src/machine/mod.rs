@@ -93,6 +93,9 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
         Event::Claim { fingerprint, owner, by_nature } => {
             claim::claim(seen, fingerprint, owner, by_nature, now, rules)
         }
+        Event::Start { fingerprint, owner, by_nature } => {
+            claim::start(seen, fingerprint, owner, by_nature, now, rules)
+        }
         Event::Resume { fingerprint, fence, round, owner } => {
             claim::resume(seen, fingerprint, fence, round, owner, now, rules)
         }
@@ -120,7 +123,7 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
     Step { answer: turn.answer, after, transitions }
 }
 
-/// What a claim would be answered, without making it. `None`: it would be granted.
+/// What a claim or a start would be answered, without making it. `None`: it would be granted.
 #[must_use]
 pub fn recall(
     record: Option<&Record>,

@@ -62,6 +62,12 @@ pub enum Op {
         args: u8,
         by_nature: bool,
     },
+    Start {
+        actor: usize,
+        key: usize,
+        args: u8,
+        by_nature: bool,
+    },
     Dispatch {
         actor: usize,
     },
@@ -117,7 +123,7 @@ const KEYS: usize = 3;
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let actor = || 0..ACTORS;
     let key = || 0..KEYS;
-    let args = prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
+    let args = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
     let why = prop_oneof![Just(Harmless::ByNature), Just(Harmless::NothingHappened)];
     // Just before, just after, and far beyond each of the times in the rules.
     let millis = prop_oneof![
@@ -129,8 +135,10 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => -2_000_i64..0,
     ];
     let op = prop_oneof![
-        8 => (actor(), key(), args, proptest::bool::weighted(0.4))
+        8 => (actor(), key(), args(), proptest::bool::weighted(0.4))
             .prop_map(|(actor, key, args, by_nature)| Op::Claim { actor, key, args, by_nature }),
+        6 => (actor(), key(), args(), proptest::bool::weighted(0.4))
+            .prop_map(|(actor, key, args, by_nature)| Op::Start { actor, key, args, by_nature }),
         8 => actor().prop_map(|actor| Op::Dispatch { actor }),
         2 => actor().prop_map(|actor| Op::Heartbeat { actor }),
         1 => actor().prop_map(|actor| Op::Release { actor }),
@@ -230,6 +238,13 @@ impl<'a> World<'a> {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
             }
+            Op::Start { actor, key, args, by_nature } => {
+                let owner = self.draw();
+                let event = Event::Start { fingerprint: fingerprint(args), owner, by_nature };
+                if let Answer::Started { fence, .. } = self.say(key, event) {
+                    self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
+                }
+            }
             Op::Resume { actor, key, older } => {
                 let Some(Record { fence, state, fingerprint, .. }) = self.subject.stored(&id(key))
                 else {
@@ -313,7 +328,8 @@ impl<'a> World<'a> {
         let id = id(key);
         let before = self.subject.stored(&id);
         let foretold = match &event {
-            Event::Claim { fingerprint, by_nature, .. } => {
+            Event::Claim { fingerprint, by_nature, .. }
+            | Event::Start { fingerprint, by_nature, .. } => {
                 Some(self.subject.recall(&id, *fingerprint, *by_nature))
             }
             _ => None,
@@ -326,7 +342,10 @@ impl<'a> World<'a> {
         self.said.push((key, event.clone()));
         match foretold {
             Some(Some(foretold)) => assert_eq!(foretold, answer, "recall and claim agree"),
-            Some(None) => assert!(matches!(answer, Answer::Claimed { .. }), "{answer:?}"),
+            Some(None) => assert!(
+                matches!(answer, Answer::Claimed { .. } | Answer::Started { .. }),
+                "{answer:?}"
+            ),
             None => {}
         }
 
@@ -386,19 +405,14 @@ impl Truth {
     fn observe(&mut self, event: &Event, answer: &Answer, now: Moment, rules: &Rules) {
         match (event, answer) {
             (Event::Claim { fingerprint, by_nature, .. }, Answer::Claimed { fence, attempt }) => {
-                self.fence_grows(*fence);
-                // 1, 4
-                assert!(self.may_start(*by_nature), "claimed though it may have happened");
-                if self.arguments.is_some() && !self.witnesses.is_empty() {
-                    assert_eq!(
-                        self.arguments,
-                        Some(*fingerprint),
-                        "3: started with other arguments"
-                    );
-                    assert!(*attempt > 1);
-                }
-                self.arguments = Some(*fingerprint);
-                self.by_nature = *by_nature;
+                self.claimed(*fingerprint, *by_nature, *fence, *attempt);
+            }
+            (
+                Event::Start { fingerprint, owner, by_nature },
+                Answer::Started { fence, attempt },
+            ) => {
+                self.claimed(*fingerprint, *by_nature, *fence, *attempt);
+                self.started(Holder { owner: *owner, fence: *fence });
             }
             (Event::Resume { fence: asked, round, .. }, Answer::Resumed { fence, .. }) => {
                 self.fence_grows(*fence);
@@ -406,16 +420,15 @@ impl Truth {
                 let Event::Resume { owner, .. } = event else { unreachable!() };
                 self.witnesses.insert(Holder { owner: *owner, fence: *fence });
             }
-            (Event::Claim { fingerprint, .. } | Event::Resume { fingerprint, .. }, answer) => {
+            (
+                Event::Claim { fingerprint, .. }
+                | Event::Start { fingerprint, .. }
+                | Event::Resume { fingerprint, .. },
+                answer,
+            ) => {
                 self.refused(*fingerprint, answer, now, rules);
             }
-            (Event::Dispatch(holder), Answer::Done) => {
-                self.holds(*holder);
-                assert!(self.may_start(self.by_nature), "1: started twice");
-                self.starts.push(self.by_nature);
-                assert!(self.witnesses.insert(*holder), "1: one claim, two starts");
-                self.closed = None;
-            }
+            (Event::Dispatch(holder), Answer::Done) => self.started(*holder),
             (
                 Event::Heartbeat(holder) | Event::Release(holder) | Event::Unknown { holder, .. },
                 Answer::Done,
@@ -453,6 +466,26 @@ impl Truth {
                 assert_eq!(*answer, Answer::Lost, "to {event:?}");
             }
         }
+    }
+
+    fn claimed(&mut self, fingerprint: Fingerprint, by_nature: bool, fence: Fence, attempt: u32) {
+        self.fence_grows(fence);
+        // 1, 4
+        assert!(self.may_start(by_nature), "claimed though it may have happened");
+        if self.arguments.is_some() && !self.witnesses.is_empty() {
+            assert_eq!(self.arguments, Some(fingerprint), "3: started with other arguments");
+            assert!(attempt > 1);
+        }
+        self.arguments = Some(fingerprint);
+        self.by_nature = by_nature;
+    }
+
+    fn started(&mut self, holder: Holder) {
+        self.holds(holder);
+        assert!(self.may_start(self.by_nature), "1: started twice");
+        self.starts.push(self.by_nature);
+        assert!(self.witnesses.insert(holder), "1: one claim, two starts");
+        self.closed = None;
     }
 
     /// An answer that lets nothing start.
