@@ -55,6 +55,7 @@ impl Server {
         command
             .args(["--http", "127.0.0.1:0"])
             .args(options)
+            .env("CANDOR_LEDGER", "memory:")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());

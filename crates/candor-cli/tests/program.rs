@@ -22,7 +22,10 @@ use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
 fn candor() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_candor"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_candor"));
+    // Not among the calls of whoever runs the tests.
+    command.env("XDG_STATE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"));
+    command
 }
 
 /// `candor files` of a folder.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use candor_server::protocol::Principal;
 use candor_server::protocol::json::Object;
 use candor_server::protocol::names::extension;
+use candor_server::protocol::time::rfc3339;
 use candor_server::protocol::types::{
     Annotations, ReadResourceResult, Resource, ResourceCapabilities, ResourceContents,
     ResourceTemplate,
@@ -22,7 +23,6 @@ use crate::error::FileError;
 use crate::media::{is_text, media_type_by_name};
 use crate::place::{Place, encoded_after};
 use crate::root::Root;
-use crate::time::rfc3339;
 use crate::watch::Watcher;
 
 /// The largest file that is read in one piece, unless told otherwise.

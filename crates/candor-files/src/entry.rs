@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use candor_server::protocol::time::rfc3339;
+
 use crate::error::FileError;
 use crate::place::Place;
 use crate::root::Root;
@@ -101,6 +103,12 @@ impl Facts {
 }
 
 impl Entry {
+    /// When it was last written to, as `2026-07-28T09:30:00.250Z`.
+    #[must_use]
+    pub fn modified_text(&self) -> Option<String> {
+        self.modified.and_then(rfc3339)
+    }
+
     pub(crate) fn facts(&self) -> Facts {
         let Self { kind, size, modified, link, .. } = *self;
         Facts { kind, size, modified, link }

@@ -34,7 +34,6 @@ mod read;
 mod root;
 mod search;
 mod sys;
-mod time;
 mod told;
 mod walk;
 mod watch;

@@ -101,7 +101,9 @@ impl AuditRow {
         }
     }
 
-    pub(crate) fn of_note(note: Note, at: Moment) -> Self {
+    /// The row of a note that was made then. It has no number yet.
+    #[must_use]
+    pub fn of_note(note: Note, at: Moment) -> Self {
         let Note { scope, key, event, outcome, circumstances } = note;
         Self {
             seq: 0,

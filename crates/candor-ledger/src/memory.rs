@@ -245,6 +245,10 @@ impl Store for MemoryStore {
         ready(Ok(tables.rows.values().filter(of_this).cloned().collect()))
     }
 
+    fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     fn describe(&self) -> String {
         "in memory, forgotten when this process ends".to_owned()
     }

@@ -64,6 +64,9 @@ pub trait Store: Send + Sync {
     /// All rows of one record, the earliest first.
     fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>>;
 
+    /// How long, how large, how many.
+    fn rules(&self) -> &Rules;
+
     /// What it is and where, for people.
     fn describe(&self) -> String;
 }

@@ -24,6 +24,16 @@ pub(crate) struct Options {
     table: Option<Table>,
     function: Option<Expr>,
     at_most: Option<Words>,
+    idempotency: Option<Expr>,
+    recorded: Option<Punctuated<Ident, Token![,]>>,
+}
+
+/// How a call is recognised when it comes again.
+pub(crate) struct Idempotency {
+    /// An expression of type `Idempotency`.
+    pub(crate) declared: TokenStream,
+    /// What makes a key of the arguments.
+    pub(crate) key: Option<Expr>,
 }
 
 /// What a call does to the world, and how that is found out.
@@ -106,6 +116,39 @@ impl Options {
         }
     }
 
+    /// How a call is recognised when it comes again.
+    pub(crate) fn idempotency(&self) -> Result<Idempotency> {
+        let refuse = |at: &Expr| {
+            let message = "write `idempotency = argument` (a key may be sent as an argument), `idempotency = required` (it must \
+                           be), or `idempotency = key(order_id)` (it is made of the arguments)";
+            Error::new_spanned(at, message)
+        };
+        let known =
+            |word| Idempotency { declared: quote!(::candor::tool::Idempotency::#word), key: None };
+        Ok(match &self.idempotency {
+            None => known(quote!(Beside)),
+            Some(Expr::Path(path)) if path.path.is_ident("argument") => known(quote!(Argument)),
+            Some(Expr::Path(path)) if path.path.is_ident("required") => known(quote!(Required)),
+            Some(call @ Expr::Call(syn::ExprCall { func, args, .. })) => {
+                match (&**func, args.first()) {
+                    (Expr::Path(path), Some(key))
+                        if path.path.is_ident("key") && args.len() == 1 =>
+                    {
+                        Idempotency { key: Some(key.clone()), ..known(quote!(Derived)) }
+                    }
+                    _ => return Err(refuse(call)),
+                }
+            }
+            Some(other) => return Err(refuse(other)),
+        })
+    }
+
+    /// The arguments whose values may stand in history.
+    pub(crate) fn recorded(&self, function: &Function) -> Result<Vec<String>> {
+        let names = self.recorded.iter().flatten();
+        names.map(|argument| self.property(argument, function)).collect()
+    }
+
     fn by_table(&self, table: &Table, function: &Function) -> Result<TokenStream> {
         let property = |argument: &Ident| self.property(argument, function);
         let table = match table {
@@ -178,6 +221,7 @@ enum Given {
     Value(Expr),
     Table(Table),
     Words(Words),
+    Names(Punctuated<Ident, Token![,]>),
 }
 
 impl Parse for Word {
@@ -191,6 +235,7 @@ impl Parse for Word {
             match word.to_string().as_str() {
                 "effects" => Given::Table(inside.parse()?),
                 "at_most" => Given::Words(inside.parse()?),
+                "recorded" => Given::Names(Punctuated::parse_terminated(&inside)?),
                 _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
             }
         } else {
@@ -212,6 +257,8 @@ impl Word {
             ("effects", Given::Table(table)) => set(&mut options.table, table, &word),
             ("effects", Given::Value(function)) => set(&mut options.function, function, &word),
             ("at_most", Given::Words(words)) => set(&mut options.at_most, words, &word),
+            ("idempotency", Given::Value(value)) => set(&mut options.idempotency, value, &word),
+            ("recorded", Given::Names(names)) => set(&mut options.recorded, names, &word),
             ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
             ("title", Given::Value(value)) => set(&mut options.title, text(value)?, &word),
             ("description", Given::Value(value)) => {
@@ -231,14 +278,22 @@ impl Word {
                 word.span(),
                 "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
             )),
+            ("idempotency", _) => Err(Error::new(
+                word.span(),
+                "write `idempotency = argument`, `idempotency = required` or `idempotency = key(order_id)`",
+            )),
+            ("recorded", _) => Err(Error::new(
+                word.span(),
+                "name the arguments whose values may stand in history: `recorded(amount, currency)`",
+            )),
             ("at_most", _) => {
                 Err(Error::new(word.span(), "write what it is at most: `at_most(destructive)`"))
             }
             _ => Err(Error::new(
                 word.span(),
                 format!(
-                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, name, title, description, \
-                     input_schema, output_schema"
+                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, name, title, \
+                     description, input_schema, output_schema"
                 ),
             )),
         }

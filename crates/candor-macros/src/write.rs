@@ -34,6 +34,13 @@ pub(crate) fn tool(
             (effects, evaluate(function, &quote!(#asked), always.as_ref(), ty))
         }
     };
+    let idempotency = options.idempotency()?;
+    let declared = idempotency.declared;
+    let key = idempotency.key.map_or_else(
+        || quote!(::core::option::Option::None),
+        |key| derive_key(function, &quote!(#key), ty),
+    );
+    let recorded = options.recorded(function)?;
     let name =
         options.name.as_ref().map_or_else(|| function.name.unraw().to_string(), syn::LitStr::value);
     let title = text(options.title.as_ref().map(syn::LitStr::value));
@@ -77,6 +84,8 @@ pub(crate) fn tool(
                 title: #title,
                 description: #description,
                 effects: #effects,
+                idempotency: #declared,
+                recorded: &[#(#recorded),*],
                 needs: ::std::vec::Vec::from_iter(
                     [#(#needs),*].into_iter().flatten() as ::std::iter::Flatten<
                         ::std::array::IntoIter<::core::option::Option<::candor::__private::Need>, _>,
@@ -84,7 +93,7 @@ pub(crate) fn tool(
                 ),
             },
             #input,
-            #evaluate,
+            ::candor::__private::Asked { hints: #evaluate, key: #key },
             __output,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
                 #share
@@ -128,6 +137,33 @@ fn evaluate(
             let __hints: fn(&#ty) -> ::candor::hints::Hints =
                 |__arguments: &#ty| #said;
             __hints
+        })
+    }
+}
+
+/// A function from the arguments to the key that they make. The expression sees the parameters by reference.
+fn derive_key(function: &Function, key: &TokenStream, ty: &TokenStream) -> TokenStream {
+    let at = key.span().resolved_at(Span::call_site());
+    let seen: Vec<_> = function
+        .parameters
+        .iter()
+        .filter_map(|p| {
+            let name = &p.name;
+            match p.from {
+                Source::Caller => Some(quote!(let #name = &__arguments.#name;)),
+                Source::AllArguments => Some(quote!(let #name = __arguments;)),
+                Source::Server => None,
+            }
+        })
+        .collect();
+    let text = quote_spanned!(at=> ::std::string::ToString::to_string(&(#key)));
+    quote! {
+        ::core::option::Option::Some({
+            let __key: fn(&#ty) -> ::std::string::String = |__arguments: &#ty| {
+                #(#[allow(unused_variables)] #seen)*
+                #text
+            };
+            __key
         })
     }
 }

@@ -5,6 +5,7 @@
 //! - [`types`]: the messages of both eras. A member that a type does not know stays in `extra` and is
 //!   written back as it came.
 //! - [`names`]: methods, `_meta` keys, headers, extension ids.
+//! - [`time`]: moments as text.
 //! - [`Revision`], [`Era`], [`Principal`].
 //!
 //! No I/O and no runtime: everything here is a value or a function of values.
@@ -15,6 +16,7 @@ pub mod names;
 mod principal;
 mod revision;
 pub mod rpc;
+pub mod time;
 pub mod types;
 
 pub use message::{Members, Message};

@@ -88,6 +88,8 @@ pub mod meta {
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
     /// The subscription that a notification belongs to.
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+    /// A client's name for one operation: the same on every attempt.
+    pub const IDEMPOTENCY_KEY: &str = "dev.candor/idempotencyKey";
     /// Asks for progress notifications.
     pub const PROGRESS_TOKEN: &str = "progressToken";
 }
@@ -104,6 +106,10 @@ pub mod header {
     pub const NAME: &str = "mcp-name";
     /// Before the names of headers that mirror tool arguments.
     pub const PARAM_PREFIX: &str = "mcp-param-";
+    /// A client's name for one operation: the same on every attempt.
+    pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+    /// On an answer that is the result of an earlier attempt.
+    pub const REPLAYED: &str = "idempotent-replayed";
     /// Where a legacy client's event stream broke off.
     pub const LAST_EVENT_ID: &str = "last-event-id";
 }

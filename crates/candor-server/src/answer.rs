@@ -18,7 +18,12 @@ use crate::written::Written;
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// A result.
-    Result(Written),
+    Result {
+        /// The whole JSON-RPC message.
+        message: Written,
+        /// Whether it is the result of an earlier attempt.
+        replayed: bool,
+    },
     /// An error.
     Error {
         /// The whole JSON-RPC message.
@@ -37,11 +42,19 @@ impl Answer {
         Self::Error { message: write_error(id, error).into(), code: error.code(), dispatched }
     }
 
+    /// The same, as the result of an earlier attempt.
+    pub(crate) fn replayed(self) -> Self {
+        match self {
+            Self::Result { message, .. } => Self::Result { message, replayed: true },
+            other => other,
+        }
+    }
+
     /// The message to send, if there is one.
     #[must_use]
     pub fn into_written(self) -> Option<Written> {
         match self {
-            Self::Result(message) | Self::Error { message, .. } => Some(message),
+            Self::Result { message, .. } | Self::Error { message, .. } => Some(message),
             Self::Silent => None,
         }
     }
@@ -187,10 +200,11 @@ impl Encoder<'_> {
             }
         };
         let message = write_result(self.id, &Stamped { stamp, body: &body });
-        Answer::Result(match body.shared() {
+        let message = match body.shared() {
             None => message.into(),
             Some(shared) => Written::around(message, PLACE_AS_JSON, shared),
-        })
+        };
+        Answer::Result { message, replayed: false }
     }
 }
 

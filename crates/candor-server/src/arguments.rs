@@ -37,6 +37,28 @@ impl Arguments {
         Self(Arc::new(value))
     }
 
+    /// The same without one of them.
+    pub(crate) fn without(self, name: &str) -> Self {
+        self.changed(|members| {
+            members.shift_remove(name);
+        })
+    }
+
+    /// The same with one more.
+    pub(crate) fn with(self, name: &str, value: Value) -> Self {
+        self.changed(|members| {
+            members.insert(name.to_owned(), value);
+        })
+    }
+
+    /// Copies them only if somebody else looks at them.
+    fn changed(mut self, change: impl FnOnce(&mut Map<String, Value>)) -> Self {
+        if let Value::Object(members) = Arc::make_mut(&mut self.0) {
+            change(members);
+        }
+        self
+    }
+
     /// The arguments as one JSON value, always an object.
     #[must_use]
     pub fn as_value(&self) -> &Value {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use candor_ledger::Key;
 use candor_protocol::json::{Number, Object, RawValue, raw};
 use candor_protocol::names::{meta, notification};
 use candor_protocol::rpc::{RequestId, write_notification};
@@ -44,7 +45,11 @@ struct Scope {
     /// Taken out before the answer is sent, so that nothing can follow the answer. Held while sending, so
     /// that nothing can overtake.
     outlet: Mutex<Option<Outlet>>,
+    /// Ends when the client no longer wants an answer.
+    gone: CancellationToken,
+    /// Ends when the handler should stop.
     cancel: CancellationToken,
+    key: Option<Key>,
     ended: Ended,
     round: Round,
     deadline: Deadline,
@@ -54,6 +59,22 @@ struct Scope {
 
 impl Ctx {
     pub(crate) fn new(engine: &Engine, exchange: &Exchange, round: Round) -> Self {
+        Self::of(engine, exchange, round, exchange.cancel.clone(), None)
+    }
+
+    /// Of a call with a key, which goes on when its client is gone: whoever is told to stop half way through leaves behind
+    /// what nobody can answer for.
+    pub(crate) fn keyed(engine: &Engine, exchange: &Exchange, round: Round, key: Key) -> Self {
+        Self::of(engine, exchange, round, CancellationToken::new(), Some(key))
+    }
+
+    fn of(
+        engine: &Engine,
+        exchange: &Exchange,
+        round: Round,
+        cancel: CancellationToken,
+        key: Option<Key>,
+    ) -> Self {
         Self(Arc::new(Scope {
             principal: exchange.principal.clone(),
             client: exchange.client.clone(),
@@ -63,7 +84,9 @@ impl Ctx {
             log_level: exchange.log_level,
             next_progress: AtomicU64::new(0),
             outlet: Mutex::new(Some(exchange.outlet.clone())),
-            cancel: exchange.cancel.clone(),
+            gone: exchange.cancel.clone(),
+            cancel,
+            key,
             ended: Ended::default(),
             round,
             deadline: Deadline::after(engine.limits().deadline),
@@ -101,7 +124,24 @@ impl Ctx {
         &self.0.changes
     }
 
-    /// Ends when the client no longer wants an answer.
+    /// The name that the caller has given to this operation, the same on every attempt, if it has given one. Pass it on to
+    /// systems that take such keys themselves; together with the caller, if others may use the same.
+    ///
+    /// ```
+    /// # use candor_server::{Ctx, tool::ToolError};
+    /// # struct Bank; impl Bank { async fn charge(&self, _: u32, _: Option<&str>) {} }
+    /// async fn pay(amount: u32, bank: Bank, ctx: Ctx) -> Result<(), ToolError> {
+    ///     bank.charge(amount, ctx.key()).await;
+    ///     Ok(())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.0.key.as_ref().map(Key::as_str)
+    }
+
+    /// Ends when the client no longer wants an answer. Not so for a call with a key: it goes on, and its result is there for
+    /// whoever asks again.
     pub async fn cancelled(&self) {
         self.0.cancel.cancelled().await;
     }
@@ -202,14 +242,14 @@ impl Ctx {
         let Some(outlet) = self.0.outlet.lock().await.clone() else {
             return Err(AskError::Gone);
         };
-        if self.0.cancel.is_cancelled() {
+        if self.0.gone.is_cancelled() {
             return Err(AskError::Gone);
         }
         if matches!(outlet, Outlet::None) {
             return Err(AskError::NoChannel);
         }
         let _paused = self.0.deadline.pause();
-        session.ask(&outlet, question, &self.0.cancel).await
+        session.ask(&outlet, question, &self.0.gone).await
     }
 
     /// Ends the context: from here on nothing is sent in its name.
@@ -218,12 +258,22 @@ impl Ctx {
         self.0.ended.set();
     }
 
+    /// Says nothing more to the client, which has its answer; the handler goes on.
+    pub(crate) async fn let_go(&self) {
+        self.0.outlet.lock().await.take();
+    }
+
+    /// True once the client no longer waits, whatever the handler does.
+    pub(crate) fn gone(&self) -> &CancellationToken {
+        &self.0.gone
+    }
+
     async fn notify(&self, method: &str, params: &impl Serialize) {
         if let Some(outlet) = &*self.0.outlet.lock().await {
             // A request that was taken back ends without `end`, and a task of its handler may live on.
             tokio::select! {
                 biased;
-                () = self.0.cancel.cancelled() => {}
+                () = self.0.gone.cancelled() => {}
                 () = outlet.send(write_notification(method, params)) => {}
             }
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use candor_ledger::{AuditRow, Store};
 use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::names::{extension, notification};
 use candor_protocol::rpc::{ErrorObject, Notification, Request, RequestId};
@@ -24,6 +25,7 @@ use crate::changes::Changes;
 use crate::completion::Completions;
 use crate::dispatch;
 use crate::exchange::{Arrival, Exchange};
+use crate::ledger::{Audit, Ledger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
 use crate::provider::Source;
@@ -58,6 +60,10 @@ pub(crate) struct Parts {
     pub(crate) form: Form,
     /// Whether there are tools whose arguments make a difference to what they do.
     pub(crate) foresees: bool,
+    /// What remembers calls, if anything does; with the name of what is served, and which calls are written down.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) instance: String,
+    pub(crate) audit: Audit,
 }
 
 struct Inner {
@@ -67,6 +73,7 @@ struct Inner {
     changes: Changes,
     cursors: Seal,
     rounds: Seal,
+    ledger: Option<Ledger>,
     stop: CancellationToken,
 }
 
@@ -74,11 +81,22 @@ impl Engine {
     pub(crate) fn new(parts: Parts) -> Self {
         let changes = Changes::default();
         parts.resources.attach(&changes);
+        let ledger = parts.store.clone().map(|store| {
+            let setup = Setup {
+                store,
+                server: parts.info.name.clone(),
+                instance: parts.instance.clone(),
+                digests: parts.secret.seal("candor digest v1"),
+                audit: parts.audit,
+            };
+            Ledger::new(setup, &parts.limits)
+        });
         Self(Arc::new(Inner {
             info_json: raw(&parts.info),
             changes,
             cursors: parts.secret.seal("candor cursor v1"),
             rounds: parts.secret.seal("candor round v1"),
+            ledger,
             stop: CancellationToken::new(),
             parts,
         }))
@@ -105,6 +123,30 @@ impl Engine {
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.0.stop.is_cancelled()
+    }
+
+    /// Waits for calls that go on without their callers, for as long as [`Limits::drain`] says; then they are stopped, and
+    /// written down as such. The last thing to do before a process ends.
+    pub async fn settle(&self) {
+        if let Some(ledger) = &self.0.ledger {
+            ledger.settle(self.limits().drain).await;
+        }
+    }
+
+    /// What remembers this server's calls, if anything does.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.0.ledger.as_ref().map(Ledger::store)
+    }
+
+    /// The last calls that left no durable row, the latest first: those that had no key and changed nothing.
+    #[must_use]
+    pub fn recent_calls(&self) -> Vec<Arc<AuditRow>> {
+        self.0.ledger.as_ref().map(Ledger::recent).unwrap_or_default()
+    }
+
+    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+        self.0.ledger.as_ref()
     }
 
     /// Answers a request. Every transport ends here.
@@ -166,8 +208,11 @@ impl Engine {
         });
         let offers = parts.resources.offers();
         let has_resources = !parts.resources.is_empty();
-        capabilities.extensions = Some(extensions(parts.foresees, has_resources, offers))
-            .filter(|extensions| !extensions.is_empty());
+        let mut extensions = extensions(parts.foresees, has_resources, offers);
+        if let (Some(ledger), true) = (&self.0.ledger, parts.tools.is_some()) {
+            extensions.insert(extension::IDEMPOTENCY.to_owned(), ledger.settings());
+        }
+        capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
         capabilities.prompts =
             parts.prompts.as_ref().map(|source| list_capability(source.may_change()));
         capabilities.resources = has_resources.then(|| {
@@ -247,6 +292,7 @@ fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, Er
         cancel: arrival.cancel,
         closing: arrival.closing,
         mirrored: arrival.mirrored,
+        key_header: arrival.key_header,
         meta,
         log_level,
     })

@@ -28,6 +28,8 @@ pub(crate) struct Arrival {
     pub(crate) closing: Option<CancellationToken>,
     /// Argument mirrors among the HTTP headers; none on transports without headers.
     pub(crate) mirrored: Option<MirroredHeaders>,
+    /// The name that the client's HTTP header gives to the operation.
+    pub(crate) key_header: Option<String>,
 }
 
 /// The same, once the body has been read: everything a method needs besides its own parameters.
@@ -41,6 +43,7 @@ pub(crate) struct Exchange {
     pub(crate) cancel: CancellationToken,
     pub(crate) closing: Option<CancellationToken>,
     pub(crate) mirrored: Option<MirroredHeaders>,
+    pub(crate) key_header: Option<String>,
     pub(crate) meta: Arc<Object>,
     /// The least severe log message that the client wants for this request.
     pub(crate) log_level: Option<LogLevel>,

@@ -12,6 +12,7 @@
 //! | questions in both eras | `ask`, and `round` for what a modern client brings back |
 //! | legacy sessions | `session` |
 //! | transports | [`transport::stdio`], [`transport::http`] |
+//! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | who is asking | [`auth`] |
 //! | secrets and what they seal | [`Secret`] |
 //! | a client for tests | [`testing`] |
@@ -21,6 +22,7 @@
 mod answer;
 mod arguments;
 mod ask;
+mod attempt;
 pub mod auth;
 mod call_tracker;
 mod caller;
@@ -31,6 +33,7 @@ mod deadline;
 mod dispatch;
 mod engine;
 mod exchange;
+mod ledger;
 mod limits;
 mod methods;
 mod mirror;
@@ -58,11 +61,13 @@ pub use caller::Client;
 pub use changes::Changes;
 pub use ctx::Ctx;
 pub use engine::Engine;
+pub use ledger::Audit;
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};
 pub use server::{BuildError, Server};
 pub use state::{FromCtx, Need, State};
 
 pub use candor_hints as hints;
+pub use candor_ledger as store;
 pub use candor_protocol as protocol;
 pub use futures_util::future::BoxFuture;

@@ -13,6 +13,11 @@ pub struct Limits {
     /// How long a handler may run, not counting the time that it waits for answers from its client.
     /// Default: 5 minutes.
     pub deadline: Duration,
+    /// How long a repetition of a call that runs waits for its result. Default: 30 seconds.
+    pub join: Duration,
+    /// Calls with a key that run at the same time, with or without a caller who waits; above it they are answered busy.
+    /// Default: 1024.
+    pub keyed_calls: usize,
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
     /// Default: 1024.
     pub stdio_requests: usize,
@@ -60,6 +65,8 @@ impl Default for Limits {
             message_bytes: 4 * 1024 * 1024,
             depth: candor_protocol::json::DEFAULT_DEPTH,
             deadline: Duration::from_secs(5 * 60),
+            join: Duration::from_secs(30),
+            keyed_calls: 1024,
             stdio_requests: 1024,
             http_requests: 1024,
             streams: 1024,

@@ -32,12 +32,14 @@ pub(crate) struct Binding<'a> {
     /// The tool's or prompt's name, or the resource's URI.
     pub(crate) name: &'a str,
     pub(crate) arguments: Cow<'a, Value>,
+    /// The key of the call, if it has one.
+    pub(crate) key: Option<&'a str>,
 }
 
 impl Binding<'_> {
     /// Made only when there is state to bind: most requests never need it.
-    fn digest(&self, principal: &Principal) -> String {
-        let bound = json!([principal.as_str(), self.method, self.name, self.arguments]);
+    pub(crate) fn digest(&self, principal: &Principal) -> String {
+        let bound = json!([principal.as_str(), self.method, self.name, self.arguments, self.key]);
         digest(candor_schema::canonical(&bound).as_bytes())
     }
 }
@@ -56,9 +58,18 @@ pub(crate) struct Brought<'a> {
     pub(crate) state: Option<&'a str>,
 }
 
+/// Which question of which call in the ledger was answered: the numbers that [`candor_ledger::Event::Resume`] has to name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Resumes {
+    pub(crate) fence: u64,
+    pub(crate) round: u32,
+}
+
 /// One run of a handler that may ask.
 #[derive(Default)]
 pub(crate) struct Round {
+    /// The call in the ledger that goes on with this run, if it is one.
+    pub(crate) resumes: Option<Resumes>,
     answers: BTreeMap<String, Answered>,
     inner: Mutex<Asked>,
     /// Wakes the runner when a question is put from another task.
@@ -90,14 +101,17 @@ impl Round {
     ) -> Result<Self, ErrorObject> {
         let mut asked = BTreeMap::new();
         let mut answers = BTreeMap::new();
+        let mut resumes = None;
         if let Some(state) = brought.state {
-            let state = State::open(seal, state, &binding.digest(principal)).ok_or_else(|| {
-                ErrorObject::invalid_params(
-                    "Invalid requestState: not made by this server for this request, or expired",
-                )
-            })?;
+            let (state, of_record) = State::open(seal, state, &binding.digest(principal))
+                .ok_or_else(|| {
+                    ErrorObject::invalid_params(
+                        "Invalid requestState: not made by this server for this request, or expired",
+                    )
+                })?;
             asked = state.asked;
             answers = state.answers;
+            resumes = of_record;
         }
         if let Some(responses) = brought.responses {
             let responses = Object::decode(responses.into()).map_err(|e| {
@@ -120,7 +134,7 @@ impl Round {
                 }
             }
         }
-        Ok(Self { answers, ..Self::default() })
+        Ok(Self { resumes, answers, ..Self::default() })
     }
 
     /// The answer to a question, if the client brought it; else the question stays open, and the caller waits
@@ -166,14 +180,8 @@ impl Round {
         .await
     }
 
-    /// The open questions, and the state to bring back with their answers.
-    pub(crate) fn suspend(
-        &self,
-        seal: &Seal,
-        principal: &Principal,
-        binding: &Binding<'_>,
-        ttl: Duration,
-    ) -> InputRequired {
+    /// The questions that are open, with everything that the next round needs to know.
+    pub(crate) fn questions(&self) -> Questions {
         let inner = self.lock();
         let asked = inner
             .open
@@ -181,10 +189,7 @@ impl Round {
             .map(|(key, q)| (key.clone(), digest(raw(q).get().as_bytes())))
             .collect();
         let state = State { asked, answers: inner.used.clone() };
-        let mut result = InputRequired::new();
-        result.input_requests = Some(inner.open.clone());
-        result.request_state = Some(state.close(seal, &binding.digest(principal), ttl));
-        result
+        Questions { open: inner.open.clone(), state }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
@@ -213,6 +218,38 @@ impl Ended {
     }
 }
 
+/// Questions of a handler, as they can be put, and kept to be put again.
+pub(crate) struct Questions {
+    open: BTreeMap<String, InputRequest>,
+    state: State,
+}
+
+impl Questions {
+    /// As they go to the client, with the state to bring back with the answers.
+    pub(crate) fn put(
+        self,
+        seal: &Seal,
+        bound: &str,
+        ttl: Duration,
+        of_record: Option<Resumes>,
+    ) -> InputRequired {
+        let mut result = InputRequired::new();
+        result.input_requests = Some(self.open);
+        result.request_state = Some(self.state.close(seal, bound, ttl, of_record));
+        result
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        raw(&self.state.members().with("questions", &self.open)).get().as_bytes().to_vec()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let kept: Object = serde_json::from_slice(bytes).ok()?;
+        let open = kept.read("questions").ok()??;
+        Some(Self { open, state: State::read(&kept)? })
+    }
+}
+
 /// What is known between two rounds.
 struct State {
     asked: BTreeMap<String, String>,
@@ -220,32 +257,47 @@ struct State {
 }
 
 impl State {
-    fn close(&self, seal: &Seal, binding: &str, ttl: Duration) -> String {
-        let answers: BTreeMap<_, _> =
-            self.answers.iter().map(|(key, a)| (key, (&a.question, &a.answer))).collect();
-        let payload = Object::new()
-            .with("binding", &binding)
-            .with("expires", &(now() + ttl.as_secs()))
-            .with("asked", &self.asked)
-            .with("answers", &answers);
+    fn close(&self, seal: &Seal, bound: &str, ttl: Duration, of_record: Option<Resumes>) -> String {
+        let mut payload =
+            self.members().with("binding", bound).with("expires", &(now() + ttl.as_secs()));
+        if let Some(Resumes { fence, round }) = of_record {
+            payload = payload.with("record", &[fence, u64::from(round)]);
+        }
         seal.close(raw(&payload).get().as_bytes())
     }
 
-    fn open(seal: &Seal, token: &str, binding: &str) -> Option<Self> {
+    fn open(seal: &Seal, token: &str, bound: &str) -> Option<(Self, Option<Resumes>)> {
         let payload = seal.open(token)?;
         let payload: Object = serde_json::from_slice(&payload).ok()?;
         let expires: u64 = payload.get("expires")?.text().parse().ok()?;
-        let bound: String = payload.read("binding").ok()??;
-        if expires < now() || bound != binding {
+        let made_for: String = payload.read("binding").ok()??;
+        if expires < now() || made_for != bound {
             return None;
         }
-        let answers: BTreeMap<String, Vec<Box<RawValue>>> = payload.read("answers").ok()??;
+        let of_record = match payload.get("record") {
+            None => None,
+            Some(numbers) => {
+                let [fence, round]: [u64; 2] = serde_json::from_str(numbers.text()).ok()?;
+                Some(Resumes { fence, round: u32::try_from(round).ok()? })
+            }
+        };
+        Some((Self::read(&payload)?, of_record))
+    }
+
+    fn members(&self) -> Object {
+        let answers: BTreeMap<_, _> =
+            self.answers.iter().map(|(key, a)| (key, (&a.question, &a.answer))).collect();
+        Object::new().with("asked", &self.asked).with("answers", &answers)
+    }
+
+    fn read(members: &Object) -> Option<Self> {
+        let answers: BTreeMap<String, Vec<Box<RawValue>>> = members.read("answers").ok()??;
         let answers = answers.into_iter().filter_map(|(key, mut pair)| {
             let answer = pair.pop()?;
             let question = String::decode((&**pair.first()?).into()).ok();
             Some((key, Answered { question, answer }))
         });
-        Some(Self { asked: payload.read("asked").ok()??, answers: answers.collect() })
+        Some(Self { asked: members.read("asked").ok()??, answers: answers.collect() })
     }
 }
 
@@ -261,7 +313,7 @@ mod tests {
     const TTL: Duration = Duration::from_secs(60);
 
     fn binding(arguments: Value) -> Binding<'static> {
-        Binding { method: "tools/call", name: "tool", arguments: Cow::Owned(arguments) }
+        Binding { method: "tools/call", name: "tool", arguments: Cow::Owned(arguments), key: None }
     }
 
     fn question(text: &str) -> Question {
@@ -285,7 +337,8 @@ mod tests {
         let nothing = Brought { responses: None, state: None };
         let round = Round::begin(seal, principal, &binding, &nothing).unwrap();
         assert_eq!(ask(&round, "sure?").await, None);
-        round.suspend(seal, principal, &binding, TTL).request_state.unwrap()
+        let bound = binding.digest(principal);
+        round.questions().put(seal, &bound, TTL, None).request_state.unwrap()
     }
 
     #[tokio::test]
@@ -321,7 +374,7 @@ mod tests {
         assert!(!with(&seal, "alice", json!({"path": "a"}), &format!("{state}-TAMPERED")));
         let binding = binding(json!(1));
         let stale = State { asked: BTreeMap::new(), answers: BTreeMap::new() };
-        let stale = stale.close(&seal, &binding.digest(&alice), Duration::ZERO);
+        let stale = stale.close(&seal, &binding.digest(&alice), Duration::ZERO, None);
         tokio::time::sleep(Duration::from_millis(1100)).await;
         assert!(State::open(&seal, &stale, &binding.digest(&alice)).is_none());
     }

@@ -47,6 +47,16 @@ impl Secret {
         Self(vec![random_bytes()])
     }
 
+    /// A new key as a line for [`Secret::from_lines`], to be kept where nobody else can read it.
+    ///
+    /// # Panics
+    /// If the operating system has no randomness to give.
+    #[must_use]
+    pub fn random_line() -> String {
+        let digits = random_bytes::<KEY_BYTES>().map(|byte| format!("{byte:02x}"));
+        digits.concat() + "\n"
+    }
+
     /// Keys as 64 hexadecimal digits per line, newest first; empty lines and `#` comments are skipped.
     ///
     /// ```
@@ -113,6 +123,11 @@ impl Seal {
         let mut token = payload.to_vec();
         token.extend_from_slice(&mac(&self.keys[0], payload).finalize().into_bytes());
         BASE64.encode(token)
+    }
+
+    /// A digest that nobody without our newest key can make, so that nobody can try values against it.
+    pub(crate) fn digest(&self, payload: &[u8]) -> [u8; 32] {
+        mac(&self.keys[0], payload).finalize().into_bytes().into()
     }
 
     /// The payload, if one of our keys made the token.

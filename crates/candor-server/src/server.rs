@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use candor_ledger::{MemoryStore, Options, Store};
 use candor_protocol::types::Implementation;
 
 use crate::answer::CacheHint;
 use crate::completion::{Completions, Subject};
 use crate::engine::{Engine, Parts};
+use crate::ledger::Audit;
 use crate::limits::Limits;
 use crate::prompt::{Prompt, PromptSet};
 use crate::provider::{Provider, Source};
 use crate::resource::{Resources, Tree};
 use crate::seal::Secret;
 use crate::state::States;
-use crate::tool::{Form, RegistrationError, Split, Tool, ToolSet};
+use crate::tool::{Form, Idempotency, RegistrationError, Split, Tool, ToolSet};
 
 /// A server in the making: what it is called and what it offers.
 ///
@@ -41,6 +43,9 @@ pub struct Server {
     cache: CacheHint,
     states: States,
     form: Form,
+    store: Option<Arc<dyn Store>>,
+    instance: String,
+    audit: Audit,
 }
 
 /// Why a server cannot be built.
@@ -51,6 +56,8 @@ pub enum BuildError {
     Tool(RegistrationError),
     /// Two prompts have this name.
     DuplicatePrompt(String),
+    /// The calls of a tool have keys, and nothing remembers them.
+    NoLedger(String),
     /// Both single items and a provider were given for this list.
     TwoSources(&'static str),
     /// A tool wants state that the server does not have.
@@ -69,6 +76,10 @@ impl fmt::Display for BuildError {
             Self::DuplicatePrompt(name) => {
                 write!(f, "prompt {name:?}: another prompt has this name")
             }
+            Self::NoLedger(tool) => write!(
+                f,
+                "tool {tool:?} has idempotency keys, and somebody must remember them: give the server a ledger with `.ledger(…)`"
+            ),
             Self::MissingState { tool, type_name } => {
                 write!(
                     f,
@@ -107,6 +118,9 @@ impl Server {
             cache: CacheHint::default(),
             states: States::default(),
             form: Form::default(),
+            store: None,
+            instance: String::new(),
+            audit: Audit::default(),
         }
     }
 
@@ -236,6 +250,49 @@ impl Server {
         self
     }
 
+    /// What remembers calls: their keys, their outcomes, that they were made. Without it, keys are not honoured.
+    ///
+    /// ```
+    /// # use candor_server::{Server, store};
+    /// let ledger = store::open("memory:", store::Options::default())?;
+    /// let server = Server::new("invoices", "1.0.0").ledger(ledger);
+    /// # Ok::<(), store::StoreError>(())
+    /// ```
+    #[must_use]
+    pub fn ledger(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What this server serves: a folder, a database. Two servers of one name that share a ledger but not their data must
+    /// differ here, or the key of a call to one is taken for that of a call to the other.
+    #[must_use]
+    pub fn instance(mut self, instance: impl Into<String>) -> Self {
+        self.instance = instance.into();
+        self
+    }
+
+    /// Which calls leave a durable row in the ledger.
+    #[must_use]
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.audit = audit;
+        self
+    }
+
+    /// With a ledger in memory, unless another was given.
+    pub(crate) fn or_in_memory(mut self) -> Self {
+        self.store.get_or_insert_with(|| Arc::new(MemoryStore::new(Options::default())));
+        self
+    }
+
+    /// Whether a ledger was given, or else which tool cannot do without.
+    #[must_use]
+    pub fn wants_ledger(&self) -> Option<&str> {
+        let keyed = |tool: &&Arc<dyn Tool>| tool.idempotency() != Idempotency::Beside;
+        let wanting = self.tools.iter().find(keyed).map(|tool| tool.definition().name.as_str());
+        wanting.filter(|_| self.store.is_none())
+    }
+
     /// The server secret. Without one, tokens end with the process and no other instance accepts them.
     #[must_use]
     pub fn secret(mut self, secret: Secret) -> Self {
@@ -259,6 +316,9 @@ impl Server {
 
     /// Checks everything and makes it ready to serve.
     pub fn build(mut self) -> Result<Engine, BuildError> {
+        if let Some(tool) = self.wants_ledger() {
+            return Err(BuildError::NoLedger(tool.to_owned()));
+        }
         self.resources.set_patience(self.limits.deadline);
         let tools = match (self.tool_provider, self.tools.is_empty()) {
             (Some(_), false) => return Err(BuildError::TwoSources("tools")),
@@ -307,6 +367,9 @@ impl Server {
             states: Arc::new(self.states),
             form: self.form,
             foresees,
+            store: self.store,
+            instance: self.instance,
+            audit: self.audit,
         }))
     }
 }

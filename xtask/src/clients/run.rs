@@ -53,6 +53,12 @@ impl Client {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.script).envs(self.settings.iter().map(|(name, value)| (name, value)));
+        // Servers that it starts remember their calls there, and not among those of whoever runs this. Official clients pass
+        // on no more of the environment than this.
+        command.env(
+            "HOME",
+            std::env::temp_dir().join(format!("candor-clients-{}", std::process::id())),
+        );
         command
     }
 }

@@ -60,6 +60,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     let directory = Directory::of(root.clone()).largest(args.max_file);
     let server = Server::new("candor-files", env!("CARGO_PKG_VERSION"))
         .info(|info| info.title = Some(instance))
+        .instance(format!("file://{}", root.path().display()))
         .instructions(instructions)
         .state(Folder { root, directory: directory.clone(), largest: args.max_file })
         .tools(if args.read_only { tools::that_read() } else { tools::all() })
@@ -83,6 +84,9 @@ impl Args {
         }
         if let Some(instance) = self.instance.as_ref().filter(|name| !name.is_empty()) {
             add(&format!("--instance {}", quoted(instance)));
+        }
+        if let Some(ledger) = &self.serve.ledger {
+            add(&format!("--ledger {}", quoted(ledger)));
         }
         match self.serve.split {
             None => {}

@@ -25,6 +25,7 @@ use crate::event::{Answer, Event};
 use crate::id::{Fingerprint, Moment, RecordId};
 use crate::machine;
 use crate::memory::stands;
+use crate::rules::Rules;
 use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
 use crate::watchers::Watchers;
 
@@ -176,6 +177,10 @@ impl Store for SqliteStore {
     fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
         let digest = id.digest();
         self.beside(move |readers| readers.story(&digest))
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.readers.rules
     }
 
     fn describe(&self) -> String {

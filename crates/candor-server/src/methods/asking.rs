@@ -1,28 +1,14 @@
 //! The frame around the three methods whose handlers may ask: `tools/call`, `prompts/get`, `resources/read`.
 
-use std::panic::AssertUnwindSafe;
-
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::rpc::ErrorObject;
-use candor_protocol::types::InputRequired;
-use futures_util::FutureExt;
 
+use crate::answer::Answer;
+use crate::attempt::{Ran, Subject, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-use crate::round::{Binding, Brought, Round};
-
-/// How a handler ended.
-pub(super) enum Ran<T> {
-    /// With a value.
-    Done(T),
-    /// With questions for a modern client.
-    Asks(InputRequired),
-    /// With a panic; it has been logged.
-    Panicked,
-    /// Not in time; it has been stopped, and that has been logged.
-    TookTooLong,
-}
+use crate::round::{Binding, Brought, Questions, Round};
 
 /// What to tell the client of a handler that panicked.
 pub(super) const PANICKED: &str = "It failed unexpectedly; the server's log says why.";
@@ -59,38 +45,20 @@ where
 {
     let round = Round::begin(engine.rounds(), &exchange.principal, binding, brought)?;
     let ctx = Ctx::new(engine, exchange, round);
-    // A handler may panic before its first await, so it is called inside.
-    let started = AssertUnwindSafe(async { handler(ctx.clone()).await }).catch_unwind();
-    let in_time = tokio::select! {
-        biased;
-        ran = ctx.round().run(started) => Some(ran),
-        () = ctx.deadline().passed() => None,
-    };
-    let ran = match in_time {
-        None => {
-            tracing::warn!(method = binding.method, name = binding.name, "a handler took too long");
-            Ran::TookTooLong
-        }
-        Some(Some(Ok(value))) => Ran::Done(value),
-        Some(Some(Err(panic))) => {
-            let reason = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-            let reason =
-                reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            tracing::error!(
-                method = binding.method,
-                name = binding.name,
-                reason,
-                "a handler panicked"
-            );
-            Ran::Panicked
-        }
-        Some(None) => Ran::Asks(ctx.round().suspend(
-            engine.rounds(),
-            &exchange.principal,
-            binding,
-            engine.limits().round,
-        )),
-    };
+    let subject = Subject { method: binding.method, name: binding.name };
+    let ran = attempt_in_time(&ctx, subject, handler).await;
     ctx.end().await;
     Ok(ran)
+}
+
+/// Answers with questions.
+pub(super) fn ask(
+    engine: &Engine,
+    exchange: &Exchange,
+    binding: &Binding<'_>,
+    questions: Questions,
+) -> Answer {
+    let bound = binding.digest(&exchange.principal);
+    let put = questions.put(engine.rounds(), &bound, engine.limits().round, None);
+    engine.input_required(exchange, put)
 }

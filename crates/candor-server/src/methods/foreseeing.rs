@@ -12,6 +12,7 @@ use super::{params, provider_failed};
 use crate::arguments::Arguments;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::ledger::key;
 use crate::tool::{Entry, Invalid, Prepared, effects};
 
 /// What was found out about a call.
@@ -51,6 +52,12 @@ pub(super) async fn foresee(
     let entry = found.entry;
     let invalid = |invalid: Invalid| refused(&asked.name, &invalid);
     let arguments = found.complete(arguments).map_err(invalid)?;
+    let beside = match engine.ledger() {
+        Some(_) => key::beside(exchange, &asked.extra)?,
+        None => None,
+    };
+    let key::Brought { arguments, key } = key::take(entry, arguments, beside)
+        .map_err(|error| ErrorObject::invalid_params(format!("Invalid params: {error}")))?;
     let effective = match given {
         Given::Some => entry.effects.of_partial(&arguments),
         Given::All => {
@@ -58,7 +65,8 @@ pub(super) async fn foresee(
             of_call(entry, &arguments, prepared).await?
         }
     };
-    let definition = entry.tool.definition();
+    let effective = entry.of_keyed(effective, key.is_some());
+    let definition = &entry.definition;
     let mut annotations = definition.annotations.clone().unwrap_or_else(ToolAnnotations::new);
     effects::write(effective.hints.declared(), &mut annotations);
     let dynamic = found.is_dynamic();
@@ -73,7 +81,7 @@ async fn of_call(
 ) -> Result<Effective, ErrorObject> {
     let (_, effective) = entry.effects.of(arguments, prepared).await;
     effective.map_err(|_| {
-        tracing::error!(tool = entry.tool.definition().name, "effects could not be evaluated");
+        tracing::error!(tool = entry.name(), "effects could not be evaluated");
         ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
     })
 }

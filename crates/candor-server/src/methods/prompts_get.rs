@@ -8,8 +8,9 @@ use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::GetPromptParams;
 use serde_json::json;
 
-use super::asking::{self, Ran};
+use super::asking;
 use super::{params, provider_failed};
+use crate::attempt::Ran;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
@@ -37,8 +38,12 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             "Invalid params: the prompt needs the argument {missing:?}"
         )));
     }
-    let binding =
-        Binding { method: PROMPTS_GET, name: &asked.name, arguments: Cow::Owned(json!(arguments)) };
+    let binding = Binding {
+        method: PROMPTS_GET,
+        name: &asked.name,
+        arguments: Cow::Owned(json!(arguments)),
+        key: None,
+    };
     match asking::run(engine, exchange, &binding, &brought, |ctx| prompt.fill(arguments, ctx))
         .await?
     {
@@ -48,7 +53,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             Ok(engine.complete(exchange, result))
         }
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
-        Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
+        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions)),
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }

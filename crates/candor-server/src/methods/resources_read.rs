@@ -7,9 +7,10 @@ use candor_protocol::names::method::RESOURCES_READ;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::ResourceUriParams;
 
-use super::asking::{self, Ran};
+use super::asking;
 use super::params;
 use crate::answer::CacheHint;
+use crate::attempt::Ran;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
@@ -32,6 +33,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         method: RESOURCES_READ,
         name: uri,
         arguments: Cow::Owned(serde_json::Value::Null),
+        key: None,
     };
     match asking::run(engine, exchange, &binding, &brought, |ctx| found.read(uri, ctx)).await? {
         Ran::Done(Ok(Some(contents))) => {
@@ -45,7 +47,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         }
         Ran::Done(Ok(None)) => Err(refused(Trouble::NotFound)),
         Ran::Done(Err(error)) => Err(refused(Trouble::Failed(error))),
-        Ran::Asks(questions) => Ok(engine.input_required(exchange, questions)),
+        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions)),
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }

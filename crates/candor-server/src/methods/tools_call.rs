@@ -1,29 +1,37 @@
 //! `tools/call`: the pipeline. The stages stand in the order in which they happen.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
 
-use candor_hints::Hints;
+use candor_hints::{Effective, Hints};
+use candor_ledger::{Key, OutcomeKind};
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, Json, Object, RawValue};
 use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{CallToolParams, CallToolResult};
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
-use super::asking::{self, Ran};
+use super::asking;
 use super::{params, provider_failed};
+use crate::answer::Answer;
 use crate::arguments::Arguments;
+use crate::attempt::{Ran, Subject, attempt};
+use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::ledger::key;
+use crate::ledger::once::{Ended, Operation, Told};
+use crate::ledger::{Call, Noted, words};
 use crate::mirror;
 use crate::resource::Publisher;
-use crate::round::Binding;
-use crate::tool::{Entry, Invalid, Output, Prepared, ToolError, code, effects};
+use crate::round::{Binding, Round};
+use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let era = exchange.era();
-
     // decode
     let Some(source) = &engine.parts().tools else {
         return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
@@ -36,56 +44,203 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         call.request_state.as_deref(),
         &call.extra,
     )?;
+    let ledger = engine.ledger();
+    let beside = match ledger {
+        Some(_) => key::beside(exchange, &call.extra)?,
+        None => None,
+    };
 
     // look up
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let found = tools.find(&call.name, engine.parts().form).ok_or_else(|| unknown(&call.name))?;
     let entry = found.entry;
+    let says = Says { engine, exchange, entry, name: &call.name, foreseen: None };
 
     // validate
     if let Some(headers) = &exchange.mirrored {
         mirror::check(&entry.mirrors, headers, &arguments)?;
     }
-    let validated = found.complete(arguments).and_then(|all| Ok((validate(entry, &all)?, all)));
-    let (prepared, arguments) = match validated {
-        Ok(validated) => validated,
-        Err(invalid) => return Ok(engine.complete(exchange, refuse(&call.name, invalid, era)?)),
+    let brought_key = found
+        .complete(arguments)
+        .map_err(|invalid| ToolError::invalid(&call.name, invalid))
+        .and_then(|arguments| key::take(entry, arguments, beside));
+    let key::Brought { arguments, key } = match brought_key {
+        Ok(brought) => brought,
+        Err(error) => return Ok(says.refused(error)),
+    };
+    if key.is_none() && entry.idempotency == Idempotency::Required {
+        return Ok(says.refused(key::required(entry)));
+    }
+    let prepared = match validate(entry, &arguments) {
+        Ok(prepared) => prepared,
+        Err(invalid) => return Ok(says.refused(ToolError::invalid(&call.name, invalid))),
+    };
+    let key = match derived(entry, &*prepared).and_then(|derived| key::agreed(derived, key)) {
+        Ok(key) => key,
+        Err(error) => return Ok(says.refused(error)),
     };
 
     // foresee
     let (prepared, effective) = entry.effects.of(&arguments, prepared).await;
     // An evaluator that fails cannot make a call look safe.
-    let foreseen = effective.map_or(Hints::WORST, |effective| effective.hints);
+    let by_nature = effective.map_or(Hints::WORST, |effective| effective.hints);
     let prepared = match prepared.map_or_else(|| validate(entry, &arguments), Ok) {
         Ok(prepared) => prepared,
-        Err(invalid) => return Ok(engine.complete(exchange, refuse(&call.name, invalid, era)?)),
+        Err(invalid) => return Ok(says.refused(ToolError::invalid(&call.name, invalid))),
     };
-
-    // run
+    let says = says.having_foreseen(by_nature, key.is_some());
+    let about = Call { entry, arguments: &arguments, hints: by_nature, exchange };
     let binding = Binding {
         method: method::TOOLS_CALL,
         name: &call.name,
         arguments: Cow::Borrowed(arguments.as_value()),
+        key: key.as_ref().map(Key::as_str),
     };
-    let ran = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx)).await?;
+    let era = exchange.era();
 
-    // shape
-    let result = match ran {
-        Ran::Asks(questions) => return Ok(engine.input_required(exchange, questions)),
-        Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
-        Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
-        Ran::Done(outcome) => outcome.and_then(|output| shape(engine, entry, output, era)),
+    let Some((ledger, key)) = ledger.zip(key.clone()) else {
+        // run, shape, record: nothing to remember but that it was called
+        let begun = Instant::now();
+        let run = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx));
+        let ended = match run.await? {
+            Ran::Asks(questions) => {
+                return Ok(asking::ask(engine, exchange, &binding, questions));
+            }
+            ran => shape(entry, ran, era),
+        };
+        if let Some(ledger) = ledger {
+            let duration = Some(begun.elapsed());
+            let outcome = ended.kind();
+            let event = "called";
+            ledger
+                .note(&about, Noted { event, key: None, outcome, duration, refused: false })
+                .await;
+        }
+        return says.ended(ended);
     };
 
-    // encode
-    let mut result = result.or_else(|error| error.into_result(&call.name, era))?;
-    Publisher::to(&exchange.client).blocks(&mut result.content);
-    if entry.effects.is_dynamic() {
-        let said = json!({"foreseen": effects::annotations(foreseen)});
-        let meta = result.meta.take().unwrap_or_default();
-        result.meta = Some(meta.with(extension::DYNAMIC_ANNOTATIONS, &said));
+    // recall
+    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
+    let resumes = round.resumes;
+    let operation = Operation::new(ledger, &about, key.clone());
+    if resumes.is_none()
+        && let Some(told) = operation.recall().await
+    {
+        ledger.note(&about, operation.noted(&told)).await;
+        return says.told(told, &binding);
     }
-    Ok(engine.complete(exchange, result))
+
+    // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
+    let ctx = Ctx::keyed(engine, exchange, round, key);
+    let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
+    says.told(operation.carry_out(&ctx, resumes, work).await, &binding)
+}
+
+/// The handler of a call that has a key, to its end.
+async fn work(
+    ctx: Ctx,
+    entry: Arc<Entry>,
+    name: String,
+    prepared: Box<dyn Prepared>,
+    era: Era,
+) -> Ended {
+    let subject = Subject { method: method::TOOLS_CALL, name: &name };
+    match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
+        Ran::Asks(questions) => Ended::Asks(questions),
+        // It has no deadline: what has begun is not given up half way.
+        Ran::Panicked => Ended::Panicked,
+        ran => shape(&entry, ran, era),
+    }
+}
+
+/// The key that a tool's author makes of the arguments.
+fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
+    if entry.idempotency != Idempotency::Derived {
+        return Ok(None);
+    }
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| prepared.key()));
+    let made = made.ok().flatten().ok_or("its key could not be made".to_owned());
+    made.and_then(|text| Key::new(text).map_err(|bad| bad.to_string())).map(Some).map_err(|why| {
+        ToolError::new("No idempotency key could be made of these arguments. Nothing was done.")
+            .code(code::KEY_INVALID)
+            .log(why)
+    })
+}
+
+/// encode: what is said to the client of this request.
+struct Says<'a> {
+    engine: &'a Engine,
+    exchange: &'a Exchange,
+    entry: &'a Entry,
+    name: &'a str,
+    /// What the call does, if that was worth finding out.
+    foreseen: Option<Hints>,
+}
+
+impl<'a> Says<'a> {
+    fn having_foreseen(self, by_nature: Hints, has_key: bool) -> Self {
+        let hints = self.entry.of_keyed(Effective::resolved(by_nature), has_key).hints;
+        Self { foreseen: self.entry.is_dynamic().then_some(hints), ..self }
+    }
+
+    /// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
+    fn refused(&self, error: ToolError) -> Answer {
+        self.result(error.into_result(self.name), None)
+    }
+
+    fn ended(&self, ended: Ended) -> Answered {
+        match ended {
+            Ended::Result { result, .. } => Ok(self.result(result, None)),
+            Ended::Unasked(error) => Err(error),
+            Ended::Panicked | Ended::Asks(_) => {
+                Ok(self.refused(ToolError::new(asking::PANICKED).code(code::INTERNAL)))
+            }
+        }
+    }
+
+    fn told(&self, told: Told, binding: &Binding<'_>) -> Answered {
+        let (engine, exchange) = (self.engine, self.exchange);
+        match told {
+            Told::Result { result, mark, replayed } => {
+                let answer = self.result(result, Some(&mark));
+                Ok(if replayed { answer.replayed() } else { answer })
+            }
+            Told::Asks { questions, resumes } if exchange.era() == Era::Modern => {
+                let (bound, ttl) = (binding.digest(&exchange.principal), engine.limits().round);
+                let put = questions.put(engine.rounds(), &bound, ttl, Some(resumes));
+                Ok(engine.input_required(exchange, put))
+            }
+            Told::Asks { .. } => Ok(self.refused(words::waits_elsewhere())),
+            Told::Refused(error) => Ok(self.refused(error)),
+            Told::Failed(error) => Err(error),
+        }
+    }
+
+    /// A result, which may be an old one, as this client can take it.
+    fn result(&self, mut result: CallToolResult, mark: Option<&Value>) -> Answer {
+        let (engine, exchange) = (self.engine, self.exchange);
+        let era = exchange.era();
+        if era == Era::Modern && engine.parts().form.native_output && self.entry.boxed {
+            result.structured_content = result.structured_content.and_then(|raw| unboxed(&raw));
+        }
+        // Up to 2025-11-25 structured content is an object or absent; the text says the same.
+        if era == Era::Legacy
+            && result.structured_content.as_ref().is_some_and(|raw| !raw.get().starts_with('{'))
+        {
+            result.structured_content = None;
+        }
+        Publisher::to(&exchange.client).blocks(&mut result.content);
+        if let Some(hints) = self.foreseen {
+            let said = json!({"foreseen": effects::annotations(hints)});
+            let meta = result.meta.take().unwrap_or_default();
+            result.meta = Some(meta.with(extension::DYNAMIC_ANNOTATIONS, &said));
+        }
+        if let Some(mark) = mark {
+            let meta = result.meta.take().unwrap_or_default();
+            result.meta = Some(meta.with(extension::IDEMPOTENCY, mark));
+        }
+        engine.complete(exchange, result)
+    }
 }
 
 pub(super) fn unknown(name: &str) -> ErrorObject {
@@ -97,34 +252,38 @@ pub(super) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn P
     entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
 }
 
-/// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
-fn refuse(tool: &str, invalid: Invalid, era: Era) -> Result<CallToolResult, ErrorObject> {
-    ToolError::invalid(tool, invalid).into_result(tool, era)
-}
-
-/// From what the tool returned to what the client may see.
-fn shape(
-    engine: &Engine,
-    entry: &Entry,
-    output: Output,
-    era: Era,
-) -> Result<CallToolResult, ToolError> {
-    if let Some(violation) = broken_promise(entry, &output) {
-        return Err(ToolError::new("The tool ran, but its result does not fit its output schema.")
-            .code(code::RESULT_INVALID)
-            .log(violation));
+/// From how a handler ended to what any client may see of it, whatever its era.
+fn shape(entry: &Entry, ran: Ran<Result<Output, ToolError>>, era: Era) -> Ended {
+    let outcome = match ran {
+        Ran::Done(outcome) => outcome,
+        Ran::Asks(questions) => return Ended::Asks(questions),
+        Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
+        Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
+    };
+    let error = match outcome {
+        Ok(output) => match broken_promise(entry, &output) {
+            None => {
+                let failed = output.is_error();
+                let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
+                return Ended::Result { result: output.into_result(), kind, not_started: false };
+            }
+            Some(violation) => {
+                let error =
+                    ToolError::new("The tool ran, but its result does not fit its output schema.")
+                        .code(code::RESULT_INVALID)
+                        .log(violation);
+                let result = error.into_result(entry.name());
+                return Ended::Result { result, kind: OutcomeKind::Invalid, not_started: false };
+            }
+        },
+        Err(error) => error,
+    };
+    if let Some(error) = error.protocol_error(era) {
+        return Ended::Unasked(error);
     }
-    let mut result = output.into_result();
-    if era == Era::Modern && engine.parts().form.native_output && entry.boxed {
-        result.structured_content = result.structured_content.and_then(|raw| unboxed(&raw));
-    }
-    // Up to 2025-11-25 structured content is an object or absent; the text says the same.
-    if era == Era::Legacy
-        && result.structured_content.as_ref().is_some_and(|raw| !raw.get().starts_with('{'))
-    {
-        result.structured_content = None;
-    }
-    Ok(result)
+    let not_started = error.is_not_started();
+    let result = error.into_result(entry.name());
+    Ended::Result { result, kind: OutcomeKind::Failure, not_started }
 }
 
 /// The value in a box.

@@ -66,6 +66,18 @@ impl Called {
         self.result.is_error == Some(true)
     }
 
+    /// The stable word for why it failed: one of [`code`](crate::tool::code), or the tool's own.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.raw["_meta"][extension::ERROR]["code"].as_str()
+    }
+
+    /// Whether this is the result of an earlier call with the same key.
+    #[must_use]
+    pub fn is_replayed(&self) -> bool {
+        self.raw["_meta"][extension::IDEMPOTENCY]["replayed"] == true
+    }
+
     /// The content, block by block.
     #[must_use]
     pub fn content(&self) -> &[Content] {

@@ -38,6 +38,8 @@ pub struct TestClient {
     capabilities: ClientCapabilities,
     answers: Answers,
     deadline: Duration,
+    /// The key that its calls have.
+    key: Option<String>,
     next_id: AtomicU64,
     /// What the test has not looked at yet.
     notices: Mutex<Vec<Notice>>,
@@ -56,6 +58,7 @@ impl TestClient {
             capabilities: ClientCapabilities::new(),
             answers: Answers::default(),
             deadline: DEADLINE,
+            key: None,
             next_id: AtomicU64::new(1),
             notices: Mutex::default(),
             connection: OnceLock::new(),
@@ -66,6 +69,12 @@ impl TestClient {
     #[must_use]
     pub fn by(&self, principal: &str) -> Self {
         Self { principal: Principal::new(principal), ..self.another() }
+    }
+
+    /// Another client of the same server whose calls all have this key: `client.keyed("order-17").call(…)`.
+    #[must_use]
+    pub fn keyed(&self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self.another() }
     }
 
     /// Another client of the same server that speaks this revision.
@@ -163,6 +172,7 @@ impl TestClient {
             capabilities: self.capabilities.clone(),
             answers: self.answers.clone(),
             deadline: self.deadline,
+            key: self.key.clone(),
             ..Self::of(&self.engine)
         }
     }
@@ -273,6 +283,9 @@ impl TestClient {
                 .with(meta::CLIENT_CAPABILITIES, &self.capabilities)
                 .with(meta::CLIENT_INFO, &wire::info())
                 .with(meta::LOG_LEVEL, &LogLevel::Debug);
+        }
+        if let Some(key) = &self.key {
+            meta = meta.with(meta::IDEMPOTENCY_KEY, key);
         }
         for (key, value) in given.unwrap_or_default().iter() {
             meta.set(key, value.to_raw());

@@ -59,14 +59,15 @@ pub use client::TestClient;
 pub use effects::{Observed, World};
 
 impl Server {
-    /// Builds the server and gives a client of it, for tests. It speaks the modern revision.
+    /// Builds the server and gives a client of it, for tests. It speaks the modern revision. A server without a ledger gets
+    /// one that is forgotten with the test.
     ///
     /// # Panics
     /// If the server cannot be built; says why.
     #[must_use]
     #[track_caller]
     pub fn test(self) -> TestClient {
-        match self.build() {
+        match self.or_in_memory().build() {
             Ok(engine) => TestClient::of(&engine),
             Err(error) => panic!("the server cannot be built: {error}"),
         }

@@ -135,6 +135,7 @@ impl Asking<'_> {
             cancel,
             closing: None,
             mirrored: None,
+            key_header: None,
         };
         let mut running = pin!(self.engine.handle(request, arrival));
         let answer = loop {

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use candor_hints::{Effective, Source};
 use candor_protocol::json::RawValue;
+use candor_protocol::names::extension;
+use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::Schema;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::idempotency::{self, Idempotency};
 use super::publish::is_boxed;
 use super::split::{self, Part};
 use super::{Effects, Tool, coverage};
@@ -14,10 +18,17 @@ use crate::mirror::{self, Mirror};
 /// A tool that has been checked.
 pub(crate) struct Entry {
     pub(crate) tool: Arc<dyn Tool>,
+    /// As it is listed: the author's, with what the framework adds.
+    pub(crate) definition: Definition,
+    /// What the arguments must be, those of the framework aside.
     pub(crate) input: Arc<Schema>,
     pub(crate) output: Option<Arc<Schema>>,
     pub(crate) mirrors: Vec<Mirror>,
     pub(crate) effects: Effects,
+    /// How its calls are recognised when they come again.
+    pub(crate) idempotency: Idempotency,
+    /// Whether the author's function takes the argument for the key itself.
+    pub(crate) takes_key: bool,
     /// Whether results stand in a box of one field.
     pub(crate) boxed: bool,
 }
@@ -25,7 +36,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Checks a tool; says what is wrong with it.
     pub(super) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
-        let definition = tool.definition();
+        let mut definition = tool.definition().clone();
         warn_about_name(&definition.name);
         let schema = read(&definition.input_schema)?;
         definition.output_schema.as_deref().map(read).transpose()?;
@@ -46,16 +57,87 @@ impl Entry {
             Effects::Table(table) => Effects::Table(Arc::new(coverage::complete(&table, &schema)?)),
             other => other,
         };
-        Ok(Self { tool, input, output, mirrors, effects, boxed })
+        let idempotency = tool.idempotency();
+        let mut takes_key = false;
+        if idempotency.has_argument() {
+            let with_key = idempotency::with_key(&schema, idempotency)?;
+            definition.input_schema = with_key.schema;
+            takes_key = with_key.authors;
+        }
+        if idempotency != Idempotency::Beside {
+            let said = json!({"key": idempotency.as_str()});
+            let meta = definition.meta.take().unwrap_or_default();
+            definition.meta = Some(meta.with(extension::IDEMPOTENCY, &said));
+        }
+        if let (true, Some(annotations)) = (idempotency.is_certain(), &mut definition.annotations) {
+            annotations.idempotent_hint = Some(true);
+        }
+        let entry = Self {
+            tool,
+            definition,
+            input,
+            output,
+            mirrors,
+            effects,
+            idempotency,
+            takes_key,
+            boxed,
+        };
+        Ok(entry)
+    }
+
+    /// The tool's name, whatever part of it was called.
+    pub(crate) fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Whether the arguments make a difference to what a call does, be it only the one that makes it repeatable.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.effects.is_dynamic() || self.is_keyed_at_will()
+    }
+
+    /// Whether a key among the arguments, which may be there or not, makes a call repeatable.
+    pub(super) fn is_keyed_at_will(&self) -> bool {
+        let classified = !matches!(self.effects, Effects::Unclassified);
+        self.idempotency == Idempotency::Argument
+            && classified
+            && !self.effects.worst().hints.is_idempotent()
+    }
+
+    /// What any call may do.
+    pub(crate) fn worst(&self) -> Effective {
+        self.of_keyed(self.effects.worst(), false)
+    }
+
+    /// What a call does that is known to do this at most, if it has a key.
+    pub(crate) fn of_keyed(&self, effective: Effective, has_key: bool) -> Effective {
+        let by_key = has_key || self.idempotency.is_certain();
+        if !by_key || effective.hints.is_idempotent() {
+            return effective;
+        }
+        let [read_only, destructive, _, open_world] = effective.sources;
+        let source = if has_key { Source::Resolved } else { Source::Declared };
+        Effective {
+            hints: effective.hints.repeatable(),
+            sources: [read_only, destructive, source, open_world],
+        }
     }
 
     /// The parts that it can be listed as.
     pub(super) fn parts(&self) -> Result<Vec<Part>, String> {
         let Effects::Table(table) = &self.effects else { return Ok(Vec::new()) };
-        let definition = self.tool.definition();
+        let definition = &self.definition;
         let schema =
             serde_json::from_str(definition.input_schema.get()).map_err(|e| e.to_string())?;
-        split::parts(definition, table, &schema)
+        let mut parts = split::parts(definition, table, &schema)?;
+        for part in &mut parts {
+            let hints = part.definition.annotations.get_or_insert_with(ToolAnnotations::new);
+            if self.idempotency.is_certain() {
+                hints.idempotent_hint = Some(true);
+            }
+            part.varies |= self.is_keyed_at_will() && hints.idempotent_hint != Some(true);
+        }
+        Ok(parts)
     }
 }
 

@@ -26,6 +26,28 @@ pub mod code {
     pub const TIMED_OUT: &str = "timed_out";
     /// The tool ran, but its result is not what its schema promises.
     pub const RESULT_INVALID: &str = "result_invalid";
+    /// The tool wants a key, and there is none.
+    pub const KEY_REQUIRED: &str = "idempotency_key_required";
+    /// The key cannot be one, or two different ones were sent.
+    pub const KEY_INVALID: &str = "idempotency_key_invalid";
+    /// The key stands for a call with other arguments.
+    pub const KEY_REUSED: &str = "idempotency_key_reused";
+    /// The call runs already, or still.
+    pub const IN_PROGRESS: &str = "in_progress";
+    /// The call was started, and nobody knows what came of it.
+    pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+    /// The call has ended, and its result is no longer kept.
+    pub const RESULT_EXPIRED: &str = "result_expired";
+    /// The call has ended, and its result was too large to be kept.
+    pub const RESULT_OMITTED: &str = "result_omitted";
+    /// An operator has closed the call.
+    pub const ABANDONED: &str = "abandoned";
+    /// The call cannot be recorded just now, so it was not started.
+    pub const LEDGER_UNAVAILABLE: &str = "ledger_unavailable";
+    /// The caller has used as many keys as it may.
+    pub const QUOTA_EXCEEDED: &str = "quota_exceeded";
+    /// Too much runs already.
+    pub const BUSY: &str = "busy";
 }
 
 /// What the caller is told of a failure that is not for it to read.
@@ -63,6 +85,8 @@ struct Failure {
     instead: Option<(String, Value)>,
     fields: Vec<Violation>,
     content: Vec<Content>,
+    /// The tool says that nothing has happened.
+    not_started: bool,
     /// A question had no answer; some clients learn that as a protocol error.
     asked: Option<AskError>,
 }
@@ -86,6 +110,7 @@ impl ToolError {
             instead: None,
             fields: Vec::new(),
             content: Vec::new(),
+            not_started: false,
             asked: None,
         }))
     }
@@ -133,6 +158,23 @@ impl ToolError {
         self
     }
 
+    /// Nothing has happened: the same call, under the same key, may be started again. Say it only if you are sure. Without
+    /// it, the failure of a call that has a key is its outcome, and every repetition is answered with it.
+    #[must_use]
+    pub fn not_started(mut self) -> Self {
+        self.0.not_started = true;
+        self
+    }
+
+    /// Whether it says no more than that now is not the time.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(&*self.0.code, code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY)
+    }
+
+    pub(crate) fn is_not_started(&self) -> bool {
+        self.0.not_started
+    }
+
     /// The tool to call instead, or first.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<String>, arguments: Value) -> Self {
@@ -154,11 +196,13 @@ impl ToolError {
         self
     }
 
-    /// The result that the caller gets, unless its era wants a protocol error. Writes the log.
-    pub(crate) fn into_result(self, tool: &str, era: Era) -> Result<CallToolResult, ErrorObject> {
-        if let Some(error) = self.0.asked.as_ref().and_then(|asked| asked.protocol_error(era)) {
-            return Err(error);
-        }
+    /// The protocol error that it is for a client of this era, if it is one.
+    pub(crate) fn protocol_error(&self, era: Era) -> Option<ErrorObject> {
+        self.0.asked.as_ref().and_then(|asked| asked.protocol_error(era))
+    }
+
+    /// The result that the caller gets. Writes the log.
+    pub(crate) fn into_result(self, tool: &str) -> CallToolResult {
         if let Some(reason) = &self.0.internal {
             tracing::error!(tool, code = &*self.0.code, reason, "a tool failed");
         }
@@ -167,7 +211,7 @@ impl ToolError {
         let mut result = CallToolResult::new(content);
         result.is_error = Some(true);
         result.meta = Some(Object::new().with(extension::ERROR, &self.details()));
-        Ok(result)
+        result
     }
 
     /// What to do now, a sentence each.
@@ -220,7 +264,7 @@ impl ToolError {
 
     /// The same where results cannot be errors: for resources and prompts.
     pub(crate) fn into_protocol_error(self, era: Era) -> ErrorObject {
-        if let Some(error) = self.0.asked.as_ref().and_then(|asked| asked.protocol_error(era)) {
+        if let Some(error) = self.protocol_error(era) {
             return error;
         }
         if let Some(reason) = &self.0.internal {
@@ -272,7 +316,7 @@ mod tests {
     use super::*;
 
     fn text(error: ToolError) -> String {
-        serde_json::to_string(&error.into_result("t", Era::Modern).unwrap()).unwrap()
+        serde_json::to_string(&error.into_result("t")).unwrap()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Effects, IntoOutput, Invalid, Output, Prepared, Tool, ToolError};
+use super::{Effects, Idempotency, IntoOutput, Invalid, Output, Prepared, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 
@@ -33,9 +33,13 @@ pub struct JsonTool {
     handler: Arc<Handler>,
     effects: Option<Effects>,
     evaluate: Option<Arc<Evaluate>>,
+    idempotency: Idempotency,
+    derive_key: Option<Arc<DeriveKey>>,
+    recorded: Vec<String>,
 }
 
 type Evaluate = dyn Fn(&Value) -> Hints + Send + Sync;
+type DeriveKey = dyn Fn(&Value) -> String + Send + Sync;
 
 impl JsonTool {
     /// A tool. The schema's root must be `"type": "object"`.
@@ -49,7 +53,15 @@ impl JsonTool {
             handler(arguments, ctx).map(|result| result.and_then(IntoOutput::into_output)).boxed()
         };
         let definition = Definition::new(name, raw(input_schema));
-        Self { definition, handler: Arc::new(handler), effects: None, evaluate: None }
+        Self {
+            definition,
+            handler: Arc::new(handler),
+            effects: None,
+            evaluate: None,
+            idempotency: Idempotency::default(),
+            derive_key: None,
+            recorded: Vec::new(),
+        }
     }
 
     /// A tool that takes any object.
@@ -101,6 +113,28 @@ impl JsonTool {
         self
     }
 
+    /// How its calls are recognised when they come again: by an argument that the framework adds.
+    #[must_use]
+    pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
+        self.idempotency = idempotency;
+        self
+    }
+
+    /// Makes the key of a call from its arguments, by a function that has no effects.
+    #[must_use]
+    pub fn key_by(mut self, key: impl Fn(&Value) -> String + Send + Sync + 'static) -> Self {
+        self.idempotency = Idempotency::Derived;
+        self.derive_key = Some(Arc::new(key));
+        self
+    }
+
+    /// Names arguments whose values may stand in history. Of the others it has the shape.
+    #[must_use]
+    pub fn recorded(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.recorded.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
     /// Changes the definition in any other way.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut Definition)) -> Self {
@@ -116,7 +150,16 @@ impl Tool for JsonTool {
 
     fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid> {
         let (handler, evaluate) = (self.handler.clone(), self.evaluate.clone());
-        Ok(Box::new(PreparedJson { handler, evaluate, arguments }))
+        let derive_key = self.derive_key.clone();
+        Ok(Box::new(PreparedJson { handler, evaluate, derive_key, arguments }))
+    }
+
+    fn idempotency(&self) -> Idempotency {
+        self.idempotency
+    }
+
+    fn recorded(&self) -> &[String] {
+        &self.recorded
     }
 
     fn effects(&self) -> Effects {
@@ -127,12 +170,17 @@ impl Tool for JsonTool {
 struct PreparedJson {
     handler: Arc<Handler>,
     evaluate: Option<Arc<Evaluate>>,
+    derive_key: Option<Arc<DeriveKey>>,
     arguments: Arguments,
 }
 
 impl Prepared for PreparedJson {
     fn hints(&self) -> Option<Hints> {
         self.evaluate.as_ref().map(|evaluate| evaluate(&self.arguments))
+    }
+
+    fn key(&self) -> Option<String> {
+        self.derive_key.as_ref().map(|derive| derive(&self.arguments))
     }
 
     fn run(self: Box<Self>, ctx: Ctx) -> BoxFuture<'static, Result<Output, ToolError>> {

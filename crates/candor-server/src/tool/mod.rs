@@ -4,6 +4,7 @@ mod coverage;
 pub(crate) mod effects;
 mod entry;
 mod error;
+pub(crate) mod idempotency;
 mod json_tool;
 mod output;
 mod publish;
@@ -26,13 +27,14 @@ pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
 pub use effects::{Effects, Variants};
 pub(crate) use entry::Entry;
 pub use error::{ToolError, code};
+pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;
 pub use output::{Blocks, IntoOutput, Output};
 pub(crate) use publish::Form;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 pub use typed::{
-    Carried, GivenSchema, Input, Spec, ToolBox, ToolFn, TypedTool, published, published_as,
+    Asked, Carried, GivenSchema, Input, Spec, ToolBox, ToolFn, TypedTool, published, published_as,
 };
 
 /// A tool, erased once: everything that differs between tools is behind these two functions.
@@ -48,6 +50,16 @@ pub trait Tool: Send + Sync + 'static {
         Effects::of_annotations(self.definition())
     }
 
+    /// How its calls are recognised when they come again; looked at once, when the tool is registered.
+    fn idempotency(&self) -> Idempotency {
+        Idempotency::default()
+    }
+
+    /// The arguments whose values may stand in history. Of the others it has the shape.
+    fn recorded(&self) -> &[String] {
+        &[]
+    }
+
     /// The state that it cannot run without.
     fn needs(&self) -> &[Need] {
         &[]
@@ -58,6 +70,11 @@ pub trait Tool: Send + Sync + 'static {
 pub trait Prepared: Send {
     /// What it will do, for a tool whose effects are a function of its typed arguments. Must be pure.
     fn hints(&self) -> Option<Hints> {
+        None
+    }
+
+    /// The key that its arguments make, for a tool whose keys are [derived](Idempotency::Derived). Must be pure.
+    fn key(&self) -> Option<String> {
         None
     }
 

@@ -28,12 +28,12 @@ pub(crate) struct Form {
 impl Form {
     /// The whole tool.
     pub(super) fn whole(self, entry: &Entry, era: Era) -> Cow<'_, Definition> {
-        let mut definition = Cow::Borrowed(entry.tool.definition());
-        if entry.effects.is_dynamic() {
+        let mut definition = Cow::Borrowed(&entry.definition);
+        if entry.is_dynamic() {
             let definition = definition.to_mut();
             // Computed, never written by hand.
             let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
-            effects::write(entry.effects.worst().hints.declared(), annotations);
+            effects::write(entry.worst().hints.declared(), annotations);
             if let Effects::Table(table) = &entry.effects {
                 let words = json!({"effects": table.in_words()});
                 add_meta(definition, extension::DYNAMIC_ANNOTATIONS, &words);

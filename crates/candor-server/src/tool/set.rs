@@ -21,7 +21,7 @@ use crate::page::PAGE_SIZE;
 /// Tools in the order in which they are listed.
 #[derive(Default)]
 pub struct ToolSet {
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     by_name: HashMap<String, usize>,
     parts: OnceLock<Result<Parts, RegistrationError>>,
     /// The list, written when first asked for, for each era and form.
@@ -59,7 +59,7 @@ pub(crate) struct Page {
 
 /// What a name stands for.
 pub(crate) struct Found<'a> {
-    pub(crate) entry: &'a Entry,
+    pub(crate) entry: &'a Arc<Entry>,
     part: Option<&'a Part>,
 }
 
@@ -89,7 +89,7 @@ impl ToolSet {
             if set.by_name.insert(name.clone(), set.entries.len()).is_some() {
                 return Err(refuse("another tool has this name".to_owned()));
             }
-            set.entries.push(entry);
+            set.entries.push(Arc::new(entry));
         }
         Ok(set)
     }
@@ -108,12 +108,12 @@ impl ToolSet {
 
     /// The tools, whole, in their order.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
-        self.entries.iter().map(|entry| entry.tool.definition())
+        self.entries.iter().map(|entry| &entry.definition)
     }
 
     /// Whether the arguments of any tool make a difference to what it does.
     pub(crate) fn foresees(&self) -> bool {
-        self.entries.iter().any(|entry| entry.effects.is_dynamic())
+        self.entries.iter().any(|entry| entry.is_dynamic())
     }
 
     /// Checks that the tools can be listed in parts.
@@ -125,7 +125,7 @@ impl ToolSet {
         self.parts.get_or_init(|| {
             let mut parts = Parts::default();
             for (whole, entry) in self.entries.iter().enumerate() {
-                let tool = &entry.tool.definition().name;
+                let tool = &entry.definition.name;
                 let refuse = |problem| RegistrationError { tool: tool.clone(), problem };
                 for part in entry.parts().map_err(refuse)? {
                     let name = part.definition.name.clone();
@@ -204,7 +204,7 @@ impl Found<'_> {
 
     /// Whether the arguments that are sent make a difference.
     pub(crate) fn is_dynamic(&self) -> bool {
-        self.entry.effects.is_dynamic() && self.part.is_none_or(|part| part.varies)
+        self.entry.is_dynamic() && self.part.is_none_or(|part| part.varies)
     }
 }
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::effects;
-use super::{Effects, Invalid, Output, Prepared, Tool, ToolError};
+use super::{Effects, Idempotency, Invalid, Output, Prepared, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::state::Need;
@@ -25,6 +25,8 @@ pub struct TypedTool {
     prepare: Box<Prepare>,
     needs: Vec<Need>,
     effects: Effects,
+    idempotency: Idempotency,
+    recorded: Vec<String>,
 }
 
 type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
@@ -57,9 +59,29 @@ pub struct Spec {
     pub description: Option<&'static str>,
     /// What its calls do.
     pub effects: Effects,
+    /// How its calls are recognised when they come again.
+    pub idempotency: Idempotency,
+    /// The arguments whose values may stand in history.
+    pub recorded: &'static [&'static str],
     /// What must be there for it to run.
     pub needs: Vec<Need>,
 }
+
+/// What can be found out of a call from its arguments, before it runs.
+pub struct Asked<A> {
+    /// What it does.
+    pub hints: Option<fn(&A) -> Hints>,
+    /// The key that they make.
+    pub key: Option<fn(&A) -> String>,
+}
+
+impl<A> Clone for Asked<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Asked<A> {}
 
 /// A schema that the author gives instead of the derived one. It is published as it is written.
 pub struct GivenSchema(Box<RawValue>);
@@ -138,7 +160,7 @@ impl TypedTool {
     pub fn new<A, F, R>(
         spec: Spec,
         input: Input<A>,
-        evaluate: Option<fn(&A) -> Hints>,
+        asked: Asked<A>,
         output: Option<GivenSchema>,
         run: F,
     ) -> Self
@@ -159,10 +181,17 @@ impl TypedTool {
         let read = input.read;
         let prepare = move |arguments: &Arguments| -> Result<Box<dyn Prepared>, Invalid> {
             let arguments = read(arguments)?;
-            let ready = Ready { arguments, evaluate, run: run.clone(), _ran: PhantomData };
+            let ready = Ready { arguments, asked, run: run.clone(), _ran: PhantomData };
             Ok(Box::new(ready))
         };
-        Self { definition, prepare: Box::new(prepare), needs: spec.needs, effects: spec.effects }
+        Self {
+            definition,
+            prepare: Box::new(prepare),
+            needs: spec.needs,
+            effects: spec.effects,
+            idempotency: spec.idempotency,
+            recorded: spec.recorded.iter().map(|&name| name.to_owned()).collect(),
+        }
     }
 }
 
@@ -228,6 +257,14 @@ impl Tool for TypedTool {
         self.effects.clone()
     }
 
+    fn idempotency(&self) -> Idempotency {
+        self.idempotency
+    }
+
+    fn recorded(&self) -> &[String] {
+        &self.recorded
+    }
+
     fn needs(&self) -> &[Need] {
         &self.needs
     }
@@ -236,7 +273,7 @@ impl Tool for TypedTool {
 /// Typed arguments and the function that takes them.
 struct Ready<A, F, R> {
     arguments: A,
-    evaluate: Option<fn(&A) -> Hints>,
+    asked: Asked<A>,
     run: F,
     _ran: PhantomData<fn() -> R>,
 }
@@ -248,7 +285,11 @@ where
     R: Future<Output = Result<Output, ToolError>> + Send + 'static,
 {
     fn hints(&self) -> Option<Hints> {
-        self.evaluate.map(|evaluate| evaluate(&self.arguments))
+        self.asked.hints.map(|hints| hints(&self.arguments))
+    }
+
+    fn key(&self) -> Option<String> {
+        self.asked.key.map(|key| key(&self.arguments))
     }
 
     fn run(self: Box<Self>, ctx: Ctx) -> BoxFuture<'static, Result<Output, ToolError>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use candor_server::tool::Split;
 use candor_server::transport::http::PublicUrl;
-use candor_server::{Limits, Server};
+use candor_server::{Audit, Limits, Server};
 use clap::Args;
 
 use crate::{Error, Result};
@@ -35,6 +35,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE")]
     pub secret_file: Option<PathBuf>,
 
+    /// Remember calls here: sqlite:PATH, postgres://…, memory: (until this process ends), or none [default: a file in the state folder]
+    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER")]
+    pub ledger: Option<String>,
+
+    /// Which calls leave a durable row in the ledger, besides those that have a key
+    #[arg(long, value_name = "WHICH", env = "CANDOR_AUDIT", value_enum, default_value_t)]
+    pub audit: AuditFlag,
+
     /// List tools whose effects depend on one argument in parts, one for each of its values: for hosts that read static hints only
     #[arg(long, value_name = "HOW", env = "CANDOR_SPLIT", value_enum, num_args = 0..=1, default_missing_value = "instead", require_equals = true)]
     pub split: Option<SplitFlag>,
@@ -46,6 +54,25 @@ pub struct ServeArgs {
     #[allow(missing_docs)]
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
+}
+
+/// Which calls leave a durable row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum AuditFlag {
+    /// Those that may change something, or were refused.
+    #[default]
+    Writes,
+    /// All of them.
+    All,
+}
+
+impl From<AuditFlag> for Audit {
+    fn from(flag: AuditFlag) -> Self {
+        match flag {
+            AuditFlag::Writes => Self::Writes,
+            AuditFlag::All => Self::All,
+        }
+    }
 }
 
 /// How split tools are listed.

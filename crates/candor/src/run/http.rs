@@ -54,6 +54,9 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
         eprintln!("{line}");
     }
     eprintln!("  mcp      {url}/mcp");
+    if let Some(store) = engine.store() {
+        eprintln!("  ledger   {}", store.describe());
+    }
     eprintln!("listening on http://{address}");
     misplaced::watch_stdin();
 

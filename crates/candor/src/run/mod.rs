@@ -5,6 +5,7 @@
 
 mod args;
 mod http;
+mod ledger;
 mod misplaced;
 mod stdin;
 mod stdio;
@@ -19,10 +20,10 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-use crate::{Result, Secret, Server};
+use crate::{Result, Server};
 
 use args::Way;
-pub use args::{LimitArgs, LogFormat, ServeArgs, SplitFlag};
+pub use args::{AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only
@@ -67,22 +68,19 @@ fn boxed(
             clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
         });
         log_to_stderr(args.log_format);
-        let server = match &args.secret_file {
-            None => server,
-            Some(path) => server.secret(
-                Secret::from_lines(&args::read(path, "--secret-file")?)
-                    .map_err(|e| args::in_file(path, e))?,
-            ),
-        };
+        let server = ledger::attach(server, &args).await?;
         let server = match args.split {
             None => server,
             Some(split) => server.split(split.into()),
         };
         let engine = args.limits.apply(server).build()?;
-        match way {
+        let served = match way {
             Way::Stdio => stdio::serve(&engine).await,
-            Way::Http => http::serve(engine, &args, &about).await,
-        }
+            Way::Http => http::serve(engine.clone(), &args, &about).await,
+        };
+        // Calls with a key go on without their callers, and end before the process does.
+        engine.settle().await;
+        served
     })
 }
 

@@ -162,6 +162,7 @@ async fn the_line_for_a_host_starts_the_same_server() {
     let line = lines[1].split_once(" -- candor ").unwrap().1;
     let mut shell = tokio::process::Command::new("sh");
     shell.arg("-c").arg(format!("exec \"$0\" {line}")).arg(env!("CARGO_BIN_EXE_candor"));
+    shell.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
     let mut host = Host::of(&mut shell, Era::Modern).await;
     assert_eq!(title(&mut host, Era::Modern).await, "Ann's notes");
     let hidden = super::manage("read", ".hidden");

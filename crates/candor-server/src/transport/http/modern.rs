@@ -20,6 +20,7 @@ use super::{METHOD, NAME, PROTOCOL_VERSION, respond, sse};
 use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
+use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
 use crate::pipe::Pipe;
@@ -35,6 +36,10 @@ pub(super) async fn post(
     if let Err(error) = check_headers(&parts.headers, &request) {
         return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
+    let key_header = match key::of_headers(&parts.headers) {
+        Ok(key) => key,
+        Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
+    };
     let messages = Pipe::new(engine.limits().queue);
     let cancel = CancellationToken::new();
     let arrival = Arrival {
@@ -44,6 +49,7 @@ pub(super) async fn post(
         cancel: cancel.clone(),
         closing: None,
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
+        key_header,
     };
     let owned = engine.clone();
     // Dropped when the client hangs up, which is how a modern client takes a request back.
@@ -60,10 +66,8 @@ pub(super) async fn post(
         Some(Said::Message(message)) => sse::response(events.starting_with(message), quiet),
         Some(Said::Answer(answer)) => {
             let status = respond::status_of(&answer);
-            answer.into_written().map_or_else(
-                || respond::empty(StatusCode::NO_CONTENT),
-                |m| respond::json(status, m),
-            )
+            respond::answer(status, answer)
+                .unwrap_or_else(|| respond::empty(StatusCode::NO_CONTENT))
         }
         None => respond::empty(StatusCode::NO_CONTENT),
     }

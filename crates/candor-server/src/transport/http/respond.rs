@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, HttpBody};
 use axum::response::Response;
 use bytes::Bytes;
+use candor_protocol::names::header;
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_error};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
@@ -28,6 +29,16 @@ pub(super) fn json(status: StatusCode, message: impl Into<Written>) -> Response 
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// An answer, if there is one.
+pub(super) fn answer(status: StatusCode, answer: Answer) -> Option<Response> {
+    let replayed = matches!(answer, Answer::Result { replayed: true, .. });
+    let mut response = json(status, answer.into_written()?);
+    if replayed {
+        response.headers_mut().insert(header::REPLAYED, HeaderValue::from_static("true"));
+    }
+    Some(response)
 }
 
 /// A body in pieces whose length is known.

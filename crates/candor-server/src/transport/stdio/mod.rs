@@ -185,6 +185,7 @@ impl Connection {
             cancel: tracked.cancel.clone(),
             closing: Some(self.closing.clone()),
             mirrored: None,
+            key_header: None,
         };
         if changes_session(&request.method) {
             // In order, so that what follows sees the change.

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_protocol::names::method;
+use candor_protocol::names::{header, method};
 use candor_protocol::rpc::{
     ErrorObject, Incoming, Notification, Rejected, Request, Response as RpcResponse, decode_message,
 };
@@ -20,6 +20,7 @@ use super::{Endpoint, SESSION_ID, respond, serve, version_header};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
+use crate::ledger::key;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
 use crate::seal::random_bytes;
@@ -42,15 +43,19 @@ pub(super) async fn post_request(
         Ok(session) => session,
         Err(refused) => return refused.with_id(&request),
     };
+    let key = match key::of_headers(&parts.headers) {
+        Ok(key) => key,
+        Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
+    };
     let log = session.new_stream(endpoint.engine.limits());
     // Before the request runs: it may hang up at once.
     let (reader, _) = log.reader(Some(0));
-    let mut running = Box::pin(start(endpoint, &session, request, Outlet::Log(log.clone()), room));
+    let outlet = Outlet::Log(log.clone());
+    let mut running = Box::pin(start(endpoint, &session, request, outlet, room, key));
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
         // Answered at once and without a word before: no stream is needed, and no task.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
-            let message = answer.into_written();
-            return message.map_or_else(streams::nothing, |m| respond::json(StatusCode::OK, m));
+            return respond::answer(StatusCode::OK, answer).unwrap_or_else(streams::nothing);
         }
         Poll::Ready(answer) => finish(&session, &log, answer),
         // A task of its own: a client that hangs up has not taken the request back, and may come for the answer.
@@ -79,6 +84,7 @@ fn start(
     request: Request,
     outlet: Outlet,
     room: OwnedSemaphorePermit,
+    key_header: Option<String>,
 ) -> impl Future<Output = Answer> + Send + use<> {
     let (engine, session) = (endpoint.engine.clone(), session.clone());
     let tracked = session.calls.begin(&request.id);
@@ -95,6 +101,7 @@ fn start(
             cancel: tracked.cancel.clone(),
             closing: None,
             mirrored: None,
+            key_header,
         };
         let answer = engine.handle(request, arrival).await;
         drop((tracked, room));
@@ -192,13 +199,18 @@ pub(super) async fn post_batch(
             "batches are not part of this protocol revision",
         );
     }
+    if parts.headers.contains_key(header::IDEMPOTENCY_KEY) {
+        let problem =
+            "Idempotency-Key names one operation, and a batch has several: send the request alone";
+        return respond::problem(StatusCode::BAD_REQUEST, problem);
+    }
     let mut running = Vec::new();
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
             Ok(Incoming::Request(request)) => match endpoint.requests.clone().try_acquire_owned() {
                 Ok(room) => {
-                    let answer = start(endpoint, &session, request, Outlet::None, room);
+                    let answer = start(endpoint, &session, request, Outlet::None, room, None);
                     running.push(tokio::spawn(answer));
                 }
                 Err(_) => answers.extend(

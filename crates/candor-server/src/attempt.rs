@@ -1,0 +1,72 @@
+//! Running a handler once: to its end, to its first questions that have no answer yet, or into a panic.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+
+use crate::ctx::Ctx;
+use crate::round::Questions;
+
+/// How a handler ended.
+pub(crate) enum Ran<T> {
+    /// With a value.
+    Done(T),
+    /// With questions for a modern client.
+    Asks(Questions),
+    /// With a panic; it has been logged.
+    Panicked,
+    /// Not in time; it has been stopped, and that has been logged.
+    TookTooLong,
+}
+
+/// What is run: its method, and its name among others.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) name: &'a str,
+}
+
+/// Runs a handler, for as long as it takes.
+pub(crate) async fn attempt<T, F>(
+    ctx: &Ctx,
+    subject: Subject<'_>,
+    handler: impl FnOnce(Ctx) -> F,
+) -> Ran<T>
+where
+    F: Future<Output = T>,
+{
+    // A handler may panic before its first await, so it is called inside.
+    let started = AssertUnwindSafe(async { handler(ctx.clone()).await }).catch_unwind();
+    match ctx.round().run(started).await {
+        Some(Ok(value)) => Ran::Done(value),
+        Some(Err(panic)) => {
+            let reason = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+            let reason =
+                reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            let Subject { method, name } = subject;
+            tracing::error!(method, name, reason, "a handler panicked");
+            Ran::Panicked
+        }
+        None => Ran::Asks(ctx.round().questions()),
+    }
+}
+
+/// The same, within the time that a caller waits.
+pub(crate) async fn attempt_in_time<T, F>(
+    ctx: &Ctx,
+    subject: Subject<'_>,
+    handler: impl FnOnce(Ctx) -> F,
+) -> Ran<T>
+where
+    F: Future<Output = T>,
+{
+    tokio::select! {
+        biased;
+        ran = attempt(ctx, subject, handler) => ran,
+        () = ctx.deadline().passed() => {
+            let Subject { method, name } = subject;
+            tracing::warn!(method, name, "a handler took too long");
+            Ran::TookTooLong
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Where a key may stand, and how it is taken from there.
+
+use candor_ledger::{BadKey, Key};
+use candor_protocol::json::{Json, Object};
+use candor_protocol::names::{header, meta};
+use candor_protocol::rpc::ErrorObject;
+use candor_schema::{Invalid, Violation};
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::exchange::Exchange;
+use crate::tool::{Entry, KEY_ARGUMENT, ToolError, code};
+
+/// The member of `params` that a proposal for the protocol uses.
+const PARAM: &str = "idempotencyKey";
+
+/// The key that a request has in its headers; or what is wrong with it.
+pub(crate) fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
+    let mut sent = headers.get_all(header::IDEMPOTENCY_KEY).iter();
+    match (sent.next(), sent.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => Err("Idempotency-Key was sent twice"),
+        (Some(value), None) => {
+            let text = value.to_str().map_err(|_| "Idempotency-Key is not visible ASCII")?.trim();
+            // The draft for HTTP wants it in quotes; most of those who send it leave them out.
+            let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            Ok(Some(quoted.unwrap_or(text).to_owned()))
+        }
+    }
+}
+
+/// The key that was sent beside the arguments, if one was.
+pub(crate) fn beside(exchange: &Exchange, params: &Object) -> Result<Option<Key>, ErrorObject> {
+    let refuse = |place: &str, problem: &dyn std::fmt::Display| {
+        ErrorObject::invalid_params(format!("Invalid params: {place}: {problem}"))
+    };
+    let read = |place: &str, json: Option<Json<'_>>| match json {
+        None => Ok(None),
+        Some(json) => {
+            let text = json.as_str().map_err(|e| refuse(place, &e))?;
+            Key::new(text).map(Some).map_err(|e: BadKey| refuse(place, &e))
+        }
+    };
+    let in_meta = read(meta::IDEMPOTENCY_KEY, exchange.meta.get(meta::IDEMPOTENCY_KEY))?;
+    let in_params = read(PARAM, params.get(PARAM))?;
+    let in_header = match &exchange.key_header {
+        None => None,
+        Some(text) => Some(Key::new(text.as_str()).map_err(|e| refuse("Idempotency-Key", &e))?),
+    };
+    let mut all = [in_meta, in_params, in_header].into_iter().flatten();
+    let first = all.next();
+    match all.find(|other| Some(other) != first.as_ref()) {
+        None => Ok(first),
+        Some(_) => Err(ErrorObject::invalid_params(TWO_KEYS)),
+    }
+}
+
+const TWO_KEYS: &str = "Invalid params: two different idempotency keys were sent for one call";
+
+/// What a call brings: its arguments, and its key if it has one.
+pub(crate) struct Brought {
+    /// What the schema is about, and the handler gets.
+    pub(crate) arguments: Arguments,
+    pub(crate) key: Option<Key>,
+}
+
+/// Takes the key from among the arguments, where the framework has put it, and sees that it is the one that was sent beside
+/// them. Whether there must be one is not decided here: who only asks what a call would do need not have it.
+pub(crate) fn take(
+    entry: &Entry,
+    mut arguments: Arguments,
+    beside: Option<Key>,
+) -> Result<Brought, ToolError> {
+    if !entry.idempotency.has_argument() {
+        return Ok(Brought { arguments, key: beside });
+    }
+    let invalid = |problem: String| {
+        let invalid = Invalid::from(Violation::new(format!("/{KEY_ARGUMENT}"), problem));
+        ToolError::invalid(entry.name(), invalid)
+    };
+    let among = match arguments.get(KEY_ARGUMENT) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => {
+            Some(Key::new(text.as_str()).map_err(|e| invalid(e.to_string()))?)
+        }
+        Some(_) => return Err(invalid("must be a string".to_owned())),
+    };
+    let key = agreed(among, beside)?;
+    match (&key, entry.takes_key) {
+        (_, false) => arguments = arguments.without(KEY_ARGUMENT),
+        // Whichever way it came, the author's function gets it.
+        (Some(key), true) => arguments = arguments.with(KEY_ARGUMENT, key.as_str().into()),
+        (None, true) => {}
+    }
+    Ok(Brought { arguments, key })
+}
+
+/// One key, where there may be two that say the same.
+pub(crate) fn agreed(one: Option<Key>, other: Option<Key>) -> Result<Option<Key>, ToolError> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Err(ToolError::new(
+            "Two different idempotency keys were given for one call, and it is not clear which is meant. Nothing was done. \
+             Send one, or the same twice.",
+        )
+        .code(code::KEY_INVALID)
+        .never_retry()),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+/// What to say where a key must be, and is not.
+pub(crate) fn required(entry: &Entry) -> ToolError {
+    let what = format!(
+        "{} needs an idempotency key, so that it is not done twice. Nothing was done. Call it with a new unique key (a UUID) \
+         in `{KEY_ARGUMENT}`, and with the same one if you retry",
+        entry.name()
+    );
+    ToolError::new(what).code(code::KEY_REQUIRED).field(format!("/{KEY_ARGUMENT}"), "is required")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn a_header_may_be_in_quotes_and_comes_once() {
+        let of = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::IDEMPOTENCY_KEY, HeaderValue::from_str(value).unwrap());
+            }
+            of_headers(&headers)
+        };
+        assert_eq!(of(&[]), Ok(None));
+        assert_eq!(of(&["k-1"]), Ok(Some("k-1".to_owned())));
+        assert_eq!(of(&["\"k-1\""]), Ok(Some("k-1".to_owned())));
+        assert_eq!(of(&["\""]), Ok(Some("\"".to_owned())));
+        assert!(of(&["a", "a"]).is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! The server's side of the ledger: which calls are recorded, under which key, and what a repetition is answered.
+//!
+//! - `key`: where keys stand.
+//! - `once`: a call that has one, from the first look at its record to the last word in it.
+//! - `words`: what callers are told whose call is not started.
+//! - `audit`: what is written down of a call.
+//!
+//! What a record is and how it changes is for `candor_ledger` to know.
+
+mod audit;
+pub(crate) mod key;
+pub(crate) mod once;
+pub(crate) mod words;
+
+use std::sync::{Arc, Once, Weak};
+use std::time::Duration;
+
+use candor_hints::Hints;
+use candor_ledger::{
+    AuditRow, Circumstances, Fingerprint, Key, Note, OutcomeKind, RecordId, Scope, Store,
+};
+use candor_protocol::json::Object;
+use candor_protocol::types::Implementation;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::arguments::Arguments;
+use crate::exchange::Exchange;
+use crate::limits::Limits;
+use crate::seal::Seal;
+use crate::tool::{Entry, KEY_ARGUMENT};
+
+pub use audit::Audit;
+
+/// How often somebody looks after the store, and after how many records at once.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+const SWEEP_MOST: usize = 1000;
+
+/// How long calls that were told to stop may take to be written down as such.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// A server's ledger. Cloning shares it.
+#[derive(Clone)]
+pub(crate) struct Ledger(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    /// The server's name, and what it serves.
+    server: String,
+    instance: String,
+    /// Makes digests of arguments that nobody else can make.
+    digests: Seal,
+    audit: Audit,
+    recent: audit::Recent,
+    /// Calls that go on whether or not their callers wait.
+    running: TaskTracker,
+    room: Arc<Semaphore>,
+    /// Ends them.
+    halt: CancellationToken,
+    /// How long a repetition waits for the first call to end.
+    join: Duration,
+    tended: Once,
+}
+
+/// What a ledger is made of.
+pub(crate) struct Setup {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) server: String,
+    pub(crate) instance: String,
+    pub(crate) digests: Seal,
+    pub(crate) audit: Audit,
+}
+
+/// What is known of a call before it runs.
+pub(crate) struct Call<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) hints: Hints,
+    pub(crate) exchange: &'a Exchange,
+}
+
+impl Ledger {
+    pub(crate) fn new(setup: Setup, limits: &Limits) -> Self {
+        let Setup { store, server, instance, digests, audit } = setup;
+        Self(Arc::new(Inner {
+            store,
+            server,
+            instance,
+            digests,
+            audit,
+            recent: audit::Recent::default(),
+            running: TaskTracker::new(),
+            room: Arc::new(Semaphore::new(limits.keyed_calls)),
+            halt: CancellationToken::new(),
+            join: limits.join,
+            tended: Once::new(),
+        }))
+    }
+
+    /// What clients are told of it.
+    pub(crate) fn settings(&self) -> Object {
+        let rules = self.0.store.rules();
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Object::new()
+            .with("version", &1)
+            .with("retentionMs", &millis(rules.retention))
+            .with("refusedForMs", &millis(rules.retention + rules.tombstone))
+            .with("keySources", &["_meta", "params", "header", "argument"])
+            .with("maxKeyLength", &255)
+    }
+
+    pub(crate) fn recent(&self) -> Vec<Arc<AuditRow>> {
+        self.0.recent.rows()
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// Lets calls that go on without their callers end for a while; then they are stopped, and written down as such.
+    pub(crate) async fn settle(&self, patience: Duration) {
+        self.0.running.close();
+        if tokio::time::timeout(patience, self.0.running.wait()).await.is_err() {
+            self.0.halt.cancel();
+            let _ = tokio::time::timeout(LAST_WORDS, self.0.running.wait()).await;
+        }
+        self.0.running.reopen();
+    }
+
+    fn scope(&self, call: &Call<'_>) -> Scope {
+        Scope {
+            principal: call.exchange.principal.as_str().to_owned(),
+            server: self.0.server.clone(),
+            instance: self.0.instance.clone(),
+            tool: call.entry.name().to_owned(),
+        }
+    }
+
+    /// What is written down of a call when it starts.
+    fn circumstances(&self, call: &Call<'_>, canonical: Option<&str>) -> Circumstances {
+        let arguments = call.arguments.as_value();
+        Circumstances {
+            shape: Some(audit::shape(arguments, call.entry.tool.recorded()).into()),
+            digest: canonical.map(|text| self.0.digests.digest(text.as_bytes())),
+            hints: Some(call.hints.in_words().into()),
+            duration: None,
+            note: call.exchange.client.info().map(|client| named(&client).into()),
+        }
+    }
+
+    /// Notes a call that has no record. Those that are to stay are durable when this ends; if that fails, the log says so:
+    /// what has happened has happened.
+    pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
+        let stays = self.0.audit == Audit::All || ended.refused || !call.hints.is_read_only();
+        let canonical = stays.then(|| canonical(call.arguments));
+        let note = Note {
+            scope: self.scope(call),
+            key: ended.key,
+            event: ended.event.to_owned(),
+            outcome: ended.outcome,
+            circumstances: Circumstances {
+                duration: ended.duration,
+                ..self.circumstances(call, canonical.as_deref())
+            },
+        };
+        if !stays {
+            return self.0.recent.push(note);
+        }
+        self.tend();
+        if let Err(error) = self.0.store.note(note).await {
+            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
+        }
+    }
+
+    /// Somebody must look after the store while the server lives: time alone changes records.
+    fn tend(&self) {
+        self.0.tended.call_once(|| {
+            let ledger = Arc::downgrade(&self.0);
+            tokio::spawn(tend(ledger));
+        });
+    }
+}
+
+/// How a call ended that has no record.
+pub(crate) struct Noted {
+    pub(crate) event: &'static str,
+    pub(crate) key: Option<Key>,
+    pub(crate) outcome: Option<OutcomeKind>,
+    pub(crate) duration: Option<Duration>,
+    /// Somebody wanted what was not done: that is worth keeping, whatever it was.
+    pub(crate) refused: bool,
+}
+
+async fn tend(ledger: Weak<Inner>) {
+    loop {
+        tokio::time::sleep(SWEEP_EVERY).await;
+        let Some(ledger) = ledger.upgrade() else { return };
+        // As much as there is, but in parts, so that calls come in between.
+        loop {
+            match ledger.store.sweep(SWEEP_MOST).await {
+                Ok(swept) if swept.records >= SWEEP_MOST || swept.rows >= SWEEP_MOST => {}
+                Ok(_) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "the ledger could not be swept");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A client in a word: what it says it is.
+fn named(client: &Implementation) -> String {
+    let cut = |text: &str| text.chars().take(100).collect::<String>();
+    format!("{} {}", cut(&client.name), cut(&client.version))
+}
+
+/// The arguments that a key stands for, in one spelling.
+fn canonical(arguments: &Arguments) -> String {
+    candor_schema::canonical(arguments.clone().without(KEY_ARGUMENT).as_value())
+}
+
+fn fingerprint(canonical: &str) -> Fingerprint {
+    let mut hash = Sha256::new();
+    hash.update(b"candor/arguments/1");
+    hash.update(canonical.as_bytes());
+    Fingerprint(hash.finalize().into())
+}
+
+fn record_id(scope: Scope, key: Key) -> RecordId {
+    RecordId { scope, key }
+}

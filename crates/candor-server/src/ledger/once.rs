@@ -1,0 +1,424 @@
+//! A call that has a key: at most one start, and every answer is the first result or an honest "unknown".
+//!
+//! A task of its own claims, runs and records it. The caller waits for that task, and may stop waiting: the call goes on. A
+//! repetition waits for the record to change, whoever runs the call.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use candor_ledger::{
+    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Outcome,
+    OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
+};
+use candor_protocol::json::{Decode, RawValue, raw};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::CallToolResult;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tracing::Instrument as _;
+
+use super::{Call, Ledger, Noted, canonical, fingerprint, record_id, words};
+use crate::ctx::Ctx;
+use crate::round::{Questions, Resumes};
+use crate::tool::ToolError;
+
+/// How long an outcome that could not be written is tried again.
+const INSIST: Duration = Duration::from_secs(10 * 60);
+
+/// A call that has a key.
+pub(crate) struct Operation {
+    ledger: Ledger,
+    id: RecordId,
+    fingerprint: Fingerprint,
+    /// Whether to repeat it is harmless by its nature, its key aside.
+    by_nature: bool,
+    read_only: bool,
+    circumstances: Circumstances,
+}
+
+/// How a handler ended, as far as its record is concerned.
+pub(crate) enum Ended {
+    /// With something that the caller gets.
+    Result {
+        result: CallToolResult,
+        kind: OutcomeKind,
+        /// It failed, and says that nothing has happened.
+        not_started: bool,
+    },
+    /// With questions.
+    Asks(Questions),
+    /// With an error of the protocol, which only comes of a question that could not be put. By the rule of questions,
+    /// nothing has happened.
+    Unasked(ErrorObject),
+    /// Unexpectedly.
+    Panicked,
+}
+
+impl Ended {
+    /// What sort of outcome it is, if it is one.
+    pub(crate) const fn kind(&self) -> Option<OutcomeKind> {
+        match self {
+            Self::Result { kind, .. } => Some(*kind),
+            Self::Asks(_) | Self::Unasked(_) | Self::Panicked => None,
+        }
+    }
+}
+
+/// What the caller is told.
+pub(crate) enum Told {
+    /// The result, with what is to be said of its record.
+    Result { result: CallToolResult, mark: Value, replayed: bool },
+    /// Questions, and where their answers belong.
+    Asks { questions: Questions, resumes: Resumes },
+    /// Why there is no result.
+    Refused(ToolError),
+    /// The same as an error of the protocol.
+    Failed(ErrorObject),
+}
+
+/// Why a handler did not end by itself.
+enum Interrupted {
+    /// It only reads, and nobody waits for it any more.
+    TakenBack,
+    /// The server ends.
+    Halted,
+}
+
+/// The right to run, and to say what came of it.
+#[derive(Clone, Copy)]
+struct Claim {
+    holder: Holder,
+    attempt: u32,
+}
+
+impl Operation {
+    pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Self {
+        let canonical = canonical(call.arguments);
+        Self {
+            fingerprint: fingerprint(&canonical),
+            circumstances: ledger.circumstances(call, Some(&canonical)),
+            id: record_id(ledger.scope(call), key),
+            by_nature: call.hints.is_idempotent(),
+            read_only: call.hints.is_read_only(),
+            ledger: ledger.clone(),
+        }
+    }
+
+    /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
+    pub(crate) async fn recall(&self) -> Option<Told> {
+        let until = Instant::now() + self.ledger.0.join;
+        loop {
+            let store = &self.ledger.0.store;
+            match store.recall(&self.id, self.fingerprint, self.by_nature).await {
+                Ok(None) => return None,
+                Ok(Some(answer)) => {
+                    if let Some(told) = self.told(answer, until).await {
+                        return Some(told);
+                    }
+                }
+                Err(error) => return Some(Told::Refused(words::unavailable(&error))),
+            }
+        }
+    }
+
+    /// Claims, runs and records, in a task that nobody who hangs up can stop. Ends when there is something to tell, or at the
+    /// caller's deadline; the task goes on.
+    pub(crate) async fn carry_out(
+        self,
+        ctx: &Ctx,
+        resumes: Option<Resumes>,
+        work: BoxFuture<'static, Ended>,
+    ) -> Told {
+        let ledger = self.ledger.clone();
+        let Ok(room) = ledger.0.room.clone().try_acquire_owned() else {
+            return Told::Refused(words::busy());
+        };
+        ledger.tend();
+        let (tell, told) = oneshot::channel();
+        let caller = ctx.clone();
+        let task = async move {
+            Arc::new(self).run(&caller, resumes, work, tell).await;
+            caller.end().await;
+            drop(room);
+        };
+        ledger.0.running.spawn(task.in_current_span());
+        tokio::select! {
+            biased;
+            told = told => told.unwrap_or_else(|_| Told::Refused(words::lost())),
+            () = ctx.deadline().passed() => {
+                ctx.let_go().await;
+                Told::Refused(words::in_progress(None, Duration::MAX))
+            }
+        }
+    }
+
+    async fn run(
+        self: Arc<Self>,
+        caller: &Ctx,
+        resumes: Option<Resumes>,
+        work: BoxFuture<'static, Ended>,
+        tell: oneshot::Sender<Told>,
+    ) {
+        // Taken back before anything was said of it: then nothing is.
+        if caller.gone().is_cancelled() {
+            return;
+        }
+        let claim = match self.claim(resumes).await {
+            Ok(claim) => claim,
+            Err(told) => {
+                let _ = tell.send(told);
+                return;
+            }
+        };
+        let begun = Instant::now();
+        let heart = self.keep_alive(claim.holder);
+        let ended = tokio::select! {
+            biased;
+            ended = work => Ok(ended),
+            // Whoever reads may be interrupted.
+            () = caller.gone().cancelled(), if self.read_only => Err(Interrupted::TakenBack),
+            () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
+        };
+        let (event, told) = self.conclude(claim, ended);
+        let circumstances =
+            Circumstances { duration: Some(begun.elapsed()), ..Circumstances::default() };
+        let written = self.apply(event.clone(), circumstances.clone()).await;
+        let _ = tell.send(told(&written));
+        if let Err(error) = written {
+            tracing::error!(%error, tool = self.id.scope.tool, "an outcome could not be written down; trying again");
+            self.insist(event, circumstances).await;
+        }
+        drop(heart);
+    }
+
+    /// The right to start it, or to go on with it.
+    async fn claim(&self, resumes: Option<Resumes>) -> Result<Claim, Told> {
+        let refused = |error: StoreError| Told::Refused(words::unavailable(&error));
+        let until = Instant::now() + self.ledger.0.join;
+        let owner = Owner::random().map_err(refused)?;
+        let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
+        let start = Event::Start { fingerprint, owner, by_nature };
+        let mut event = match resumes {
+            None => start.clone(),
+            Some(Resumes { fence, round }) => {
+                let (fence, round) = (Fence(fence), Round(round));
+                Event::Resume { fingerprint, fence, round, owner }
+            }
+        };
+        loop {
+            match self.apply(event, self.circumstances.clone()).await.map_err(refused)? {
+                Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
+                    return Ok(Claim { holder: Holder { owner, fence }, attempt });
+                }
+                answer => {
+                    if let Some(told) = self.told(answer, until).await {
+                        return Err(told);
+                    }
+                }
+            }
+            // Somebody else had it, and has it no more.
+            event = start.clone();
+        }
+    }
+
+    /// What the caller is told of a record that is in the way; nothing if it was waited for, and has changed.
+    async fn told(&self, answer: Answer, until: Instant) -> Option<Told> {
+        let key = &self.id.key;
+        Some(match answer {
+            Answer::Replay { outcome, completed, attempt, resolved_by } => match &outcome.body {
+                Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
+                Body::Kept(bytes) => match read(bytes) {
+                    Some(result) => {
+                        let mut mark = json!({
+                            "key": key.as_str(),
+                            "replayed": true,
+                            "completedAt": words::time(completed),
+                            "attempt": attempt,
+                        });
+                        if let Some(by) = resolved_by {
+                            mark["resolvedBy"] = by.into();
+                        }
+                        Told::Result { result, mark, replayed: true }
+                    }
+                    None => {
+                        tracing::error!(key = key.as_str(), "what the ledger keeps is no result");
+                        Told::Refused(words::omitted(outcome.kept(), completed))
+                    }
+                },
+            },
+            Answer::InFlight { fence, state, since, retry_after } => {
+                let left = until.saturating_duration_since(Instant::now());
+                let watch = self.ledger.0.store.watch(&self.id, Seen { fence, state });
+                match tokio::time::timeout(left, watch).await {
+                    Ok(Ok(())) => return None,
+                    Ok(Err(error)) => Told::Refused(words::unavailable(&error)),
+                    Err(_) => Told::Refused(words::in_progress(Some(since), retry_after)),
+                }
+            }
+            Answer::Suspended { fence, round, asked, .. } => {
+                let kept = match &asked.body {
+                    Body::Kept(bytes) => Questions::from_bytes(bytes),
+                    Body::Omitted { .. } => None,
+                };
+                let resumes = Resumes { fence: fence.0, round: round.0 };
+                kept.map_or_else(
+                    || Told::Refused(words::waits_elsewhere()),
+                    |questions| Told::Asks { questions, resumes },
+                )
+            }
+            Answer::KeyReused => Told::Refused(words::key_reused(key)),
+            Answer::OutcomeUnknown { reason, since } => {
+                Told::Refused(words::outcome_unknown(reason, Some(since)))
+            }
+            Answer::Expired { until } => Told::Refused(words::expired(until)),
+            Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
+            Answer::Lost
+            | Answer::Done
+            | Answer::Refused(_)
+            | Answer::Claimed { .. }
+            | Answer::Started { .. }
+            | Answer::Resumed { .. } => Told::Failed(ErrorObject::invalid_params(
+                "Invalid requestState: this call does not wait for that answer any more",
+            )),
+        })
+    }
+
+    /// What is to be written, and what the caller is told once it is, or could not be.
+    fn conclude(
+        &self,
+        Claim { holder, attempt }: Claim,
+        ended: Result<Ended, Interrupted>,
+    ) -> (Event, Box<dyn FnOnce(&Written) -> Told + Send>) {
+        let key = self.id.key.clone();
+        match ended {
+            Ok(Ended::Result { result, kind, not_started }) => {
+                let failed = kind == OutcomeKind::Failure;
+                let harmless = match (failed, not_started, self.by_nature) {
+                    (true, true, _) => Some(Harmless::NothingHappened),
+                    (true, false, true) => Some(Harmless::ByNature),
+                    _ => None,
+                };
+                let event = match harmless {
+                    Some(why) => Event::Discard { holder, why },
+                    None => {
+                        let bytes = raw(&result).get().as_bytes().to_vec();
+                        Event::Complete { holder, outcome: Outcome::new(kind, bytes) }
+                    }
+                };
+                let tell = move |written: &Written| {
+                    let recorded = matches!(written, Ok(Answer::Done));
+                    let mut mark = json!({
+                        "key": key.as_str(), "replayed": false, "attempt": attempt, "recorded": recorded,
+                    });
+                    if harmless.is_some() {
+                        // Nothing is kept of it, and the same key may be tried again.
+                        mark["released"] = recorded.into();
+                    }
+                    Told::Result { result, mark, replayed: false }
+                };
+                (event, Box::new(tell))
+            }
+            Ok(Ended::Asks(questions)) => {
+                let asked = Outcome::new(OutcomeKind::Success, questions.to_bytes());
+                let tell = move |written: &Written| match written {
+                    Ok(Answer::Suspended { fence, round, .. }) => {
+                        let resumes = Resumes { fence: fence.0, round: round.0 };
+                        Told::Asks { questions, resumes }
+                    }
+                    Ok(_) => Told::Refused(words::lost()),
+                    Err(error) => Told::Refused(words::unavailable(error)),
+                };
+                (Event::Suspend { holder, asked }, Box::new(tell))
+            }
+            Ok(Ended::Unasked(error)) => {
+                let event = Event::Discard { holder, why: Harmless::NothingHappened };
+                (event, Box::new(move |_| Told::Failed(error)))
+            }
+            Ok(Ended::Panicked) => unknown(holder, Reason::Panicked),
+            Err(Interrupted::TakenBack) => {
+                let event = Event::Discard { holder, why: Harmless::ByNature };
+                (event, Box::new(|_| Told::Refused(words::lost())))
+            }
+            Err(Interrupted::Halted) => unknown(holder, Reason::Stopped),
+        }
+    }
+
+    /// Says that the owner lives, until dropped. A task of its own: a handler that does not let go of its thread must not
+    /// look dead.
+    fn keep_alive(self: &Arc<Self>, holder: Holder) -> Heart {
+        let operation = Arc::clone(self);
+        let every = operation.ledger.0.store.rules().lease / 3;
+        Heart(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let event = Event::Heartbeat(holder);
+                match operation.apply(event, Circumstances::default()).await {
+                    Ok(Answer::Done) => {}
+                    Ok(_) => {
+                        tracing::warn!(
+                            tool = operation.id.scope.tool,
+                            "a call has lost its record while it ran"
+                        );
+                        return;
+                    }
+                    Err(error) => tracing::warn!(%error, "a heartbeat could not be written"),
+                }
+            }
+        }))
+    }
+
+    /// Tries again to write down what came of the call. What is said twice changes nothing.
+    async fn insist(&self, event: Event, circumstances: Circumstances) {
+        let begun = Instant::now();
+        let mut pause = Duration::from_millis(200);
+        while begun.elapsed() < INSIST {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.ledger.0.halt.cancelled() => return,
+            }
+            pause = (pause * 2).min(Duration::from_secs(10));
+            if self.apply(event.clone(), circumstances.clone()).await.is_ok() {
+                return;
+            }
+        }
+        tracing::error!(tool = self.id.scope.tool, "an outcome was not written down");
+    }
+
+    async fn apply(&self, event: Event, circumstances: Circumstances) -> Written {
+        self.ledger.0.store.apply(&self.id, event, circumstances).await
+    }
+
+    /// How a repetition is noted.
+    pub(crate) fn noted(&self, told: &Told) -> Noted {
+        let (event, refused) = match told {
+            Told::Result { .. } => ("replayed", false),
+            Told::Asks { .. } => ("asked again", false),
+            Told::Refused(error) => ("refused", !error.is_passing()),
+            Told::Failed(_) => ("refused", true),
+        };
+        Noted { event, key: Some(self.id.key.clone()), outcome: None, duration: None, refused }
+    }
+}
+
+type Written = Result<Answer, StoreError>;
+
+fn unknown(holder: Holder, reason: Reason) -> (Event, Box<dyn FnOnce(&Written) -> Told + Send>) {
+    let tell = move |_: &Written| Told::Refused(words::outcome_unknown(reason, None));
+    (Event::Unknown { holder, reason }, Box::new(tell))
+}
+
+fn read(bytes: &[u8]) -> Option<CallToolResult> {
+    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
+    CallToolResult::decode(raw.into()).ok()
+}
+
+/// Beats until dropped.
+struct Heart(JoinHandle<()>);
+
+impl Drop for Heart {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,115 @@
+//! What a caller is told whose call is not started, by what the ledger knows of its key.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use candor_ledger::{Key, Moment, Reason, StoreError};
+use candor_protocol::time::rfc3339;
+
+use crate::tool::{ToolError, code};
+
+/// How soon somebody may ask again for a call that runs.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+
+/// How soon a store that is down may be back.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+pub(super) fn time(moment: Moment) -> String {
+    let since = Duration::from_millis(u64::try_from(moment.0).unwrap_or_default());
+    rfc3339(UNIX_EPOCH + since).unwrap_or_else(|| "an unknown time".to_owned())
+}
+
+pub(super) fn key_reused(key: &Key) -> ToolError {
+    ToolError::new(format!(
+        "The idempotency key {key} belongs to an earlier call with other arguments. Nothing was done. Use it only to repeat \
+         exactly that call; for this one take a new key."
+    ))
+    .code(code::KEY_REUSED)
+    .never_retry()
+}
+
+pub(super) fn in_progress(since: Option<Moment>, retry_after: Duration) -> ToolError {
+    let since = since.map(|since| format!(" since {}", time(since))).unwrap_or_default();
+    ToolError::new(format!(
+        "This call is running{since}, and goes on. Ask for its result with the same arguments and the same key."
+    ))
+    .code(code::IN_PROGRESS)
+    .retry_after(retry_after.clamp(Duration::from_secs(1), ASK_AGAIN))
+}
+
+pub(crate) fn waits_elsewhere() -> ToolError {
+    ToolError::new("This call waits for an answer that another client was asked for.")
+        .code(code::IN_PROGRESS)
+        .retry_after(ASK_AGAIN)
+}
+
+pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolError {
+    let why = match reason {
+        Reason::LeaseEnded => "the process that ran it was not heard of again",
+        Reason::Panicked => "it failed unexpectedly on the way",
+        Reason::Stopped => "its server was stopped while it ran",
+        Reason::NotResumed => "it had asked something, and no answer came in time",
+        Reason::Lost => "what it ran on was lost",
+        Reason::Failed => "it failed",
+    };
+    let since = since.map(|since| format!(" ({})", time(since))).unwrap_or_default();
+    ToolError::new(format!(
+        "This call was started, and nobody knows what came of it: {why}{since}. It may have been done, so it is not started \
+         again. Look whether it was; an operator can settle it with `candor history`."
+    ))
+    .code(code::OUTCOME_UNKNOWN)
+    .never_retry()
+}
+
+pub(super) fn expired(until: Moment) -> ToolError {
+    ToolError::new(format!(
+        "This key was used for a call that has ended; its result is no longer kept, and the call is not repeated under this \
+         key until {}. For a new operation take a new key.",
+        time(until)
+    ))
+    .code(code::RESULT_EXPIRED)
+    .never_retry()
+}
+
+pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
+    ToolError::new(format!(
+        "This call ended at {} and is not repeated. Its result had {bytes} bytes, which was too large to be kept.",
+        time(completed)
+    ))
+    .code(code::RESULT_OMITTED)
+    .never_retry()
+}
+
+pub(super) fn abandoned(by: &str) -> ToolError {
+    ToolError::new(format!(
+        "What came of this call was never found out, and an operator ({by}) has closed it. For a new operation take a new key."
+    ))
+    .code(code::ABANDONED)
+    .never_retry()
+}
+
+/// Before anything was started.
+pub(super) fn unavailable(error: &StoreError) -> ToolError {
+    match error {
+        StoreError::Quota(quota) => ToolError::new(format!("Nothing was done: {quota}."))
+            .code(code::QUOTA_EXCEEDED)
+            .retry_after(Duration::from_secs(60)),
+        other => ToolError::new(
+            "This call has a key, and the ledger that remembers keys cannot be used just now. So it was not started: nothing \
+             was done.",
+        )
+        .code(code::LEDGER_UNAVAILABLE)
+        .retry_after(TRY_AGAIN)
+        .log(other),
+    }
+}
+
+pub(super) fn busy() -> ToolError {
+    ToolError::new("Too many calls are running. Nothing was done.")
+        .code(code::BUSY)
+        .retry_after(Duration::from_secs(1))
+}
+
+/// It was started, and its task is gone.
+pub(super) fn lost() -> ToolError {
+    outcome_unknown(Reason::Lost, None)
+}

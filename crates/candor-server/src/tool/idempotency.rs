@@ -1,0 +1,150 @@
+//! How a tool's calls are recognised when they come again.
+//!
+//! *Idempotent by nature* is an effect (`#[tool(destructive, idempotent)]`): to repeat the call is harmless. *Idempotent by
+//! key* is what is declared here: to repeat the call is not harmless, and the ledger sees to it that it does not happen. Only
+//! the first ever licenses a second start.
+
+use candor_protocol::json::{RawValue, raw};
+use serde_json::{Value, json};
+
+/// The argument that carries a key.
+pub const KEY_ARGUMENT: &str = "idempotency_key";
+
+/// What models are told about it. Without the last sentence they make up a new key for each attempt.
+const WHAT_IT_IS: &str =
+    "Unique key (e.g., UUID) for this operation. Prevents it from being done twice if retried.";
+const REUSE: &str = "Reuse the same key when you retry; take a new one only for a new operation.";
+
+/// How a tool's calls are recognised when they come again.
+///
+/// A client that knows how can send a key beside the arguments of *any* tool. The others are for callers that can only write
+/// arguments, which is what models are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Idempotency {
+    /// By a key beside the arguments, if the client sends one.
+    #[default]
+    Beside,
+    /// By an argument `idempotency_key`, which may be left out.
+    Argument,
+    /// By a key that must be there: as that argument, or beside it.
+    Required,
+    /// By a key that is made of the arguments: [`Prepared::key`](super::Prepared::key).
+    Derived,
+}
+
+impl Idempotency {
+    /// Whether there is a key in every call.
+    #[must_use]
+    pub const fn is_certain(self) -> bool {
+        matches!(self, Self::Required | Self::Derived)
+    }
+
+    /// Whether a key may stand among the arguments.
+    #[must_use]
+    pub const fn has_argument(self) -> bool {
+        matches!(self, Self::Argument | Self::Required)
+    }
+
+    /// The word by which clients know it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Beside => "beside",
+            Self::Argument => "optional",
+            Self::Required => "required",
+            Self::Derived => "derived",
+        }
+    }
+}
+
+/// An input schema with the argument for the key.
+pub(super) struct WithKey {
+    pub(super) schema: Box<RawValue>,
+    /// Whether the author's function takes the argument itself.
+    pub(super) authors: bool,
+}
+
+/// Adds the argument for the key, or adds to what the author has said about it.
+pub(super) fn with_key(schema: &Value, declared: Idempotency) -> Result<WithKey, String> {
+    let mut schema = schema.clone();
+    let Some(keywords) = schema.as_object_mut() else {
+        return Err("the input schema is no object".to_owned());
+    };
+    let properties = keywords.entry("properties").or_insert_with(|| json!({}));
+    let Some(properties) = properties.as_object_mut() else {
+        return Err("`properties` of the input schema is no object".to_owned());
+    };
+    let authors = properties.contains_key(KEY_ARGUMENT);
+    if authors {
+        let own = &mut properties[KEY_ARGUMENT];
+        if !takes_text(own) {
+            return Err(format!("its argument `{KEY_ARGUMENT}` must be a string"));
+        }
+        let said = own["description"].as_str().unwrap_or(WHAT_IT_IS).trim_end();
+        own["description"] = format!("{said} {REUSE}").into();
+    } else {
+        let property = json!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "description": format!("{WHAT_IT_IS} {REUSE}"),
+        });
+        properties.insert(KEY_ARGUMENT.to_owned(), property);
+        if declared == Idempotency::Required {
+            let required = keywords.entry("required").or_insert_with(|| json!([]));
+            if let Some(names) = required.as_array_mut() {
+                names.push(KEY_ARGUMENT.into());
+            }
+        }
+    }
+    Ok(WithKey { schema: raw(&schema), authors })
+}
+
+/// Whether a property may be a text, perhaps among other things.
+fn takes_text(property: &Value) -> bool {
+    let named = |value: &Value| match value {
+        Value::String(name) => name == "string",
+        Value::Array(names) => names.iter().any(|name| name == "string"),
+        _ => false,
+    };
+    named(&property["type"])
+        || property["anyOf"].as_array().is_some_and(|any| any.iter().any(|one| named(&one["type"])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn published(schema: &Value, declared: Idempotency) -> (Value, bool) {
+        let WithKey { schema, authors } = with_key(schema, declared).unwrap();
+        (serde_json::from_str(schema.get()).unwrap(), authors)
+    }
+
+    #[test]
+    fn the_argument_is_added_and_models_are_told_to_reuse_it() {
+        let plain =
+            json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
+        let (optional, authors) = published(&plain, Idempotency::Argument);
+        assert!(!authors);
+        assert_eq!(optional["required"], json!(["a"]));
+        let (required, _) = published(&plain, Idempotency::Required);
+        assert_eq!(required["required"], json!(["a", "idempotency_key"]));
+        let said = required["properties"][KEY_ARGUMENT]["description"].as_str().unwrap();
+        assert!(said.starts_with("Unique key (e.g., UUID)") && said.ends_with(REUSE), "{said}");
+    }
+
+    #[test]
+    fn an_authors_own_argument_keeps_its_text() {
+        let own = json!({"type": "object", "properties": {
+            "idempotency_key": {"type": "string", "description": "Prevents duplicate invoices."},
+        }});
+        let (schema, authors) = published(&own, Idempotency::Required);
+        assert!(authors);
+        let said = schema["properties"][KEY_ARGUMENT]["description"].as_str().unwrap();
+        assert_eq!(said, format!("Prevents duplicate invoices. {REUSE}"));
+        assert_eq!(schema.get("required"), None, "what is required is for the author to say");
+        let number = json!({"properties": {"idempotency_key": {"type": "integer"}}});
+        assert!(with_key(&number, Idempotency::Required).is_err());
+    }
+}
