@@ -11,6 +11,12 @@ pub const ECHO_WITH_PROGRESS: &str = "echo_with_progress";
 /// The same, with effects that depend on its arguments.
 pub const ECHO_BY_UNITS: &str = "echo_by_units";
 
+/// The same, and says that it changes nothing.
+pub const ECHO_READ: &str = "echo_read";
+
+/// The key of calls that have one.
+pub const KEY: &str = "bench-operation-1";
+
 /// The legacy revision that sessions are opened with.
 pub const LEGACY: &str = "2025-11-25";
 
@@ -66,6 +72,14 @@ pub fn modern_call(id: u64, tool: &str) -> Value {
         params["_meta"]["progressToken"] = json!("t");
     }
     request(id, "tools/call", &params)
+}
+
+/// A call by a modern client that has a key: the first runs, all others are answered with its result.
+#[must_use]
+pub fn modern_keyed_call(id: u64, tool: &str) -> Value {
+    let mut call = modern_call(id, tool);
+    call["params"]["_meta"]["dev.candor/idempotencyKey"] = json!(KEY);
+    call
 }
 
 /// A call by a legacy client.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const USAGE: &str = "\
 Usage: bench-load WHAT AMOUNT MODE…
 
-  modern | modern-progress | legacy | session | session-progress | list | annotations
+  modern | modern-progress | read | replay | legacy | session | session-progress | list | annotations
                       HTTP requests until the server has used AMOUNT milliseconds of CPU
   stdio-sequential | stdio-pipelined
                       AMOUNT calls over pipes

@@ -14,7 +14,7 @@ const USAGE: &str = "\
 Usage: bench-server MODE [TOOLS]
 
 HTTP, at /mcp of the port that is printed:
-  candor, rmcp, rmcp-session, bare-axum, bytes
+  candor, candor-ledger, rmcp, rmcp-session, bare-axum, bytes
 stdio:
   candor-stdio, bare-stdio
 
@@ -52,6 +52,7 @@ async fn serve(mode: &str, tools: usize) -> Result<(), Box<dyn Error>> {
         "bare-axum" => bare_axum::serve(listen().await?).await?,
         "bytes" => bytes::serve(listen().await?, tools).await?,
         "candor" => candor::serve(listen().await?, tools).await?,
+        "candor-ledger" => candor::serve_with_ledger(listen().await?, tools).await?,
         "rmcp" => rmcp::serve(listen().await?, rmcp::Answers::Json).await?,
         "rmcp-session" => rmcp::serve(listen().await?, rmcp::Answers::Events).await?,
         _ => return Err(USAGE.into()),

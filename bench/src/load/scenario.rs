@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::message::{self, ECHO, ECHO_WITH_PROGRESS, LEGACY, MARK, MODERN};
+use crate::message::{self, ECHO, ECHO_READ, ECHO_WITH_PROGRESS, LEGACY, MARK, MODERN};
 
 /// A request that is sent again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub enum Scenario {
     Modern,
     /// The same with a progress notification before the answer, so as events.
     ModernProgress,
+    /// `tools/call` of a tool that changes nothing.
+    Read,
+    /// `tools/call` with a key that was used before.
+    Replay,
     /// `tools/call` by a legacy client without a session.
     Legacy,
     /// `tools/call` in a legacy session; JSON or events, as the server likes.
@@ -30,6 +34,8 @@ impl Scenario {
         Some(match name {
             "modern" => Self::Modern,
             "modern-progress" => Self::ModernProgress,
+            "read" => Self::Read,
+            "replay" => Self::Replay,
             "legacy" => Self::Legacy,
             "session" => Self::Session,
             "session-progress" => Self::SessionProgress,
@@ -48,6 +54,8 @@ impl Scenario {
         let call = ("mcp-method", "tools/call");
         let (body, headers): (Value, &[(&str, &str)]) = match self {
             Self::Modern => (message::modern_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
+            Self::Read => (message::modern_call(1, ECHO_READ), &[call, ("mcp-name", ECHO_READ)]),
+            Self::Replay => (message::modern_keyed_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
             Self::ModernProgress => (
                 message::modern_call(1, ECHO_WITH_PROGRESS),
                 &[call, ("mcp-name", ECHO_WITH_PROGRESS)],
@@ -60,7 +68,12 @@ impl Scenario {
             }
         };
         let revision = match self {
-            Self::Modern | Self::ModernProgress | Self::List | Self::Annotations => MODERN,
+            Self::Modern
+            | Self::ModernProgress
+            | Self::Read
+            | Self::Replay
+            | Self::List
+            | Self::Annotations => MODERN,
             Self::Legacy | Self::Session | Self::SessionProgress => LEGACY,
         };
         post(&body, revision, headers.iter().copied().chain(session.map(in_session)))
@@ -69,7 +82,9 @@ impl Scenario {
     /// What must stand in every answer.
     pub(super) fn expected(self) -> &'static [&'static str] {
         match self {
-            Self::Modern | Self::Legacy | Self::Session => &[MARK],
+            Self::Modern | Self::Read | Self::Legacy | Self::Session => &[MARK],
+            // Whichever answer is the first.
+            Self::Replay => &[r#""replayed":"#, MARK],
             Self::ModernProgress | Self::SessionProgress => &["notifications/progress", MARK],
             // The last one that the smallest list has.
             Self::Annotations => &[r#""readOnlyHint":true"#],

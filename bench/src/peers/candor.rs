@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use ::candor::hints::{Hints, Row, Table, Test};
 use ::candor::prelude::*;
+use ::candor::protocol::types::ToolAnnotations;
 use ::candor::run::ServeArgs;
 use ::candor::tool::Tool;
 use ::candor::transport::http::{Http, endpoint};
-use ::candor::{BuildError, Limits};
+use ::candor::{BuildError, Limits, store};
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::message::{ECHO, ECHO_BY_UNITS, ECHO_WITH_PROGRESS, input_schema};
+use crate::message::{ECHO, ECHO_BY_UNITS, ECHO_READ, ECHO_WITH_PROGRESS, input_schema};
 
 /// Serves HTTP with so many tools until it is stopped.
 pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
@@ -21,10 +22,22 @@ pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
     ::candor::transport::http::serve(listener, app, &Limits::default(), never).await
 }
 
+/// The same, remembering its calls in a file.
+pub async fn serve_with_ledger(listener: TcpListener, tools: usize) -> io::Result<()> {
+    let file = std::env::temp_dir().join(format!("candor-bench-{}.db", std::process::id()));
+    let url = format!("sqlite:{}", file.display());
+    let store = store::open(&url, store::Options::default()).map_err(io::Error::other)?;
+    let engine = server(tools).ledger(store).build().map_err(io::Error::other)?;
+    let app = Router::new().route("/mcp", endpoint(engine, Http::default()));
+    let never = std::future::pending();
+    ::candor::transport::http::serve(listener, app, &Limits::default(), never).await
+}
+
 /// Serves stdio until input ends, through the same function as every program.
 pub async fn serve_stdio(tools: usize) -> ::candor::Result<()> {
     let mut args = ServeArgs::default();
     args.stdio = true;
+    args.ledger = Some("none".to_owned());
     server(tools).serve(args, &[]).await
 }
 
@@ -35,7 +48,10 @@ pub(super) fn app(tools: usize) -> Result<Router, BuildError> {
 }
 
 fn server(tools: usize) -> Server {
-    let called: [Arc<dyn Tool>; 3] = [
+    let mut reads = ToolAnnotations::new();
+    reads.read_only_hint = Some(true);
+    let called: [Arc<dyn Tool>; 4] = [
+        Arc::new(echo(ECHO_READ).annotations(reads)),
         Arc::new(echo(ECHO)),
         Arc::new(echo_with_progress()),
         Arc::new(echo(ECHO_BY_UNITS).effects(by_units())),

@@ -1,6 +1,4 @@
 //! What is compared with what, and the bars: the design's, in its order.
-//!
-//! What the design measures of annotations and of the ledger gets its rows here together with the code.
 
 /// One line of the table.
 pub(super) struct Row {
@@ -90,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 19] = [
+pub(super) static ROWS: [Row; 21] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -158,6 +156,26 @@ pub(super) static ROWS: [Row; 19] = [
             figure: Figure::Checking,
             ours: side("candor", "foresee", &[]),
             limit: 1.0,
+        },
+    },
+    Row {
+        name: "replay",
+        what: "a repeated call, answered from a ledger in a file, against a no-op call without a ledger",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("replay", "replay", &["candor-ledger", "10"]),
+            theirs: side("call", "modern", &["candor", "10"]),
+            at_most: 2.0,
+        },
+    },
+    Row {
+        name: "read-ledger",
+        what: "a call that only reads and has no key, with a ledger, against without",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("with ledger", "read", &["candor-ledger", "10"]),
+            theirs: side("without", "read", &["candor", "10"]),
+            at_most: 1.1,
         },
     },
     Row {
