@@ -16,9 +16,7 @@ use std::sync::{Arc, Once, Weak};
 use std::time::Duration;
 
 use candor_hints::Hints;
-use candor_ledger::{
-    AuditRow, Circumstances, Fingerprint, Key, Note, OutcomeKind, RecordId, Scope, Store,
-};
+use candor_ledger::{AuditRow, Circumstances, Fingerprint, Key, Note, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
 use candor_protocol::types::Implementation;
 use sha2::{Digest as _, Sha256};
@@ -227,8 +225,4 @@ fn fingerprint(canonical: &str) -> Fingerprint {
     hash.update(b"candor/arguments/1");
     hash.update(canonical.as_bytes());
     Fingerprint(hash.finalize().into())
-}
-
-fn record_id(scope: Scope, key: Key) -> RecordId {
-    RecordId { scope, key }
 }

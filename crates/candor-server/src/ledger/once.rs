@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Call, Ledger, Noted, canonical, fingerprint, record_id, words};
+use super::{Call, Ledger, Noted, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -35,7 +35,8 @@ pub(crate) struct Operation {
     /// Whether to repeat it is harmless by its nature, its key aside.
     by_nature: bool,
     read_only: bool,
-    circumstances: Circumstances,
+    /// The arguments that the key stands for.
+    canonical: String,
 }
 
 /// How a handler ended, as far as its record is concerned.
@@ -98,8 +99,8 @@ impl Operation {
         let canonical = canonical(call.arguments);
         Self {
             fingerprint: fingerprint(&canonical),
-            circumstances: ledger.circumstances(call, Some(&canonical)),
-            id: record_id(ledger.scope(call), key),
+            canonical,
+            id: RecordId { scope: ledger.scope(call), key },
             by_nature: call.hints.is_idempotent(),
             read_only: call.hints.is_read_only(),
             ledger: ledger.clone(),
@@ -127,11 +128,13 @@ impl Operation {
     /// caller's deadline; the task goes on.
     pub(crate) async fn carry_out(
         self,
+        call: &Call<'_>,
         ctx: &Ctx,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
     ) -> Told {
         let ledger = self.ledger.clone();
+        let circumstances = ledger.circumstances(call, Some(&self.canonical));
         let Ok(room) = ledger.0.room.clone().try_acquire_owned() else {
             return Told::Refused(words::busy());
         };
@@ -139,7 +142,7 @@ impl Operation {
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::new(self).run(&caller, resumes, work, tell).await;
+            Arc::new(self).run(&caller, circumstances, resumes, work, tell).await;
             caller.end().await;
             drop(room);
         };
@@ -157,6 +160,7 @@ impl Operation {
     async fn run(
         self: Arc<Self>,
         caller: &Ctx,
+        circumstances: Circumstances,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
         tell: oneshot::Sender<Told>,
@@ -165,7 +169,7 @@ impl Operation {
         if caller.gone().is_cancelled() {
             return;
         }
-        let claim = match self.claim(resumes).await {
+        let claim = match self.claim(circumstances, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
                 let _ = tell.send(told);
@@ -194,7 +198,11 @@ impl Operation {
     }
 
     /// The right to start it, or to go on with it.
-    async fn claim(&self, resumes: Option<Resumes>) -> Result<Claim, Told> {
+    async fn claim(
+        &self,
+        circumstances: Circumstances,
+        resumes: Option<Resumes>,
+    ) -> Result<Claim, Told> {
         let refused = |error: StoreError| Told::Refused(words::unavailable(&error));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
@@ -208,7 +216,7 @@ impl Operation {
             }
         };
         loop {
-            match self.apply(event, self.circumstances.clone()).await.map_err(refused)? {
+            match self.apply(event, circumstances.clone()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }

@@ -133,7 +133,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
     let ctx = Ctx::keyed(engine, exchange, round, key);
     let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
-    says.told(operation.carry_out(&ctx, resumes, work).await, &binding)
+    says.told(operation.carry_out(&about, &ctx, resumes, work).await, &binding)
 }
 
 /// The handler of a call that has a key, to its end.
