@@ -13,7 +13,8 @@ impl Entry {
 }
 
 /// RFC 3339 in UTC, to the millisecond: `2026-07-28T09:30:00.250Z`. `None` for years that it cannot write.
-pub(crate) fn rfc3339(time: SystemTime) -> Option<String> {
+#[must_use]
+pub fn rfc3339(time: SystemTime) -> Option<String> {
     let (seconds, millis) = match time.duration_since(UNIX_EPOCH) {
         Ok(since) => (i64::try_from(since.as_secs()).ok()?, since.subsec_millis()),
         Err(before) => {
