@@ -1,0 +1,47 @@
+//! A row of the audit for programs. All members are always there; what is not known is `null`.
+
+use std::time::Duration;
+
+use candor_ledger::{AuditRow, Change, Circumstances, Key, Reason, Scope};
+use serde_json::{Value, json};
+
+use super::when;
+
+pub(crate) fn json(row: &AuditRow) -> Value {
+    let AuditRow { seq, at, scope, key, event, change, reason, outcome, by, circumstances } = row;
+    let Scope { principal, server, instance, tool } = scope;
+    let Circumstances { shape, digest, hints, duration, note } = circumstances;
+    let of_change = |tell: fn(&Change) -> Value| change.as_ref().map(tell);
+    json!({
+        "seq": seq,
+        "at": when::exact(*at),
+        "id": row.record().map(|id| id.digest().to_string()),
+        "principal": principal,
+        "server": server,
+        "instance": instance,
+        "tool": tool,
+        "key": key.as_ref().map(Key::as_str),
+        "event": event,
+        "from": of_change(|change| change.from.as_str().into()),
+        "to": of_change(|change| change.to.as_str().into()),
+        "fence": of_change(|change| change.fence.0.into()),
+        "attempt": of_change(|change| change.attempt.into()),
+        "outcome": outcome.map(|outcome| outcome.as_str()),
+        "reason": reason.map(Reason::as_str),
+        "by": by,
+        "shape": shape.as_deref(),
+        "digest": digest.as_ref().map(|digest| hex(digest)),
+        "hints": hints.as_deref(),
+        "durationMs": duration.map(millis),
+        "note": note.as_deref(),
+    })
+}
+
+/// In milliseconds, to the microsecond.
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1000.0
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
