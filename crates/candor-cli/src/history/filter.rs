@@ -6,31 +6,31 @@ use super::when;
 
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct Filters {
-    /// Of this tool
+    /// Only those of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 
-    /// Of this caller
+    /// Only those of this caller
     #[arg(long, value_name = "NAME")]
     principal: Option<String>,
 
-    /// Under this key
+    /// Only those under this key
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// That stand so; of an export, that came to stand so
+    /// Only those that stand so; of rows of the audit, those by which one came to stand so
     #[arg(long, value_enum)]
     state: Option<Standing>,
 
-    /// Whose outcome nobody knows, so that a person is needed: the same as --state unknown
+    /// Only those whose outcome nobody knows, so that a person is needed: the same as --state unknown
     #[arg(long, conflicts_with = "state")]
     unknown: bool,
 
-    /// Last changed then or later: 2026-07-28T09:30:00Z, 2026-07-28 (UTC), or 15m, 2h, 3d ago
+    /// Only those last changed then or later: 2026-07-28T09:30:00Z, 2026-07-28 (UTC), or 15m, 2h, 3d ago
     #[arg(long, value_name = "TIME", value_parser = when::read)]
     since: Option<Moment>,
 
-    /// Last changed earlier than that
+    /// Only those last changed earlier than that
     #[arg(long, value_name = "TIME", value_parser = when::read)]
     before: Option<Moment>,
 }

@@ -40,7 +40,7 @@ pub(crate) async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, P
             let meant = id.key.as_str() == wanted || prefix.is_some_and(|p| p.begins(&digest));
             if meant && found.len() < MOST && !found.contains_key(&digest) {
                 let story = store.story(&id).await?;
-                found.insert(digest, Operation { id, record: None, story });
+                found.insert(digest, Operation { id, record: None, since: None, story });
             }
         }
     }
@@ -73,11 +73,9 @@ fn ambiguous(wanted: &str, found: &Found) -> Problem {
         same.count() + 1
     });
     let enough = shared.max().unwrap_or(0).max(8);
-    let mut text = format!(
-        "`{}` may be one of {} operations; name one by its id:",
-        shown(wanted),
-        found.len()
-    );
+    let many = found.len().to_string() + if found.len() < MOST { "" } else { " or more" };
+    let mut text =
+        format!("`{}` may be one of {many} operations; name one by its id:", shown(wanted));
     for (digits, operation) in digits.iter().zip(found.values()) {
         let RecordId { scope, key } = &operation.id;
         let (tool, key) = (cut(&scope.tool, 24), cut(key.as_str(), 40));

@@ -79,7 +79,7 @@ impl Place {
         }
     }
 
-    fn problem(&self, problem: &str) -> candor::Error {
+    pub(crate) fn problem(&self, problem: &str) -> candor::Error {
         candor::Error::new(format!("{}: {}", self.name(), shown(problem)))
     }
 

@@ -53,7 +53,7 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
                 more = true;
                 break 'pages;
             }
-            let operation = Operation::of(store, entry).await?;
+            let operation = Operation::brief(store, entry).await?;
             let needs_a_person = matches!(operation.state(), Some(State::Indeterminate { .. }));
             listed += 1;
             unknown += usize::from(needs_a_person);
@@ -82,9 +82,8 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
         false => count(store, args.filters.of_unknown()).await?,
     };
     if all_unknown > unknown {
-        eprintln!(
-            "{all_unknown} outcomes are UNKNOWN, not all of them listed here: candor history --unknown"
-        );
+        let elsewhere = all_unknown - unknown;
+        eprintln!("Not listed here: {elsewhere} with an outcome UNKNOWN. candor history --unknown");
     }
     if unknown > 0 {
         eprintln!(

@@ -45,10 +45,13 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List operations, the latest first; what `candor history` does by itself
+    #[command(after_long_help = operation::MEMBERS)]
     List(list::Args),
     /// All that is known of one operation: its story and its result
+    #[command(after_long_help = operation::MORE_MEMBERS)]
     Show(show::Args),
     /// Write the rows of the audit as lines of JSON, the earliest first
+    #[command(after_long_help = row::MEMBERS)]
     Export(export::Args),
     /// Say what came of an operation of which nobody knows
     Resolve(resolve::Args),
@@ -70,7 +73,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) | Err(Problem::NobodyReads) => Ok(()),
-        Err(Problem::Store(error)) => Err(candor::Error::new(format!("{}: {error}", place.name()))),
+        Err(Problem::Store(error)) => Err(place.problem(&error.to_string())),
         Err(Problem::Told(error)) => Err(error),
     }
 }

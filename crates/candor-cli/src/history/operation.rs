@@ -15,10 +15,38 @@ use crate::shown::json_shown;
 /// So many digits name an operation where they are shown.
 const SHORT: usize = 8;
 
+/// What programs may rely on.
+pub(crate) const MEMBERS: &str = "\
+The members of each line with --json (null where nothing is known; with --calls, see export):
+  id                  64 hexadecimal digits
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  state               absent, open, claimed, dispatched, suspended, completed, indeterminate,
+                      tombstone or abandoned
+  outcome             success, failure or invalid, of what is completed
+  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who said so
+  attempts            how often the call was started
+  repeatable          whether to start it again does no harm, by its nature
+  created, changed    when the key was first seen, when the record was last written
+  since, until        since when it stands there, and when time alone changes that
+  durationMs          how long it took, or takes already";
+
+pub(crate) const MORE_MEMBERS: &str = "\
+With --json, one object with the members of the list (see list --help) and these:
+  fence, fingerprint  number of the last claim; digest of the arguments
+  shape, hints        of the arguments, and what the call may do
+  story               its rows in the audit (see export --help), the earliest first
+  resultBytes         size of the result
+  omittedDigest       SHA-256 of a result that was too large to keep
+  result              as it is stored; while the state is suspended, what was asked";
+
 pub(crate) struct Operation {
     pub(crate) id: RecordId,
     /// As it is now. `None`: its time is over, and its rows are all that is left.
     pub(crate) record: Option<Record>,
+    /// Since when it stands there.
+    pub(crate) since: Option<Moment>,
     /// The earliest first.
     pub(crate) story: Vec<AuditRow>,
 }
@@ -26,7 +54,31 @@ pub(crate) struct Operation {
 impl Operation {
     pub(crate) async fn of(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
         let story = store.story(&entry.id).await?;
-        Ok(Self { id: entry.id, record: entry.seen, story })
+        Ok(Self::with(entry, story))
+    }
+
+    /// For a list: with its story only where that tells how long it took. Where rows of the audit are given up before records
+    /// are, a store looks for a story everywhere, which is too long for each of many.
+    pub(crate) async fn brief(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+        match entry.seen.as_ref().map(|record| record.state.kind()) {
+            Some(StateKind::Completed) => Self::of(store, entry).await,
+            _ => Ok(Self::with(entry, Vec::new())),
+        }
+    }
+
+    fn with(entry: Entry, story: Vec<AuditRow>) -> Self {
+        let Entry { id, stored, seen } = entry;
+        let since = seen.as_ref().and_then(|seen| match &seen.state {
+            State::Dispatched { started: since, .. }
+            | State::Completed { completed: since, .. }
+            | State::Indeterminate { since, .. } => Some(*since),
+            // Whoever holds it writes to it again and again.
+            State::Claimed { .. } => None,
+            state if state.kind() == stored.state.kind() => Some(stored.touched),
+            // Time alone brought it there.
+            _ => stored.state.lapses(),
+        });
+        Self { id, record: seen, since, story }
     }
 
     pub(crate) fn state(&self) -> Option<&State> {
@@ -50,19 +102,6 @@ impl Operation {
     pub(crate) fn created(&self) -> Option<Moment> {
         let first = || self.story.first().map(|row| row.at);
         self.record.as_ref().map(|record| record.created).or_else(first)
-    }
-
-    /// Since when it stands there.
-    pub(crate) fn since(&self) -> Option<Moment> {
-        match self.state()? {
-            State::Dispatched { started: since, .. }
-            | State::Completed { completed: since, .. }
-            | State::Indeterminate { since, .. } => Some(*since),
-            other => {
-                let there = |row: &&AuditRow| row.change.is_some_and(|to| to.to == other.kind());
-                self.story.iter().rev().find(there).map(|row| row.at)
-            }
-        }
     }
 
     /// How long it took, or takes already.
@@ -133,7 +172,7 @@ impl Operation {
             "repeatable": record.map(|record| record.by_nature),
             "created": self.created().and_then(when::exact),
             "changed": record.and_then(|record| when::exact(record.touched)),
-            "since": self.since().and_then(when::exact),
+            "since": self.since.and_then(when::exact),
             "until": state.and_then(State::lapses).and_then(when::exact),
             "durationMs": self.took(now).map(millis),
         });

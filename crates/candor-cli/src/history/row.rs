@@ -7,6 +7,27 @@ use serde_json::{Value, json};
 
 use super::when;
 
+/// What programs may rely on.
+pub(crate) const MEMBERS: &str = "\
+The members of each line (null where nothing is known):
+  seq                 number of the row; later rows have greater ones
+  at                  when, RFC 3339 in UTC
+  id                  of the operation, 64 hexadecimal digits; null for a call without a key
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  event               claim, dispatch, release, suspend, resume, complete, unknown, discard,
+                      resolve, lapse (time alone), or what the server noted
+  from, to            where the operation stood and stands: absent, open, claimed, dispatched,
+                      suspended, completed, indeterminate, tombstone, abandoned
+  fence, attempt      number of the claim; how often the call was started
+  outcome             success, failure or invalid
+  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who said so
+  shape, digest       of the arguments: names and kinds, and a keyed digest; never values
+  hints               what the call may do
+  durationMs          how long it took
+  note                anything else";
+
 pub(crate) fn json(row: &AuditRow) -> Value {
     let AuditRow { seq, at, scope, key, event, change, reason, outcome, by, circumstances } = row;
     let Scope { principal, server, instance, tool } = scope;

@@ -61,7 +61,7 @@ pub(crate) fn lines(
     if let Some(created) = operation.created() {
         fact("first seen", &at(created));
     }
-    if let Some(since) = operation.since() {
+    if let Some(since) = operation.since {
         fact("since", &at(since));
     }
     if let Some(reason) = operation.reason() {

@@ -31,7 +31,8 @@ pub(crate) fn written(moment: Moment) -> String {
 /// How long ago it was; the time itself if that says more.
 pub(crate) fn ago(moment: Moment, now: Moment) -> String {
     match now.0.saturating_sub(moment.0) {
-        past @ 0..MINUTE => format!("{} s ago", past / SECOND),
+        0..SECOND => "just now".to_owned(),
+        past @ SECOND..MINUTE => format!("{} s ago", past / SECOND),
         past @ MINUTE..HOUR => format!("{} min ago", past / MINUTE),
         past @ HOUR..DAY => format!("{} h ago", past / HOUR),
         past if (DAY..30 * DAY).contains(&past) => format!("{} d ago", past / DAY),
@@ -46,10 +47,14 @@ pub(crate) fn length(time: Duration) -> String {
         0 => format!("{} µs", time.as_micros()),
         millis @ 1..1000 => format!("{millis} ms"),
         1000..60_000 => format!("{:.1} s", time.as_secs_f64()),
-        60_000..3_600_000 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3_600_000..86_400_000 => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds / 3600 % 24),
+        60_000..3_600_000 => two(seconds / 60, "min", seconds % 60, "s"),
+        3_600_000..86_400_000 => two(seconds / 3600, "h", seconds / 60 % 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds / 3600 % 24, "h"),
     }
+}
+
+fn two(many: u64, unit: &str, rest: u64, smaller: &str) -> String {
+    if rest == 0 { format!("{many} {unit}") } else { format!("{many} {unit} {rest} {smaller}") }
 }
 
 /// Reads a flag: `2026-07-28T09:30:00Z`, `2026-07-28` (its first moment in UTC), or `2h` for two hours ago.
@@ -206,7 +211,7 @@ mod tests {
     #[test]
     fn people_get_what_they_can_grasp() {
         let at = |before: i64| ago(Moment(1_785_231_000_250 - before), Moment(1_785_231_000_250));
-        assert_eq!(at(0), "0 s ago");
+        assert_eq!(at(0), "just now");
         assert_eq!(at(3 * MINUTE + 59 * SECOND), "3 min ago");
         assert_eq!(at(25 * HOUR), "1 d ago");
         assert_eq!(at(31 * DAY), "2026-06-27T09:30:00.250Z");
@@ -214,6 +219,7 @@ mod tests {
         assert_eq!(written(Moment(i64::MAX)), "9223372036854775807 ms after 1970");
         let said = |millis| length(Duration::from_millis(millis));
         assert_eq!([12, 3400, 125_000].map(said), ["12 ms", "3.4 s", "2 min 5 s"]);
+        assert_eq!([3_600_000, 180_000_000].map(said), ["1 h", "2 d 2 h"]);
         assert_eq!(length(Duration::from_micros(340)), "340 µs");
     }
 }

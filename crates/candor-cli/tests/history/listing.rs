@@ -205,7 +205,11 @@ fn unknown_outcomes_are_told_of_even_if_they_are_old() {
     }
     let told = ledger.history(&["--limit", "3"]);
     assert!(!told.text().contains("UNKNOWN"));
-    assert!(told.stderr.contains("candor history --unknown"), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("1 with an outcome UNKNOWN. candor history --unknown"),
+        "{}",
+        told.stderr
+    );
     let told = ledger.history(&["--state", "done"]);
     assert!(!told.stderr.contains("--unknown"), "they were not asked for: {}", told.stderr);
 }

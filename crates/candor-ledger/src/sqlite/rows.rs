@@ -198,12 +198,13 @@ macro_rules! audit_columns {
 }
 pub(super) const AUDIT: &str = concat!("SELECT ", audit_columns!(), " FROM audit");
 
-/// From a record's last row back to its first.
+/// From a record's last row back to its first. `CROSS JOIN` keeps SQLite on that way: left alone, it prefers to read the whole
+/// audit in the order that is asked for.
 const CHAIN: &str = concat!(
     "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE id = ?1 UNION ALL \
-     SELECT previous FROM audit JOIN chain ON seq = place WHERE previous IS NOT NULL) SELECT ",
+     SELECT previous FROM chain CROSS JOIN audit ON seq = place WHERE previous IS NOT NULL) SELECT ",
     audit_columns!(),
-    " FROM audit JOIN chain ON seq = place ORDER BY seq"
+    " FROM chain CROSS JOIN audit ON seq = place ORDER BY seq"
 );
 
 /// All rows of a record, the earliest first. Of one that is forgotten, they are looked for among all.
