@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use candor_ledger::{AuditRow, Change, Circumstances, Key, Reason, Scope};
+use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope};
 use serde_json::{Value, json};
 
 use super::when;
@@ -47,7 +47,7 @@ pub(crate) fn json(row: &AuditRow) -> Value {
         "to": of_change(|change| change.to.as_str().into()),
         "fence": of_change(|change| change.fence.0.into()),
         "attempt": of_change(|change| change.attempt.into()),
-        "outcome": outcome.map(|outcome| outcome.as_str()),
+        "outcome": outcome.map(OutcomeKind::as_str),
         "reason": reason.map(Reason::as_str),
         "by": by,
         "shape": shape.as_deref(),

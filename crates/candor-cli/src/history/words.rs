@@ -58,12 +58,13 @@ pub(crate) fn event(row: &AuditRow) -> String {
         ("suspend", Some(_)) => "asked something".to_owned(),
         ("resume", Some(_)) => "answered, goes on".to_owned(),
         ("complete", Some(_)) => ended.to_owned(),
-        ("unknown", Some(_)) => format!("outcome UNKNOWN: {why}"),
+        ("unknown", Some(_)) | ("lapse", Some(StateKind::Indeterminate)) => {
+            format!("outcome UNKNOWN: {why}")
+        }
         ("discard", Some(_)) => "failed without harm, may start again".to_owned(),
         ("resolve", Some(StateKind::Completed)) => format!("{by} said: {ended}"),
         ("resolve", Some(StateKind::Open)) => format!("{by} said: not done, may start once more"),
         ("resolve", Some(StateKind::Abandoned)) => format!("{by} said: abandoned"),
-        ("lapse", Some(StateKind::Indeterminate)) => format!("outcome UNKNOWN: {why}"),
         ("lapse", Some(StateKind::Open)) => "was about to start, and did not".to_owned(),
         ("lapse", Some(StateKind::Tombstone)) => "result no longer kept".to_owned(),
         ("lapse", Some(StateKind::Absent)) => "forgotten".to_owned(),

@@ -287,3 +287,20 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_is_read_row_by_row_and_not_by_reading_all() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::schema::migrate(&mut db).unwrap();
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {CHAIN}")).unwrap();
+        let steps = plan.query_map([[0; 32]], |row| row.get::<_, String>(3)).unwrap();
+        for step in steps {
+            let step = step.unwrap();
+            assert!(!step.starts_with("SCAN audit"), "{step}");
+        }
+    }
+}
