@@ -1,6 +1,8 @@
 //! The candor program.
 
 mod files;
+mod history;
+mod shown;
 mod token;
 
 use std::process::ExitCode;
@@ -20,6 +22,8 @@ struct Cli {
 enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
+    /// What happened: operations and calls, from the ledger
+    History(history::Args),
     /// Make a bearer token for --tokens
     Token(token::Args),
 }
@@ -28,6 +32,7 @@ enum Command {
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Files(args) => files::run(args).await,
+        Command::History(args) => history::run(args).await,
         Command::Token(args) => token::run(&args),
     };
     match done {

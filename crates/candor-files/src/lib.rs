@@ -46,7 +46,7 @@ pub use error::FileError;
 pub use glob::{Glob, GlobError};
 pub use list::Page;
 pub use media::{is_text, media_type, media_type_by_name};
-pub use place::{MOST_BYTES, MOST_NAMES, Place, PlaceError};
+pub use place::{MOST_BYTES, MOST_NAMES, Place, PlaceError, deceives};
 pub use root::Root;
 pub use search::{Bounds, Found, Match, Query, Stop};
 pub use window::WINDOW;

@@ -268,7 +268,9 @@ impl PartialOrd for Place {
     }
 }
 
-fn deceives(c: char) -> bool {
+/// Whether a character could fool a terminal or a reader: it controls, turns the direction of text, or is not seen.
+#[must_use]
+pub fn deceives(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'

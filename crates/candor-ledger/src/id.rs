@@ -144,6 +144,51 @@ bytes!(
     Owner, 16
 );
 
+/// The first hexadecimal digits of a [`RecordDigest`]: what people write instead of all 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DigestPrefix {
+    /// The least digest that begins so.
+    first: RecordDigest,
+    /// The greatest.
+    last: RecordDigest,
+}
+
+impl DigestPrefix {
+    /// `None`: there is no digit, there are more than 64, or one is not hexadecimal.
+    ///
+    /// ```
+    /// use candor_ledger::DigestPrefix;
+    /// assert!(DigestPrefix::new("3f9a").is_some());
+    /// assert!(DigestPrefix::new("order-17").is_none());
+    /// ```
+    #[must_use]
+    pub fn new(digits: &str) -> Option<Self> {
+        if digits.is_empty() || digits.len() > 64 {
+            return None;
+        }
+        let (mut first, mut last) = ([0; 32], [0xFF; 32]);
+        for (at, digit) in digits.chars().enumerate() {
+            let digit = u8::try_from(digit.to_digit(16)?).ok()?;
+            let (shift, others) = if at % 2 == 0 { (4, 0x0F) } else { (0, 0xF0) };
+            for bytes in [&mut first, &mut last] {
+                bytes[at / 2] = bytes[at / 2] & others | digit << shift;
+            }
+        }
+        Some(Self { first: RecordDigest(first), last: RecordDigest(last) })
+    }
+
+    /// Whether a digest begins so.
+    #[must_use]
+    pub fn begins(&self, digest: &RecordDigest) -> bool {
+        (self.first..=self.last).contains(digest)
+    }
+
+    /// The least and the greatest digest that begin so.
+    pub(crate) fn bounds(&self) -> (&RecordDigest, &RecordDigest) {
+        (&self.first, &self.last)
+    }
+}
+
 impl Owner {
     /// A new one, from the system's randomness.
     ///
@@ -210,6 +255,23 @@ mod tests {
         assert_eq!(Key::new("ab\ncd"), Err(BadKey::NotVisible(2)));
         assert_eq!(Key::new("é"), Err(BadKey::NotVisible(0)));
         assert!(Key::new("k".repeat(255)).is_ok());
+    }
+
+    #[test]
+    fn the_digits_of_a_digest_begin_it() {
+        let digest = id("a", "b").digest();
+        let digits = digest.to_string();
+        for len in 1..=64 {
+            let prefix = DigestPrefix::new(&digits[..len]).unwrap();
+            assert!(prefix.begins(&digest), "{len}");
+            let other = if digits.as_bytes()[len - 1] == b'0' { '1' } else { '0' };
+            let other = DigestPrefix::new(&format!("{}{other}", &digits[..len - 1])).unwrap();
+            assert!(!other.begins(&digest), "{len}");
+        }
+        assert_eq!(DigestPrefix::new(&digits.to_uppercase()), DigestPrefix::new(&digits));
+        for none in ["", "g", "12 ", "é", &"0".repeat(65)] {
+            assert_eq!(DigestPrefix::new(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -64,7 +64,9 @@ mod watchers;
 
 pub use audit::{AuditRow, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged};
 pub use event::{Answer, Event, Harmless, Holder, Refusal, Resolution};
-pub use id::{BadKey, Fence, Fingerprint, Key, Moment, Owner, RecordDigest, RecordId, Scope};
+pub use id::{
+    BadKey, DigestPrefix, Fence, Fingerprint, Key, Moment, Owner, RecordDigest, RecordId, Scope,
+};
 pub use memory::MemoryStore;
 pub use outcome::{Body, Outcome, OutcomeKind};
 pub use record::{License, Reason, Record, Round, State, StateKind};

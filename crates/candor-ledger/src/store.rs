@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
 use crate::event::{Answer, Event};
-use crate::id::{Fence, Fingerprint, Moment, RecordId};
+use crate::id::{DigestPrefix, Fence, Fingerprint, Moment, RecordId};
 use crate::memory::MemoryStore;
 use crate::record::StateKind;
 use crate::rules::{Quota, Rules};
@@ -66,6 +66,23 @@ pub trait Store: Send + Sync {
 
     /// How long, how large, how many.
     fn rules(&self) -> &Rules;
+
+    /// Records whose digest begins so, at most so many, in no order. Reads all of them unless a store knows better.
+    fn beginning(&self, prefix: DigestPrefix, most: usize) -> StoreFuture<'_, Vec<Entry>> {
+        Box::pin(async move {
+            let mut found = Vec::new();
+            let mut page = Some(Page::default());
+            while let Some(this) = page.filter(|_| found.len() < most) {
+                let paged = self.records(Filter::default(), this).await?;
+                found.extend(
+                    paged.items.into_iter().filter(|entry| prefix.begins(&entry.id.digest())),
+                );
+                page = paged.next.map(|next| Page { from: Some(next), ..this });
+            }
+            found.truncate(most);
+            Ok(found)
+        })
+    }
 
     /// What it is and where, for people.
     fn describe(&self) -> String;

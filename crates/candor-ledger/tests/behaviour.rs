@@ -295,3 +295,30 @@ fn who_waits_in_the_same_process_is_woken_at_once() {
         told.store.watch(&id("a"), seen).await.unwrap();
     });
 }
+
+#[test]
+fn a_record_is_found_by_the_first_digits_of_its_digest() {
+    on_both(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let ids: Vec<_> = (0..300).map(|at| id(&format!("key-{at}"))).collect();
+        for id in &ids {
+            claim(store, id).await.unwrap();
+        }
+        for wanted in ids.iter().step_by(30) {
+            let digits = wanted.digest().to_string();
+            for len in [1, 2, 3, 64] {
+                let prefix = DigestPrefix::new(&digits[..len]).unwrap();
+                let mut found: Vec<_> = store.beginning(prefix, 300).await.unwrap();
+                found.sort_by(|a, b| a.id.cmp(&b.id));
+                let mut expected: Vec<_> = ids
+                    .iter()
+                    .filter(|id| id.digest().to_string()[..len] == digits[..len])
+                    .collect();
+                expected.sort();
+                assert_eq!(found.iter().map(|entry| &entry.id).collect::<Vec<_>>(), expected);
+            }
+        }
+        let all = DigestPrefix::new("0").unwrap();
+        assert_eq!(store.beginning(all, 2).await.unwrap().len(), 2);
+    });
+}

@@ -22,7 +22,7 @@ use self::reader::Readers;
 use self::writer::{Command, Report, Work, Writer};
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
 use crate::event::{Answer, Event};
-use crate::id::{Fingerprint, Moment, RecordId};
+use crate::id::{DigestPrefix, Fingerprint, Moment, RecordId};
 use crate::machine;
 use crate::memory::stands;
 use crate::rules::Rules;
@@ -181,6 +181,10 @@ impl Store for SqliteStore {
 
     fn rules(&self) -> &Rules {
         &self.readers.rules
+    }
+
+    fn beginning(&self, prefix: DigestPrefix, most: usize) -> StoreFuture<'_, Vec<Entry>> {
+        self.beside(move |readers| readers.beginning(&prefix, most))
     }
 
     fn describe(&self) -> String {

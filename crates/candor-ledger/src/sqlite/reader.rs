@@ -10,7 +10,7 @@ use super::connect::connect;
 use super::error::explain;
 use super::rows;
 use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
-use crate::id::{Moment, RecordDigest, RecordId};
+use crate::id::{DigestPrefix, Moment, RecordDigest, RecordId};
 use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::rules::Rules;
@@ -87,6 +87,30 @@ impl Readers {
                 let entry = entry.filter(|entry| filter.has_seen(entry));
                 Ok((row.get(rows::BEHIND)?, entry))
             })
+        })
+    }
+
+    pub(super) fn beginning(
+        &self,
+        prefix: &DigestPrefix,
+        most: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let page = Page { from: None, most, order: Order::Newest };
+        // With the plus the order is no reason to walk all rows: the index on `id` finds them.
+        let mut query = Query::new(rows::LIST, "+row", page);
+        let (first, last) = prefix.bounds();
+        query.and("id >= ?", first.0.to_vec());
+        query.and("id <= ?", last.0.to_vec());
+        self.with(|db| {
+            let now = self.now(db)?;
+            let found = query.run(db, |row| {
+                let stored = rows::record(row)?;
+                let (scope, key) = rows::id(row, rows::BEHIND + 1)?;
+                let seen = machine::seen(stored.clone(), now, &self.rules);
+                let entry = key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
+                Ok((row.get(rows::BEHIND)?, entry))
+            })?;
+            Ok(found.items)
         })
     }
 

@@ -198,12 +198,13 @@ macro_rules! audit_columns {
 }
 pub(super) const AUDIT: &str = concat!("SELECT ", audit_columns!(), " FROM audit");
 
-/// From a record's last row back to its first.
+/// From a record's last row back to its first. `CROSS JOIN` keeps SQLite on that way: left alone, it prefers to read the whole
+/// audit in the order that is asked for.
 const CHAIN: &str = concat!(
     "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE id = ?1 UNION ALL \
-     SELECT previous FROM audit JOIN chain ON seq = place WHERE previous IS NOT NULL) SELECT ",
+     SELECT previous FROM chain CROSS JOIN audit ON seq = place WHERE previous IS NOT NULL) SELECT ",
     audit_columns!(),
-    " FROM audit JOIN chain ON seq = place ORDER BY seq"
+    " FROM chain CROSS JOIN audit ON seq = place ORDER BY seq"
 );
 
 /// All rows of a record, the earliest first. Of one that is forgotten, they are looked for among all.
@@ -285,4 +286,21 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
             note: text(19)?,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_is_read_row_by_row_and_not_by_reading_all() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::schema::migrate(&mut db).unwrap();
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {CHAIN}")).unwrap();
+        let steps = plan.query_map([[0; 32]], |row| row.get::<_, String>(3)).unwrap();
+        for step in steps {
+            let step = step.unwrap();
+            assert!(!step.starts_with("SCAN audit"), "{step}");
+        }
+    }
 }

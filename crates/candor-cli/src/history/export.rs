@@ -1,0 +1,23 @@
+//! `candor history export`: the rows of the audit as lines of JSON, the earliest first, page by page.
+
+use candor_ledger::{Export, Store};
+
+use super::filter::Filters;
+use super::out::{Out, Problem};
+use super::row;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    filters: Filters,
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let mut rows = Export::of(store, args.filters.of_rows());
+    while let Some(row) = rows.next().await? {
+        if args.filters.has_row(&row) {
+            out.value(&row::json(&row))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! From what a person writes to the operation they mean: the first digits of its id, or its key.
+
+use std::collections::BTreeMap;
+
+use candor_ledger::{DigestPrefix, Export, Filter, Page, RecordDigest, RecordId, Store};
+
+use super::operation::Operation;
+use super::out::{Problem, told};
+use super::words;
+use crate::shown::{cut, shown};
+
+/// Fewer digits are more likely a mistake than an id.
+const LEAST: usize = 4;
+
+/// So many are listed when it could be several.
+const MOST: usize = 20;
+
+type Found = BTreeMap<RecordDigest, Operation>;
+
+pub(crate) async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem> {
+    let prefix = DigestPrefix::new(wanted).filter(|_| wanted.len() >= LEAST);
+    let mut found = Found::new();
+    let mut entries = Vec::new();
+    if let Some(prefix) = prefix {
+        entries.extend(store.beginning(prefix, MOST).await?);
+    }
+    let keyed = Filter { key: Some(wanted.to_owned()), ..Filter::default() };
+    let page = Page { most: MOST, ..Page::default() };
+    entries.extend(store.records(keyed.clone(), page).await?.items);
+    for entry in entries {
+        found.insert(entry.id.digest(), Operation::of(store, entry).await?);
+    }
+    if found.is_empty() {
+        // Its record may be forgotten while its rows are still there.
+        let filter = if prefix.is_some() { Filter::default() } else { keyed };
+        let mut rows = Export::of(store, filter);
+        while let Some(row) = rows.next().await? {
+            let Some(id) = row.record() else { continue };
+            let digest = id.digest();
+            let meant = id.key.as_str() == wanted || prefix.is_some_and(|p| p.begins(&digest));
+            if meant && found.len() < MOST && !found.contains_key(&digest) {
+                let story = store.story(&id).await?;
+                found.insert(digest, Operation { id, record: None, since: None, story });
+            }
+        }
+    }
+    let several = found.len() > 1;
+    match found.pop_first() {
+        None => Err(none(wanted)),
+        Some((_, operation)) if !several => Ok(operation),
+        Some((digest, operation)) => {
+            found.insert(digest, operation);
+            Err(ambiguous(wanted, &found))
+        }
+    }
+}
+
+fn none(wanted: &str) -> Problem {
+    let digits = wanted.chars().all(|c| c.is_ascii_hexdigit());
+    let hint = if digits && wanted.len() < LEAST {
+        format!("; an id has at least {LEAST} digits")
+    } else {
+        "; `candor history` lists them".to_owned()
+    };
+    told(format!("no operation has the id or the key `{}`{hint}", shown(wanted)))
+}
+
+fn ambiguous(wanted: &str, found: &Found) -> Problem {
+    let digits: Vec<String> = found.keys().map(RecordDigest::to_string).collect();
+    // So many that each is told from its neighbours.
+    let shared = digits.windows(2).map(|pair| {
+        let same = pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b);
+        same.count() + 1
+    });
+    let enough = shared.max().unwrap_or(0).max(8);
+    let many = found.len().to_string() + if found.len() < MOST { "" } else { " or more" };
+    let mut text =
+        format!("`{}` may be one of {many} operations; name one by its id:", shown(wanted));
+    for (digits, operation) in digits.iter().zip(found.values()) {
+        let RecordId { scope, key } = &operation.id;
+        let (tool, key) = (cut(&scope.tool, 24), cut(key.as_str(), 40));
+        let who = cut(&scope.principal, 20);
+        let state = words::state(operation.record.as_ref());
+        text += &format!("\n  {}  {tool}  {key}  {who}  {state}", &digits[..enough]);
+    }
+    told(text)
+}

@@ -1,0 +1,109 @@
+//! What an operator says that a call returned, as the ledger keeps it: a result of a tool, in no era's clothes.
+
+use candor::protocol::json::{Decode as _, Json, Malformed, scan};
+use candor::protocol::types::{CallToolResult, Content};
+use candor_ledger::{Outcome, OutcomeKind, Rules};
+
+/// As deep as a server takes results.
+const DEPTH: usize = 127;
+
+/// What was given on the command line.
+pub(crate) enum Given<'a> {
+    /// A whole result, or a value to make one of.
+    Json(&'a str),
+    Text(&'a str),
+    Nothing,
+}
+
+impl Given<'_> {
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn outcome(&self, failed: bool) -> Result<Outcome, String> {
+        let mut result = match self {
+            Self::Json(text) => {
+                let json = scan(text.as_bytes(), DEPTH).map_err(|error| error.to_string())?;
+                from_json(json).map_err(|error| error.to_string())?
+            }
+            Self::Text(text) => CallToolResult::new(vec![Content::text(*text)]),
+            Self::Nothing => CallToolResult::new(vec![Content::text(if failed {
+                "An operator found that this call failed. What it returned is not known."
+            } else {
+                "An operator found that this call was done. What it returned is not known."
+            })]),
+        };
+        if failed {
+            result.is_error = Some(true);
+        }
+        let kind = match result.is_error {
+            Some(true) => OutcomeKind::Failure,
+            _ => OutcomeKind::Success,
+        };
+        let bytes = serde_json::to_vec(&result).map_err(|error| error.to_string())?;
+        let most = Rules::default().max_outcome;
+        if bytes.len() as u64 > most {
+            return Err(format!("it has {} bytes, and at most {most} are kept", bytes.len()));
+        }
+        Ok(Outcome::new(kind, bytes))
+    }
+}
+
+fn from_json(json: Json<'_>) -> Result<CallToolResult, Malformed> {
+    let content = json.entries().find(|(name, _)| name == "content").map(|(_, value)| value);
+    if content.is_some_and(|content| content.items().is_ok()) {
+        return CallToolResult::decode(json);
+    }
+    let mut result = CallToolResult::new(vec![Content::text(json.text())]);
+    if json.text().starts_with('{') {
+        result.structured_content = Some(json.to_raw());
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_ledger::Body;
+
+    fn stored(given: &Given<'_>, failed: bool) -> (OutcomeKind, String) {
+        let outcome = given.outcome(failed).unwrap();
+        let Body::Kept(bytes) = outcome.body else { panic!() };
+        (outcome.kind, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn a_whole_result_stays_as_it_is() {
+        let whole = r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"n":12345678901234567890123},"odd":1}"#;
+        assert_eq!(stored(&Given::Json(whole), false), (OutcomeKind::Success, whole.to_owned()));
+        let failed = r#"{"content":[],"isError":true}"#;
+        assert_eq!(stored(&Given::Json(failed), false), (OutcomeKind::Failure, failed.to_owned()));
+        let (kind, text) = stored(&Given::Json(whole), true);
+        assert!(kind == OutcomeKind::Failure && text.contains(r#""isError":true"#), "{text}");
+    }
+
+    #[test]
+    fn any_value_becomes_a_result() {
+        let (_, text) = stored(&Given::Json(r#" {"number": 4711} "#), false);
+        assert_eq!(
+            text,
+            r#"{"content":[{"type":"text","text":"{\"number\": 4711}"}],"structuredContent":{"number": 4711}}"#
+        );
+        let (_, text) = stored(&Given::Json("[1]"), false);
+        assert_eq!(text, r#"{"content":[{"type":"text","text":"[1]"}]}"#);
+        let (_, text) = stored(&Given::Text("paid"), false);
+        assert_eq!(text, r#"{"content":[{"type":"text","text":"paid"}]}"#);
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused() {
+        for (bad, problem) in [
+            ("{", "byte"),
+            (r#"{"a":1,"a":2}"#, "duplicate"),
+            (r#"{"content":[{"type":"text"}]}"#, "/content/0"),
+            (r#"{"content":[],"isError":"yes"}"#, "/isError"),
+        ] {
+            let told = Given::Json(bad).outcome(false).unwrap_err();
+            assert!(told.contains(problem), "{bad}: {told}");
+        }
+        assert!(Given::Text(&"x".repeat(2 << 20)).outcome(false).is_err());
+    }
+}

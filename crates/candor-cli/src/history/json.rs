@@ -1,0 +1,120 @@
+//! JSON of the ledger, written for terminals: no digit and no member is changed, whatever a parser would make of it.
+
+use candor::protocol::json::RawValue;
+
+use crate::shown::json_shown;
+
+/// Deeper than this, lines are not indented any further: what is nested a million times must not fill the disk with blanks.
+const DEEPEST: usize = 32;
+
+/// The bytes as JSON text, if they are that.
+pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
+    serde_json::from_slice::<&RawValue>(bytes).ok().map(RawValue::get)
+}
+
+/// On one line.
+pub(crate) fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for part in parts(json) {
+        out.push_str(part);
+    }
+    json_shown(&out)
+}
+
+/// On many, each begun with `margin`.
+pub(crate) fn pretty(json: &str, margin: &str) -> String {
+    let mut out = String::with_capacity(json.len() * 2);
+    let mut depth = 0_usize;
+    let mut parts = parts(json).peekable();
+    let line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.push_str(margin);
+        (0..depth.min(DEEPEST)).for_each(|_| out.push_str("  "));
+    };
+    out.push_str(margin);
+    while let Some(part) = parts.next() {
+        match part {
+            "{" | "[" => {
+                out.push_str(part);
+                match parts.next_if(|next| matches!(*next, "}" | "]")) {
+                    Some(close) => out.push_str(close),
+                    None => {
+                        depth += 1;
+                        line(&mut out, depth);
+                    }
+                }
+            }
+            "}" | "]" => {
+                depth = depth.saturating_sub(1);
+                line(&mut out, depth);
+                out.push_str(part);
+            }
+            "," => {
+                out.push_str(part);
+                line(&mut out, depth);
+            }
+            ":" => out.push_str(": "),
+            scalar => out.push_str(scalar),
+        }
+    }
+    json_shown(&out)
+}
+
+/// The text without the blanks between: brackets, commas, colons, strings, and everything else.
+fn parts(json: &str) -> impl Iterator<Item = &str> {
+    let mut rest = json;
+    std::iter::from_fn(move || {
+        rest = rest.trim_ascii_start();
+        let bytes = rest.as_bytes();
+        let end = match bytes.first()? {
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
+            b'"' => end_of_string(bytes),
+            _ => bytes
+                .iter()
+                .position(|byte| b"{}[],: \t\r\n\"".contains(byte))
+                .unwrap_or(bytes.len()),
+        };
+        let (part, behind) = rest.split_at(end);
+        rest = behind;
+        Some(part)
+    })
+}
+
+fn end_of_string(bytes: &[u8]) -> usize {
+    let mut escaped = false;
+    for (at, byte) in bytes.iter().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_order_and_strings_stay() {
+        let json = "{ \"b\" : 12345678901234567890123.10 ,\n \"a\":[ ] , \"c\": [1,{}], \"d\\\"{,:\": \"x y\\\\\" }";
+        assert_eq!(
+            compact(json),
+            r#"{"b":12345678901234567890123.10,"a":[],"c":[1,{}],"d\"{,:":"x y\\"}"#
+        );
+        let expected = "  {\n    \"b\": 12345678901234567890123.10,\n    \"a\": [],\n    \"c\": [\n      1,\n      {}\n    ],\n    \
+                        \"d\\\"{,:\": \"x y\\\\\"\n  }";
+        assert_eq!(pretty(json, "  "), expected);
+        assert_eq!(compact(&pretty(json, " ")), compact(json));
+    }
+
+    #[test]
+    fn a_deep_value_stays_small() {
+        let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+        assert!(pretty(&deep, "").len() < 2_000_000);
+        assert_eq!(text(b"no json"), None);
+        assert_eq!(text(b" 1 "), Some("1"));
+    }
+}

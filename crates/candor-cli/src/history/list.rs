@@ -1,0 +1,196 @@
+//! `candor history`: operations, the latest first; with `--calls`, the rows of the audit.
+
+use candor_ledger::{AuditRow, Filter, Key, Moment, Page, State, Store, StoreError};
+use serde_json::Value;
+
+use super::filter::Filters;
+use super::operation::{self, Operation};
+use super::out::{Out, Problem};
+use super::{row, when, words};
+use crate::shown::{cut, shown};
+
+/// So many are read at once. Each record may bring a megabyte.
+const AT_ONCE: usize = 50;
+
+const LIMIT: usize = 50;
+
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
+#[group(skip)] // it stands among the arguments of `history`, whose group has the same name
+pub(crate) struct Args {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// At most so many, 0 for all [default: 50]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// The rows of the audit instead: every change of every operation, and calls without a key
+    #[arg(long)]
+    calls: bool,
+}
+
+impl Args {
+    fn most(&self) -> usize {
+        match self.limit.unwrap_or(LIMIT) {
+            0 => usize::MAX,
+            most => most,
+        }
+    }
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    if args.calls { calls(store, args, out).await } else { operations(store, args, out).await }
+}
+
+async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let (now, most) = (when::now(), args.most());
+    let (mut lines, mut listed, mut unknown, mut more) = (Vec::new(), 0, 0, false);
+    let mut page = Some(Page { most: AT_ONCE, ..Page::default() });
+    'pages: while let Some(this) = page {
+        let paged = store.records(args.filters.of_records(), this).await?;
+        for entry in paged.items.into_iter().filter(|entry| args.filters.has_entry(entry)) {
+            if listed == most {
+                more = true;
+                break 'pages;
+            }
+            let operation = Operation::brief(store, entry).await?;
+            let needs_a_person = matches!(operation.state(), Some(State::Indeterminate { .. }));
+            listed += 1;
+            unknown += usize::from(needs_a_person);
+            if out.json {
+                out.value(&Value::Object(operation.json(now)))?;
+            } else {
+                lines.push((needs_a_person, line(&operation, out.terminal, now)));
+            }
+        }
+        page = paged.next.map(|next| Page { from: Some(next), ..this });
+    }
+    if out.json {
+        return Ok(());
+    }
+    if listed == 0 {
+        eprintln!("{}", nothing(store, &args.filters, false).await?);
+        return Ok(());
+    }
+    let head = ["WHEN", "ID", "STATE", "TOOL", "KEY", "WHO", "SERVER", "STARTS", "TOOK"];
+    out.table(head, &lines)?;
+    out.flush()?;
+    say_more(more, most);
+    // Among those that are not listed, too: they do not grow better with age.
+    let all_unknown = match args.filters.by_state() {
+        true => unknown,
+        false => count(store, args.filters.of_unknown()).await?,
+    };
+    if all_unknown > unknown {
+        let elsewhere = all_unknown - unknown;
+        eprintln!("Not listed here: {elsewhere} with an outcome UNKNOWN. candor history --unknown");
+    }
+    if unknown > 0 {
+        eprintln!(
+            "Where the outcome is UNKNOWN, the call was started and nobody knows what came of it. Find out, then say so:\n  \
+             candor history resolve ID --done | --not-done | --abandon"
+        );
+    }
+    Ok(())
+}
+
+fn line(operation: &Operation, terminal: bool, now: Moment) -> [String; 9] {
+    let scope = &operation.id.scope;
+    [
+        operation.created().map_or_else(String::new, |at| time(at, terminal, now)),
+        operation.short(),
+        operation.words().to_owned(),
+        cut(&scope.tool, 24),
+        cut(operation.id.key.as_str(), 24),
+        cut(&scope.principal, 16),
+        cut(&scope.server, 16),
+        operation.record.as_ref().map_or_else(String::new, |record| record.attempt.to_string()),
+        operation.took(now).map_or_else(String::new, when::length),
+    ]
+}
+
+async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let (now, most) = (when::now(), args.most());
+    let (mut lines, mut listed, mut more) = (Vec::new(), 0, false);
+    let mut page = Some(Page { most: 500, ..Page::default() });
+    'pages: while let Some(this) = page {
+        let paged = store.rows(args.filters.of_rows(), this).await?;
+        for row in paged.items.iter().filter(|row| args.filters.has_row(row)) {
+            if listed == most {
+                more = true;
+                break 'pages;
+            }
+            listed += 1;
+            if out.json {
+                out.value(&row::json(row))?;
+            } else {
+                let needs_a_person = row.reason.is_some();
+                lines.push((needs_a_person, call(row, out.terminal, now)));
+            }
+        }
+        page = paged.next.map(|next| Page { from: Some(next), ..this });
+    }
+    if out.json {
+        return Ok(());
+    }
+    if listed == 0 {
+        eprintln!("{}", nothing(store, &args.filters, true).await?);
+        return Ok(());
+    }
+    out.table(["WHEN", "ID", "TOOL", "KEY", "WHO", "SERVER", "WHAT", "TOOK"], &lines)?;
+    out.flush()?;
+    say_more(more, most);
+    Ok(())
+}
+
+fn call(row: &AuditRow, terminal: bool, now: Moment) -> [String; 8] {
+    [
+        time(row.at, terminal, now),
+        row.record().map_or_else(|| "-".to_owned(), |id| operation::short(&id)),
+        cut(&row.scope.tool, 24),
+        row.key.as_ref().map_or_else(|| "-".to_owned(), |key: &Key| cut(key.as_str(), 24)),
+        cut(&row.scope.principal, 16),
+        cut(&row.scope.server, 16),
+        shown(&words::event(row)).to_string(),
+        row.circumstances.duration.map_or_else(String::new, when::length),
+    ]
+}
+
+/// A person who looks now wants to know how long ago; a file that is read later needs the time itself.
+fn time(at: Moment, terminal: bool, now: Moment) -> String {
+    if terminal { when::ago(at, now) } else { when::written(at) }
+}
+
+fn say_more(more: bool, most: usize) {
+    if more {
+        eprintln!("There are more than these {most}: --limit N lists so many, --limit 0 all.");
+    }
+}
+
+/// Why there is nothing to list: an empty ledger is other news than filters that let nothing through.
+async fn nothing(store: &dyn Store, filters: &Filters, rows: bool) -> Result<String, StoreError> {
+    let one = Page { most: 1, ..Page::default() };
+    let has_rows = !store.rows(Filter::default(), one).await?.items.is_empty();
+    let has_records = !store.records(Filter::default(), one).await?.items.is_empty();
+    let ledger = shown(&store.describe()).to_string();
+    Ok(match (has_records, has_rows) {
+        (false, false) => format!("Nothing has been recorded yet in the ledger ({ledger})."),
+        (false, true) if !rows && *filters == Filters::default() => format!(
+            "No operation with a key is on record in the ledger ({ledger}). `candor history --calls` lists what was written down \
+             of other calls."
+        ),
+        _ if rows => "No row of the audit matches.".to_owned(),
+        _ => "No operation matches.".to_owned(),
+    })
+}
+
+async fn count(store: &dyn Store, filter: Filter) -> Result<usize, StoreError> {
+    let mut count = 0;
+    let mut page = Some(Page { most: 500, ..Page::default() });
+    while let Some(this) = page {
+        let paged = store.records(filter.clone(), this).await?;
+        count += paged.items.len();
+        page = paged.next.map(|next| Page { from: Some(next), ..this });
+    }
+    Ok(count)
+}

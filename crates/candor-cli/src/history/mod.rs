@@ -1,0 +1,84 @@
+//! `candor history`: what happened, from the ledger itself, also while servers write to it.
+//!
+//! - `list`, `show`, `export`, `resolve`: the commands. `filter`, `find`: which operations they are about.
+//! - `ledger`: which ledger, without making one by looking.
+//! - `operation`, `row`: what is known, as members of JSON. `words`, `when`, `json`, `out`: how it is written.
+//!
+//! Every text that comes out of a ledger was written by somebody else, and goes through [`shown`](crate::shown) on its way.
+
+mod export;
+mod filter;
+mod find;
+mod given;
+mod json;
+mod ledger;
+mod list;
+mod operation;
+mod out;
+mod resolve;
+mod row;
+mod show;
+mod when;
+mod words;
+
+use clap::error::ErrorKind;
+
+use out::{Out, Problem};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    list: list::Args,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
+    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", global = true)]
+    ledger: Option<String>,
+
+    /// One JSON object per line, for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List operations, the latest first; what `candor history` does by itself
+    #[command(after_long_help = operation::MEMBERS)]
+    List(list::Args),
+    /// All that is known of one operation: its story and its result
+    #[command(after_long_help = operation::MORE_MEMBERS)]
+    Show(show::Args),
+    /// Write the rows of the audit as lines of JSON, the earliest first
+    #[command(after_long_help = row::MEMBERS)]
+    Export(export::Args),
+    /// Say what came of an operation of which nobody knows
+    Resolve(resolve::Args),
+}
+
+pub(crate) async fn run(args: Args) -> candor::Result<()> {
+    let Args { list, command, ledger, json } = args;
+    if command.is_some() && list != list::Args::default() {
+        misused("flags of the list stand behind `list`, and other commands have their own");
+    }
+    let place = ledger::Place::of(ledger.as_deref())?;
+    let store = place.open()?;
+    let mut out = Out::new(json);
+    let done = match command.unwrap_or(Command::List(list)) {
+        Command::List(args) => list::run(&*store, &args, &mut out).await,
+        Command::Show(args) => show::run(&*store, &args, &mut out).await,
+        Command::Export(args) => export::run(&*store, &args, &mut out).await,
+        Command::Resolve(args) => resolve::run(&*store, &args, &mut out).await,
+    };
+    match done.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) | Err(Problem::NobodyReads) => Ok(()),
+        Err(Problem::Store(error)) => Err(place.problem(&error.to_string())),
+        Err(Problem::Told(error)) => Err(error),
+    }
+}
+
+/// Ends as the parser of the command line does when it does not understand it.
+fn misused(problem: &str) -> ! {
+    clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
+}

@@ -1,0 +1,215 @@
+//! One operation: its record, and what its rows in the audit tell besides.
+
+use std::time::Duration;
+
+use candor_ledger::{
+    AuditRow, Body, Entry, License, Moment, Outcome, Reason, Record, RecordId, Scope, State,
+    StateKind, Store, StoreError,
+};
+use serde_json::{Map, Value, json};
+
+use super::row::{hex, millis};
+use super::{json as text, row, when, words};
+use crate::shown::json_shown;
+
+/// So many digits name an operation where they are shown.
+const SHORT: usize = 8;
+
+/// What programs may rely on.
+pub(crate) const MEMBERS: &str = "\
+The members of each line with --json (null where nothing is known; with --calls, see export):
+  id                  64 hexadecimal digits
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  state               absent, open, claimed, dispatched, suspended, completed, indeterminate,
+                      tombstone or abandoned
+  outcome             success, failure or invalid, of what is completed
+  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who said so
+  attempts            how often the call was started
+  repeatable          whether to start it again does no harm, by its nature
+  created, changed    when the key was first seen, when the record was last written
+  since, until        since when it stands there, and when time alone changes that
+  durationMs          how long it took, or takes already";
+
+pub(crate) const MORE_MEMBERS: &str = "\
+With --json, one object with the members of the list (see list --help) and these:
+  fence, fingerprint  number of the last claim; digest of the arguments
+  shape, hints        of the arguments, and what the call may do
+  story               its rows in the audit (see export --help), the earliest first
+  resultBytes         size of the result
+  omittedDigest       SHA-256 of a result that was too large to keep
+  result              as it is stored; while the state is suspended, what was asked";
+
+pub(crate) struct Operation {
+    pub(crate) id: RecordId,
+    /// As it is now. `None`: its time is over, and its rows are all that is left.
+    pub(crate) record: Option<Record>,
+    /// Since when it stands there.
+    pub(crate) since: Option<Moment>,
+    /// The earliest first.
+    pub(crate) story: Vec<AuditRow>,
+}
+
+impl Operation {
+    pub(crate) async fn of(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+        let story = store.story(&entry.id).await?;
+        Ok(Self::with(entry, story))
+    }
+
+    /// For a list: with its story only where that tells how long it took. Where rows of the audit are given up before records
+    /// are, a store looks for a story everywhere, which is too long for each of many.
+    pub(crate) async fn brief(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+        match entry.seen.as_ref().map(|record| record.state.kind()) {
+            Some(StateKind::Completed) => Self::of(store, entry).await,
+            _ => Ok(Self::with(entry, Vec::new())),
+        }
+    }
+
+    fn with(entry: Entry, story: Vec<AuditRow>) -> Self {
+        let Entry { id, stored, seen } = entry;
+        let since = seen.as_ref().and_then(|seen| match &seen.state {
+            State::Dispatched { started: since, .. }
+            | State::Completed { completed: since, .. }
+            | State::Indeterminate { since, .. } => Some(*since),
+            // Whoever holds it writes to it again and again.
+            State::Claimed { .. } => None,
+            state if state.kind() == stored.state.kind() => Some(stored.touched),
+            // Time alone brought it there.
+            _ => stored.state.lapses(),
+        });
+        Self { id, record: seen, since, story }
+    }
+
+    pub(crate) fn state(&self) -> Option<&State> {
+        self.record.as_ref().map(|record| &record.state)
+    }
+
+    pub(crate) fn words(&self) -> &'static str {
+        words::state(self.record.as_ref())
+    }
+
+    /// All digits of its id, of which the first few are enough.
+    pub(crate) fn digits(&self) -> String {
+        self.id.digest().to_string()
+    }
+
+    pub(crate) fn short(&self) -> String {
+        short(&self.id)
+    }
+
+    /// When its key was first seen, if that is still known.
+    pub(crate) fn created(&self) -> Option<Moment> {
+        let first = || self.story.first().map(|row| row.at);
+        self.record.as_ref().map(|record| record.created).or_else(first)
+    }
+
+    /// How long it took, or takes already.
+    pub(crate) fn took(&self, now: Moment) -> Option<Duration> {
+        if let Some(State::Dispatched { started, .. }) = self.state() {
+            return Some(started.until(now));
+        }
+        // What an operator said later says nothing of how long it took.
+        let ended = self.story.iter().rposition(|row| row.event == "complete")?;
+        let started = self.story[..ended].iter().rev().find(|row| row.event == "dispatch");
+        let row = &self.story[ended];
+        row.circumstances.duration.or_else(|| Some(started?.at.until(row.at)))
+    }
+
+    /// The operator who said so, if it was not the call itself.
+    pub(crate) fn by(&self) -> Option<&str> {
+        match self.state()? {
+            State::Completed { resolved_by, .. } => resolved_by.as_deref(),
+            State::Abandoned { by, .. }
+            | State::Open { license: License::Operator { by, .. }, .. } => Some(by),
+            _ => None,
+        }
+    }
+
+    /// What came of it, or what it has asked.
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+        match self.state()? {
+            State::Completed { outcome, .. } => Some(outcome),
+            State::Suspended { asked, .. } => Some(asked),
+            _ => None,
+        }
+    }
+
+    /// What the latest row that knows tells.
+    pub(crate) fn told<'a, T>(&'a self, tell: impl Fn(&'a AuditRow) -> Option<T>) -> Option<T> {
+        self.story.iter().rev().find_map(tell)
+    }
+
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        match self.state()? {
+            State::Indeterminate { reason, .. } => Some(*reason),
+            _ => None,
+        }
+    }
+
+    /// For programs, in the ledger's own words. All members are always there.
+    pub(crate) fn json(&self, now: Moment) -> Map<String, Value> {
+        let Scope { principal, server, instance, tool } = &self.id.scope;
+        let record = self.record.as_ref();
+        let state = self.state();
+        let kind = state.map_or(StateKind::Absent, State::kind);
+        let ended = match state {
+            Some(State::Completed { outcome, .. }) => Some(outcome.kind.as_str()),
+            _ => None,
+        };
+        let members = json!({
+            "id": self.digits(),
+            "principal": principal,
+            "server": server,
+            "instance": instance,
+            "tool": tool,
+            "key": self.id.key.as_str(),
+            "state": kind.as_str(),
+            "outcome": ended,
+            "reason": self.reason().map(Reason::as_str),
+            "by": self.by(),
+            "attempts": record.map(|record| record.attempt),
+            "repeatable": record.map(|record| record.by_nature),
+            "created": self.created().and_then(when::exact),
+            "changed": record.and_then(|record| when::exact(record.touched)),
+            "since": self.since.and_then(when::exact),
+            "until": state.and_then(State::lapses).and_then(when::exact),
+            "durationMs": self.took(now).map(millis),
+        });
+        match members {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
+    }
+
+    /// The same with its story and its result, on one line. The result stands last, as it is stored: digit for digit.
+    pub(crate) fn full_json(&self, now: Moment) -> String {
+        let mut members = self.json(now);
+        let record = self.record.as_ref();
+        let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        add("fence", record.map(|record| record.fence.0).into());
+        add("fingerprint", record.map(|record| record.fingerprint.to_string()).into());
+        add("shape", self.told(|row| row.circumstances.shape.as_deref()).into());
+        add("hints", self.told(|row| row.circumstances.hints.as_deref()).into());
+        add("story", self.story.iter().map(row::json).collect());
+        let (bytes, digest, result) = match self.outcome().map(|outcome| &outcome.body) {
+            None => (None, None, None),
+            Some(Body::Omitted { len, digest }) => (Some(*len), Some(hex(digest)), None),
+            Some(Body::Kept(bytes)) => {
+                let json = text::text(bytes).map(text::compact);
+                // What is no JSON is told as a text, as well as it can be.
+                let lossy = || json_shown(&json!(String::from_utf8_lossy(bytes)).to_string());
+                (Some(bytes.len() as u64), None, Some(json.unwrap_or_else(lossy)))
+            }
+        };
+        add("resultBytes", bytes.into());
+        add("omittedDigest", digest.into());
+        let members = json_shown(&Value::Object(members).to_string());
+        let members = members.strip_suffix('}').unwrap_or(&members);
+        format!("{members},\"result\":{}}}", result.as_deref().unwrap_or("null"))
+    }
+}
+
+pub(crate) fn short(id: &RecordId) -> String {
+    id.digest().to_string()[..SHORT].to_owned()
+}

@@ -1,0 +1,100 @@
+//! Where it is written to: who reads, and whether they still do.
+
+use std::env;
+use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
+
+use candor_ledger::StoreError;
+use serde_json::Value;
+
+use crate::shown::json_shown;
+
+/// Why a command ends early.
+pub(crate) enum Problem {
+    /// Whoever read us has enough, as `head` does: no reason to complain.
+    NobodyReads,
+    /// The ledger.
+    Store(StoreError),
+    /// Anything else, in words.
+    Told(candor::Error),
+}
+
+pub(crate) fn told(problem: impl std::fmt::Display) -> Problem {
+    Problem::Told(candor::Error::new(problem))
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::Told(error.into()),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+pub(crate) struct Out {
+    stdout: BufWriter<Stdout>,
+    /// For programs.
+    pub(crate) json: bool,
+    /// A person reads it now, not a file later.
+    pub(crate) terminal: bool,
+    colour: bool,
+}
+
+impl Out {
+    pub(crate) fn new(json: bool) -> Self {
+        let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let terminal = io::stdout().is_terminal();
+        let plain = set("NO_COLOR") || env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let stdout = BufWriter::new(io::stdout());
+        Self { stdout, json, terminal, colour: terminal && !plain }
+    }
+
+    /// A line that is safe to show already.
+    pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.stdout, "{line}")
+    }
+
+    pub(crate) fn value(&mut self, value: &Value) -> io::Result<()> {
+        self.line(&json_shown(&value.to_string()))
+    }
+
+    /// What needs a person.
+    pub(crate) fn strong(&self, text: &str) -> String {
+        if self.colour { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// Lines of columns, each as wide as its widest cell. A line with a mark is one that needs a person.
+    pub(crate) fn table<const N: usize>(
+        &mut self,
+        head: [&str; N],
+        lines: &[(bool, [String; N])],
+    ) -> io::Result<()> {
+        let mut widths = head.map(str::len);
+        for (_, line) in lines {
+            for (width, cell) in widths.iter_mut().zip(line) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let joined = |cells: [&str; N]| {
+            let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        self.line(&joined(head))?;
+        for (marked, line) in lines {
+            let line = joined(line.each_ref().map(String::as_str));
+            let line = if *marked { self.strong(&line) } else { line };
+            self.line(&line)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.stdout.flush()
+    }
+}

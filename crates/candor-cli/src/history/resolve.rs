@@ -1,0 +1,227 @@
+//! `candor history resolve ID`: an operator says what came of a call of which nobody knows.
+//!
+//! What it will mean for the next caller is said before it is asked for, and nothing is written without a yes.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use candor_ledger::{
+    Answer, Body, Circumstances, Event, OutcomeKind, Refusal, Resolution, Rules, State, StateKind,
+    Store,
+};
+use serde_json::Value;
+
+use super::find::find;
+use super::given::Given;
+use super::operation::Operation;
+use super::out::{Out, Problem, told};
+use super::{json, misused, show, when, words};
+use crate::shown::shown;
+
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("finding").args(["done", "not_done", "abandon"]).required(true)))]
+pub(crate) struct Args {
+    /// The first digits of its id, at least 4, or its key
+    id: String,
+
+    /// It was done: the next call with this key gets this result
+    #[arg(long)]
+    done: bool,
+
+    /// It was not done: the next call with this key starts it once more
+    #[arg(long)]
+    not_done: bool,
+
+    /// Nobody will ever know: this key is refused from now on
+    #[arg(long)]
+    abandon: bool,
+
+    /// What it returned: a tool result (an object with `content`), or any value to make one of
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["not_done", "abandon"], allow_hyphen_values = true)]
+    result: Option<String>,
+
+    /// What it returned, as text
+    #[arg(long, conflicts_with_all = ["not_done", "abandon", "result"], allow_hyphen_values = true)]
+    text: Option<String>,
+
+    /// It ended with an error: that is what the next call gets
+    #[arg(long, conflicts_with_all = ["not_done", "abandon"])]
+    failed: bool,
+
+    /// Who says so [default: the user of this system]
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Args {
+    fn resolution(&self) -> Resolution {
+        if self.abandon {
+            return Resolution::Abandon;
+        }
+        if self.not_done {
+            return Resolution::NotDone;
+        }
+        let given = match (&self.result, &self.text) {
+            (Some(json), _) => Given::Json(json),
+            (None, Some(text)) => Given::Text(text),
+            (None, None) => Given::Nothing,
+        };
+        let flag = if self.result.is_some() { "--result" } else { "--text" };
+        match given.outcome(self.failed) {
+            Ok(outcome) => Resolution::Done(outcome),
+            Err(problem) => misused(&format!("{flag}: {}", shown(&problem))),
+        }
+    }
+
+    fn by(&self) -> String {
+        let by = self.by.clone().or_else(user).unwrap_or_default();
+        if by.trim().is_empty() {
+            misused("who says so? Use --by NAME");
+        }
+        by
+    }
+}
+
+/// The user of this system: who they are, not who a variable says they are.
+#[cfg(unix)]
+fn user() -> Option<String> {
+    let id = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut parts = line.split(':');
+        let name = parts.next()?;
+        (parts.nth(1)? == id).then(|| name.to_owned())
+    });
+    // Users of a directory service do not stand in the file.
+    let variable = || std::env::var("USER").ok().filter(|name| !name.is_empty());
+    name.or_else(variable).or_else(|| Some(format!("uid {id}")))
+}
+
+#[cfg(not(unix))]
+fn user() -> Option<String> {
+    std::env::var("USERNAME").ok()
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let (by, resolution) = (args.by(), args.resolution());
+    let operation = find(store, &args.id).await?;
+    let Some(State::Indeterminate { .. }) = operation.state() else {
+        return Err(not_unknown(&operation));
+    };
+    if !args.yes {
+        let stderr = io::stderr();
+        for line in show::lines(&operation, when::now(), str::to_owned) {
+            writeln!(&stderr, "{line}")?;
+        }
+        writeln!(&stderr, "\n{}", meaning(&resolution, &by))?;
+        confirm()?;
+        unchanged(store, &operation).await?;
+    }
+    let said = sentence(&operation, &resolution, &by);
+    let note = Circumstances { note: Some("candor history resolve".into()), ..Default::default() };
+    match store.apply(&operation.id, Event::Resolve { by, resolution }, note).await? {
+        Answer::Done => {}
+        Answer::Refused(Refusal::NotUnknown(kind)) => return Err(meanwhile(&operation, kind)),
+        other => return Err(told(format!("the ledger did not take it: {other:?}"))),
+    }
+    if out.json {
+        let id = operation.id.clone();
+        let Some(entry) = store.find(&id).await? else { return Err(gone(&operation)) };
+        let operation = Operation::of(store, entry).await?;
+        out.value(&Value::Object(operation.json(when::now())))?;
+    } else {
+        out.line(&said)?;
+    }
+    Ok(())
+}
+
+/// What will be written, and what that means for who calls next.
+fn meaning(resolution: &Resolution, by: &str) -> String {
+    let Rules { retention, tombstone, .. } = Rules::default();
+    let by = shown(by);
+    match resolution {
+        Resolution::Done(outcome) => {
+            let ended = if outcome.kind == OutcomeKind::Success { "was done" } else { "failed" };
+            let result = match &outcome.body {
+                Body::Kept(bytes) => json::text(bytes).unwrap_or_default(),
+                Body::Omitted { .. } => "",
+            };
+            format!(
+                "{by} says that it {ended}, with this result:\n{}\n\
+                 The next call with this key gets this result, for {}; then the key is refused for {}.",
+                json::pretty(result, "  "),
+                when::length(retention),
+                when::length(tombstone),
+            )
+        }
+        Resolution::NotDone => format!(
+            "{by} says that it was not done.\n\
+             The next call with this key starts it once more: if it was done after all, it is done twice."
+        ),
+        Resolution::Abandon => format!(
+            "{by} gives it up: nobody will know what came of it.\n\
+             This key is refused from now on, and is forgotten after {}.",
+            when::length(retention + tombstone)
+        ),
+    }
+}
+
+/// What was written.
+fn sentence(operation: &Operation, resolution: &Resolution, by: &str) -> String {
+    let (id, by) = (operation.short(), shown(by));
+    let (what, then) = match resolution {
+        Resolution::Done(outcome) => {
+            (words::ended(outcome.kind), "the next call with this key gets this result")
+        }
+        Resolution::NotDone => ("not done", "the next call with this key starts it once more"),
+        Resolution::Abandon => ("abandoned", "this key is refused from now on"),
+    };
+    format!("{id}  {what}, says {by}: {then}.")
+}
+
+fn confirm() -> Result<(), Problem> {
+    if !io::stdin().is_terminal() {
+        misused(
+            "nothing was changed: this is not said without a yes, and there is no terminal to ask on; use --yes",
+        );
+    }
+    eprint!("Go on? [y/N] ");
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(told("nothing was changed")),
+    }
+}
+
+/// While a person thought about it, its owner may have returned, or another operator was quicker and it was started once more.
+async fn unchanged(store: &dyn Store, operation: &Operation) -> Result<(), Problem> {
+    let Some(now) = store.find(&operation.id).await?.and_then(|entry| entry.seen) else {
+        return Err(gone(operation));
+    };
+    match &operation.record {
+        Some(then) if (then.fence, then.state.kind()) == (now.fence, now.state.kind()) => Ok(()),
+        _ => Err(meanwhile(operation, now.state.kind())),
+    }
+}
+
+fn not_unknown(operation: &Operation) -> Problem {
+    let (id, words) = (operation.short(), operation.words());
+    told(format!(
+        "only what is unknown can be resolved, and {id} is not: it stands at `{words}`; nothing was changed"
+    ))
+}
+
+fn meanwhile(operation: &Operation, kind: StateKind) -> Problem {
+    let (id, words) = (operation.short(), words::kind(kind));
+    told(format!(
+        "{id} has changed in the meantime and stands at `{words}` now; nothing was changed. Look again: candor history show {id}"
+    ))
+}
+
+fn gone(operation: &Operation) -> Problem {
+    told(format!("{} is no longer on record", operation.short()))
+}

@@ -1,0 +1,68 @@
+//! A row of the audit for programs. All members are always there; what is not known is `null`.
+
+use std::time::Duration;
+
+use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope};
+use serde_json::{Value, json};
+
+use super::when;
+
+/// What programs may rely on.
+pub(crate) const MEMBERS: &str = "\
+The members of each line (null where nothing is known):
+  seq                 number of the row; later rows have greater ones
+  at                  when, RFC 3339 in UTC
+  id                  of the operation, 64 hexadecimal digits; null for a call without a key
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  event               claim, dispatch, release, suspend, resume, complete, unknown, discard,
+                      resolve, lapse (time alone), or what the server noted
+  from, to            where the operation stood and stands: absent, open, claimed, dispatched,
+                      suspended, completed, indeterminate, tombstone, abandoned
+  fence, attempt      number of the claim; how often the call was started
+  outcome             success, failure or invalid
+  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who said so
+  shape, digest       of the arguments: names and kinds, and a keyed digest; never values
+  hints               what the call may do
+  durationMs          how long it took
+  note                anything else";
+
+pub(crate) fn json(row: &AuditRow) -> Value {
+    let AuditRow { seq, at, scope, key, event, change, reason, outcome, by, circumstances } = row;
+    let Scope { principal, server, instance, tool } = scope;
+    let Circumstances { shape, digest, hints, duration, note } = circumstances;
+    let of_change = |tell: fn(&Change) -> Value| change.as_ref().map(tell);
+    json!({
+        "seq": seq,
+        "at": when::exact(*at),
+        "id": row.record().map(|id| id.digest().to_string()),
+        "principal": principal,
+        "server": server,
+        "instance": instance,
+        "tool": tool,
+        "key": key.as_ref().map(Key::as_str),
+        "event": event,
+        "from": of_change(|change| change.from.as_str().into()),
+        "to": of_change(|change| change.to.as_str().into()),
+        "fence": of_change(|change| change.fence.0.into()),
+        "attempt": of_change(|change| change.attempt.into()),
+        "outcome": outcome.map(OutcomeKind::as_str),
+        "reason": reason.map(Reason::as_str),
+        "by": by,
+        "shape": shape.as_deref(),
+        "digest": digest.as_ref().map(|digest| hex(digest)),
+        "hints": hints.as_deref(),
+        "durationMs": duration.map(millis),
+        "note": note.as_deref(),
+    })
+}
+
+/// In milliseconds, to the microsecond.
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1000.0
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,159 @@
+//! `candor history show ID`: all that is known of one operation. Nothing is cut here.
+
+use std::io;
+
+use candor_ledger::{Body, License, Moment, Outcome, State, Store};
+
+use super::find::find;
+use super::operation::Operation;
+use super::out::{Out, Problem};
+use super::row::hex;
+use super::{json, when, words};
+use crate::shown::shown;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The first digits of its id, at least 4, or its key
+    id: String,
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let operation = find(store, &args.id).await?;
+    let now = when::now();
+    if out.json {
+        out.line(&operation.full_json(now))?;
+        return Ok(());
+    }
+    facts(&operation, now, out)?;
+    story(&operation, out)?;
+    result(&operation, out)?;
+    advice(&operation, out)?;
+    Ok(())
+}
+
+/// What it is and where it stands.
+pub(crate) fn facts(operation: &Operation, now: Moment, out: &mut Out) -> io::Result<()> {
+    for line in lines(operation, now, |text| out.strong(text)) {
+        out.line(&line)?;
+    }
+    Ok(())
+}
+
+/// The same as lines, with what needs a person marked by `strong`.
+pub(crate) fn lines(
+    operation: &Operation,
+    now: Moment,
+    strong: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let scope = &operation.id.scope;
+    let unknown = operation.reason().is_some();
+    let words = if unknown { strong(operation.words()) } else { operation.words().to_owned() };
+    let mut lines = vec![format!("{}  {words}", shown(&scope.tool))];
+    let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<10} {value}"));
+    let at = |moment: Moment| match (when::written(moment), when::ago(moment, now)) {
+        (written, ago) if written == ago => written,
+        (written, ago) => format!("{written} ({ago})"),
+    };
+    fact("id", &operation.digits());
+    fact("key", &shown(operation.id.key.as_str()).to_string());
+    fact("who", &shown(&scope.principal).to_string());
+    fact("server", &format!("{}  {}", shown(&scope.server), shown(&scope.instance)));
+    if let Some(created) = operation.created() {
+        fact("first seen", &at(created));
+    }
+    if let Some(since) = operation.since {
+        fact("since", &at(since));
+    }
+    if let Some(reason) = operation.reason() {
+        fact("because", words::reason(reason));
+    }
+    if let Some(by) = operation.by() {
+        fact("said by", &shown(by).to_string());
+    }
+    if let Some((name, until)) = until(operation) {
+        fact(name, &when::written(until));
+    }
+    if let Some(record) = &operation.record {
+        fact("starts", &record.attempt.to_string());
+        if record.by_nature {
+            fact("repeatable", "by its nature: to start it again does no harm");
+        }
+    }
+    if let Some(took) = operation.took(now) {
+        fact("took", &when::length(took));
+    }
+    if let Some(shape) = operation.told(|row| row.circumstances.shape.as_deref()) {
+        fact("arguments", &shown(shape).to_string());
+    }
+    if let Some(hints) = operation.told(|row| row.circumstances.hints.as_deref()) {
+        fact("hints", &shown(hints).to_string());
+    }
+    lines
+}
+
+/// When time alone will change it, and what that means.
+fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
+    let state = operation.state()?;
+    let name = match state {
+        State::Claimed { .. } | State::Dispatched { .. } => "lease ends",
+        State::Suspended { .. } => "waits until",
+        State::Completed { .. } => "kept until",
+        State::Open { license: License::First, .. } => "forgotten",
+        State::Open { .. } => "may start",
+        State::Tombstone { .. } | State::Abandoned { .. } => "refused to",
+        State::Indeterminate { .. } => return None,
+    };
+    Some((name, state.lapses()?))
+}
+
+fn story(operation: &Operation, out: &mut Out) -> io::Result<()> {
+    if operation.story.is_empty() {
+        return out.line("\nIts rows in the audit are no longer kept.");
+    }
+    out.line("\nstory")?;
+    for row in &operation.story {
+        let mut line = format!("  {}  {}", when::written(row.at), shown(&words::event(row)));
+        if let Some(change) = row.change.filter(|change| change.attempt > 1) {
+            line += &format!(" (start {})", change.attempt);
+        }
+        if let Some(took) = row.circumstances.duration {
+            line += &format!(" after {}", when::length(took));
+        }
+        if let Some(note) = row.circumstances.note.as_deref() {
+            line += &format!("  [{}]", shown(note));
+        }
+        out.line(&line)?;
+    }
+    Ok(())
+}
+
+fn result(operation: &Operation, out: &mut Out) -> io::Result<()> {
+    let Some(Outcome { body, .. }) = operation.outcome() else { return Ok(()) };
+    let asked = matches!(operation.state(), Some(State::Suspended { .. }));
+    out.line(if asked { "\nwhat it asked" } else { "\nresult" })?;
+    match body {
+        Body::Kept(bytes) => match json::text(bytes) {
+            Some(text) => out.line(&json::pretty(text, "  ")),
+            None => {
+                out.line(&format!("  {} bytes that are no JSON:", bytes.len()))?;
+                out.line(&format!("  {}", shown(&String::from_utf8_lossy(bytes))))
+            }
+        },
+        Body::Omitted { len, digest } => {
+            out.line(&format!("  too large to keep: {len} bytes, SHA-256 {}", hex(digest)))
+        }
+    }
+}
+
+fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
+    if operation.reason().is_none() {
+        return Ok(());
+    }
+    let id = operation.short();
+    out.line(&format!(
+        "\nNobody knows what came of it. Find out, then say so:\n  \
+         candor history resolve {id} --done [--result JSON | --text TEXT] [--failed]\n  \
+         candor history resolve {id} --not-done\n  \
+         candor history resolve {id} --abandon"
+    ))
+}

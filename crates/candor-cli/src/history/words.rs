@@ -1,0 +1,75 @@
+//! What the ledger knows, in words for people. Programs get the ledger's own words.
+
+use candor_ledger::{AuditRow, OutcomeKind, Reason, Record, State, StateKind};
+
+/// Where an operation stands. Nothing: its time is over.
+pub(crate) fn state(record: Option<&Record>) -> &'static str {
+    match record.map(|record| &record.state) {
+        None => "forgotten",
+        Some(State::Completed { outcome, .. }) => ended(outcome.kind),
+        Some(other) => kind(other.kind()),
+    }
+}
+
+pub(crate) fn ended(outcome: OutcomeKind) -> &'static str {
+    match outcome {
+        OutcomeKind::Success => "done",
+        OutcomeKind::Failure => "failed",
+        OutcomeKind::Invalid => "invalid result",
+    }
+}
+
+pub(crate) fn kind(kind: StateKind) -> &'static str {
+    match kind {
+        StateKind::Absent => "forgotten",
+        StateKind::Open => "not done",
+        StateKind::Claimed => "starting",
+        StateKind::Dispatched => "running",
+        StateKind::Suspended => "waiting for an answer",
+        StateKind::Completed => "ended",
+        StateKind::Indeterminate => "outcome UNKNOWN",
+        StateKind::Tombstone => "expired",
+        StateKind::Abandoned => "abandoned",
+    }
+}
+
+/// Why nobody knows what came of a call.
+pub(crate) fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::LeaseEnded => "its process was not heard of in time",
+        Reason::Panicked => "it panicked",
+        Reason::Stopped => "its process was stopped while it ran",
+        Reason::NotResumed => "it had asked something, and no answer came in time",
+        Reason::Lost => "what it ran on was lost",
+        Reason::Failed => "it failed, and its error was not kept",
+    }
+}
+
+/// What happened, in a row of the audit. May hold text of others.
+pub(crate) fn event(row: &AuditRow) -> String {
+    let to = row.change.map(|change| change.to);
+    let why = row.reason.map_or("nobody knows why", reason);
+    let by = row.by.as_deref().unwrap_or("an operator");
+    let ended = row.outcome.map_or("ended", ended);
+    match (row.event.as_str(), to) {
+        ("claim", Some(_)) => "about to start".to_owned(),
+        ("dispatch", Some(_)) => "started".to_owned(),
+        ("release", Some(_)) => "not started after all".to_owned(),
+        ("suspend", Some(_)) => "asked something".to_owned(),
+        ("resume", Some(_)) => "answered, goes on".to_owned(),
+        ("complete", Some(_)) => ended.to_owned(),
+        ("unknown", Some(_)) | ("lapse", Some(StateKind::Indeterminate)) => {
+            format!("outcome UNKNOWN: {why}")
+        }
+        ("discard", Some(_)) => "failed without harm, may start again".to_owned(),
+        ("resolve", Some(StateKind::Completed)) => format!("{by} said: {ended}"),
+        ("resolve", Some(StateKind::Open)) => format!("{by} said: not done, may start once more"),
+        ("resolve", Some(StateKind::Abandoned)) => format!("{by} said: abandoned"),
+        ("lapse", Some(StateKind::Open)) => "was about to start, and did not".to_owned(),
+        ("lapse", Some(StateKind::Tombstone)) => "result no longer kept".to_owned(),
+        ("lapse", Some(StateKind::Absent)) => "forgotten".to_owned(),
+        // A note of the server, or an event of a later version.
+        (word, None) if row.outcome.is_some() => format!("{word}: {ended}"),
+        (word, _) => word.to_owned(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Text that somebody else wrote, on our terminal.
+//!
+//! A key, a name or a result may hold what moves the cursor, turns the direction of writing, or is not seen at all. Here it is
+//! written as an escape, so that a line shows what it holds and nothing else.
+
+use std::fmt::{self, Write as _};
+
+/// A text for people: what could fool them stands as an escape.
+pub(crate) fn shown(text: &str) -> Shown<'_> {
+    Shown(text)
+}
+
+pub(crate) struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                _ if c.is_control() => write!(f, "{}", c.escape_default())?,
+                _ if fools(c) => write!(f, "{}", c.escape_unicode())?,
+                _ => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same, of at most so many characters.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let shown = shown(text).to_string();
+    if shown.chars().count() <= most {
+        return shown;
+    }
+    shown.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// JSON for people and for programs alike: what could fool a terminal stands as an escape of JSON, so no value is changed. The
+/// text must be JSON: then such characters stand in strings only.
+pub(crate) fn json_shown(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && fools(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// Stricter than for the names of files, which may be words of a language that needs joiners, or an emoji.
+fn fools(c: char) -> bool {
+    candor::files::deceives(c)
+        || matches!(c,
+            '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}'
+            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_fool_a_reader_is_an_escape() {
+        assert_eq!(shown("café ✓").to_string(), "café ✓");
+        assert_eq!(shown("a\u{1b}[2Jb\n\u{9b}").to_string(), r"a\u{1b}[2Jb\n\u{9b}");
+        assert_eq!(shown("\u{202e}cod.\u{200d}").to_string(), r"\u{202e}cod.\u{200d}");
+    }
+
+    #[test]
+    fn what_is_long_is_cut_after_it_was_escaped() {
+        assert_eq!(cut("order-17", 8), "order-17");
+        assert_eq!(cut("order-17", 7), "order-…");
+        assert_eq!(cut("\u{1b}\u{1b}", 7), r"\u{1b}…");
+    }
+
+    #[test]
+    fn json_keeps_its_value() {
+        let value = serde_json::json!({"\u{202e}": ["\u{1b}[0m\u{7f}\u{9b}", "\u{e0041}", "é"]});
+        let text = json_shown(&value.to_string());
+        assert!(!text.chars().any(fools), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+}

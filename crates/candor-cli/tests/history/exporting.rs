@@ -1,0 +1,157 @@
+//! The export.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use candor_ledger::*;
+use serde_json::{Value, json};
+
+use crate::ledger::{Ledger, candor, id, wait};
+
+#[test]
+fn every_row_with_all_its_members_the_earliest_first() {
+    let ledger = Ledger::new("export");
+    ledger.done(&id("order-17"));
+    ledger.note("greet");
+    let rows = ledger.history(&["export"]).lines();
+    let events: Vec<_> = rows.iter().map(|row| row["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["claim", "dispatch", "complete", "called"]);
+    let names: Vec<_> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
+    for row in &rows {
+        assert_eq!(row.as_object().unwrap().keys().collect::<Vec<_>>(), names);
+        assert_eq!(row["at"].as_str().unwrap().len(), 24);
+    }
+    let mut last = rows[2].clone();
+    last["at"] = json!("a time");
+    let expected = json!({
+        "seq": 3,
+        "at": "a time",
+        "id": id("order-17").digest().to_string(),
+        "principal": "ada",
+        "server": "invoices",
+        "instance": "sqlite:invoices.db",
+        "tool": "create_invoice",
+        "key": "order-17",
+        "event": "complete",
+        "from": "dispatched",
+        "to": "completed",
+        "fence": 1,
+        "attempt": 1,
+        "outcome": "success",
+        "reason": null,
+        "by": null,
+        "shape": null,
+        "digest": null,
+        "hints": null,
+        "durationMs": 12.345,
+        "note": null,
+    });
+    assert_eq!(last, expected);
+    assert_eq!(rows[0]["digest"], "ab".repeat(32));
+    assert_eq!((&rows[3]["id"], &rows[3]["to"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn the_filters_of_the_list_hold() {
+    let ledger = Ledger::new("export filters");
+    ledger.done(&id("order-17"));
+    ledger.lose(&id("order-18"));
+    let count = |words: &[&str]| ledger.history(&[&["export"], words].concat()).lines().len();
+    assert_eq!(count(&["--key", "order-17"]), 3);
+    assert_eq!(count(&["--unknown"]), 1);
+    assert_eq!(count(&["--state", "done"]), 1);
+    assert_eq!(count(&["--state", "running"]), 2);
+    assert_eq!(count(&["--tool", "other"]), 0);
+    assert_eq!(count(&["--since", "30m"]), 0);
+    assert_eq!(count(&["--since", "2h", "--before", "0s"]), 6);
+}
+
+const PLACE: &str = "CANDOR_HISTORY_TEST_PLACE";
+const ROWS: usize = 6_400;
+
+/// Not a test, but what the next one starts: another process that writes to the ledger.
+#[test]
+fn writer() {
+    let Ok(path) = std::env::var(PLACE) else { return };
+    let store = SqliteStore::open(PathBuf::from(path), Options::default()).unwrap();
+    for at in 0..ROWS / 64 {
+        let note = Note {
+            scope: id("any").scope,
+            key: None,
+            event: format!("called-{at}"),
+            outcome: None,
+            circumstances: Circumstances::default(),
+        };
+        let written: Vec<_> = (0..64).map(|_| store.note(note.clone())).collect();
+        wait(async {
+            for one in written {
+                one.await.unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn while_another_process_writes() {
+    let ledger = Ledger::new("export beside a writer");
+    let mut writer = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "exporting::writer", "--quiet"])
+        .env(PLACE, &ledger.path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut seen, mut beside) = (0, 0);
+    loop {
+        let ended = writer.try_wait().unwrap();
+        let rows = ledger.history(&["export"]).lines();
+        let seqs: Vec<u64> = rows.iter().map(|row| row["seq"].as_u64().unwrap()).collect();
+        assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "each once, in order");
+        assert!(rows.len() >= seen, "nothing is lost");
+        beside += usize::from(rows.len() > seen && rows.len() < ROWS);
+        seen = rows.len();
+        if let Some(status) = ended {
+            assert!(status.success());
+            break;
+        }
+    }
+    assert_eq!(seen, ROWS);
+    assert!(beside > 0, "some were read while others were written");
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_reason_to_complain() {
+    let ledger = Ledger::new("broken pipe");
+    let store = ledger.store();
+    let note = Note {
+        scope: id("any").scope,
+        key: None,
+        event: "x".repeat(1000),
+        outcome: None,
+        circumstances: Circumstances::default(),
+    };
+    let written: Vec<_> = (0..2_000).map(|_| store.note(note.clone())).collect();
+    wait(async {
+        for one in written {
+            one.await.unwrap();
+        }
+    });
+    for words in
+        [&["export"][..], &["--calls", "--limit", "0"], &["--calls", "--json", "--limit", "0"]]
+    {
+        let mut child = candor()
+            .arg("history")
+            .args(words)
+            .arg("--ledger")
+            .arg(&ledger.path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let mut complaint = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_eq!((child.wait().unwrap().code(), complaint.as_str()), (Some(0), ""), "{words:?}");
+    }
+}

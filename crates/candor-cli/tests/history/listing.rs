@@ -1,0 +1,275 @@
+//! The list.
+
+use std::time::Duration;
+
+use candor_ledger::*;
+use serde_json::{Value, json};
+
+use crate::ledger::{Ledger, digits, id};
+
+/// One operation in every state that time alone does not bring.
+fn every_state(name: &str) -> Ledger {
+    let ledger = Ledger::new(name);
+    // Up to now, so that who holds a claim is believed to live.
+    ledger.later(Duration::from_secs(3600));
+    ledger.done(&id("done"));
+    ledger.end(&id("failed"), OutcomeKind::Failure, r#"{"content":[],"isError":true}"#);
+    ledger.end(&id("invalid"), OutcomeKind::Invalid, "{}");
+    ledger.claim(&id("starting"));
+    ledger.start(&id("running"));
+    let holder = ledger.start(&id("waiting"));
+    let asked = Outcome::new(OutcomeKind::Success, *br#"{"question":"which address?"}"#);
+    ledger.say(&id("waiting"), Event::Suspend { holder, asked }, Circumstances::default());
+    ledger.lose(&id("unknown"));
+    let by = || "olga".to_owned();
+    ledger.lose(&id("abandoned"));
+    let abandon = Event::Resolve { by: by(), resolution: Resolution::Abandon };
+    ledger.say(&id("abandoned"), abandon, Circumstances::default());
+    ledger.lose(&id("not-done"));
+    let not_done = Event::Resolve { by: by(), resolution: Resolution::NotDone };
+    ledger.say(&id("not-done"), not_done, Circumstances::default());
+    ledger
+}
+
+fn keys(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["key"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_latest_is_first_and_each_says_where_it_stands() {
+    let ledger = every_state("every state");
+    let told = ledger.history(&[]);
+    let lines: Vec<&str> = told.text().lines().collect();
+    assert!(lines[0].starts_with("WHEN "), "{}", lines[0]);
+    let expected = [
+        ("not-done", "not done"),
+        ("abandoned", "abandoned"),
+        ("unknown", "outcome UNKNOWN"),
+        ("waiting", "waiting for an answer"),
+        ("running", "running"),
+        ("starting", "starting"),
+        ("invalid", "invalid result"),
+        ("failed", "failed"),
+        ("done", "done"),
+    ];
+    for (line, (key, state)) in lines[1..].iter().zip(expected) {
+        let columns: Vec<&str> =
+            line.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();
+        let (at, rest) = columns.split_first().unwrap();
+        assert!(at.ends_with('Z') && at.len() == 24, "{line}");
+        let short = digits(&id(key), 8);
+        assert_eq!(rest[..6], [&*short, state, "create_invoice", key, "ada", "invoices"], "{line}");
+    }
+    assert!(lines[9].ends_with("1       12 ms"), "{}", lines[9]);
+    assert!(told.stderr.contains("candor history resolve ID --done"), "{}", told.stderr);
+    assert!(!told.stdout.contains('\u{1b}'), "no colours in a pipe");
+}
+
+#[test]
+fn a_state_can_be_asked_for_in_both_vocabularies() {
+    let ledger = every_state("by state");
+    for (word, expected) in [
+        ("done", &["done"][..]),
+        ("failed", &["failed"]),
+        ("invalid", &["invalid"]),
+        ("ended", &["invalid", "failed", "done"]),
+        ("completed", &["invalid", "failed", "done"]),
+        ("starting", &["starting"]),
+        ("running", &["running"]),
+        ("dispatched", &["running"]),
+        ("waiting", &["waiting"]),
+        ("unknown", &["unknown"]),
+        ("indeterminate", &["unknown"]),
+        ("abandoned", &["abandoned"]),
+        ("not-done", &["not-done"]),
+    ] {
+        let told = ledger.history(&["--state", word, "--json"]);
+        assert_eq!(keys(&told.lines()), expected, "{word}");
+    }
+    assert_eq!(keys(&ledger.history(&["--unknown", "--json"]).lines()), ["unknown"]);
+    ledger.history(&["--unknown", "--state", "done"]).refused(2);
+    let refused = ledger.history(&["--state", "don"]);
+    assert!(refused.refused(2).contains("done"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_is_expired_says_so() {
+    let ledger = Ledger::new("expired");
+    ledger.done(&id("old"));
+    // As if it were two days later: results are kept for one, and keys refused for thirty more.
+    let db = rusqlite::Connection::open(&ledger.path).unwrap();
+    db.execute("UPDATE records SET lapses = lapses - 2 * 86400000", []).unwrap();
+    assert!(ledger.history(&[]).text().contains("  expired  "));
+    assert_eq!(ledger.history(&["--state", "expired", "--json"]).json()["state"], "tombstone");
+    db.execute("UPDATE records SET lapses = lapses - 40 * 86400000", []).unwrap();
+    let told = ledger.history(&[]);
+    assert_eq!(told.text(), "", "its time is over");
+    let shown = ledger.history(&["show", "old"]);
+    assert!(shown.text().contains("forgotten"), "{}", shown.stdout);
+}
+
+#[test]
+fn exact_facts_for_programs() {
+    let ledger = Ledger::new("json");
+    ledger.done(&id("order-17"));
+    let mut line = ledger.history(&["--json"]).json();
+    let line = line.as_object_mut().unwrap();
+    for time in ["created", "changed", "since", "until"] {
+        let text = line.insert(time.to_owned(), json!("a time")).unwrap();
+        let text = text.as_str().unwrap();
+        assert!(text.len() == 24 && text.ends_with('Z'), "{time}: {text}");
+    }
+    let expected = json!({
+        "id": id("order-17").digest().to_string(),
+        "principal": "ada",
+        "server": "invoices",
+        "instance": "sqlite:invoices.db",
+        "tool": "create_invoice",
+        "key": "order-17",
+        "state": "completed",
+        "outcome": "success",
+        "reason": null,
+        "by": null,
+        "attempts": 1,
+        "repeatable": false,
+        "created": "a time",
+        "changed": "a time",
+        "since": "a time",
+        "until": "a time",
+        "durationMs": 12.345,
+    });
+    assert_eq!(Value::Object(line.clone()), expected);
+}
+
+#[test]
+fn filters_pick_and_limits_stop() {
+    let ledger = Ledger::new("filters");
+    for at in 0..120 {
+        let mut id = id(&format!("key-{at}"));
+        if at % 2 == 0 {
+            id.scope.principal = "bob".into();
+        }
+        if at % 3 == 0 {
+            id.scope.tool = "delete_invoice".into();
+        }
+        ledger.done(&id);
+    }
+    let count = |words: &[&str]| ledger.history(&[words, &["--json"]].concat()).lines().len();
+    assert_eq!(count(&[]), 50);
+    assert_eq!(count(&["--limit", "0"]), 120);
+    assert_eq!(count(&["--limit", "7"]), 7);
+    assert_eq!(count(&["--principal", "bob", "--limit", "0"]), 60);
+    assert_eq!(count(&["--tool", "delete_invoice", "--limit", "0"]), 40);
+    assert_eq!(count(&["--tool", "delete_invoice", "--principal", "bob"]), 20);
+    assert_eq!(count(&["--key", "key-17"]), 1);
+    assert_eq!(count(&["list", "--key", "key-17"]), 1);
+    assert_eq!(count(&["--since", "2h", "--limit", "0"]), 120);
+    assert_eq!(count(&["--since", "30m"]), 0);
+    assert_eq!(count(&["--before", "30m", "--limit", "0"]), 120);
+    let lines = ledger.history(&["--json", "--limit", "0"]).lines();
+    let half = lines[59]["changed"].as_str().unwrap();
+    assert_eq!(count(&["--since", half, "--limit", "0"]), 60);
+    assert_eq!(count(&["--before", half, "--limit", "0"]), 60);
+
+    assert!(ledger.history(&[]).stderr.contains("more than these 50"));
+    let nothing = ledger.history(&["--tool", "no_such"]);
+    assert_eq!(nothing.text(), "");
+    assert!(nothing.stderr.contains("No operation matches"), "{}", nothing.stderr);
+    let refused = ledger.history(&["--since", "yesterday"]);
+    assert!(refused.refused(2).contains("2h"), "{}", refused.stderr);
+    let refused = ledger.history(&["--limit", "3", "show", "key-1"]);
+    assert!(refused.refused(2).contains("list"), "{}", refused.stderr);
+}
+
+#[test]
+fn an_empty_ledger_says_that_it_is_empty() {
+    let ledger = Ledger::new("empty");
+    for words in [&[][..], &["--calls"], &["--tool", "x"]] {
+        let told = ledger.history(words);
+        assert_eq!(told.text(), "");
+        assert!(told.stderr.contains("Nothing has been recorded yet"), "{}", told.stderr);
+        assert!(told.stderr.contains("ledger.db"), "{}", told.stderr);
+    }
+    assert_eq!(ledger.history(&["--json"]).text(), "");
+    ledger.note("greet");
+    let told = ledger.history(&[]);
+    assert!(told.stderr.contains("--calls"), "{}", told.stderr);
+}
+
+#[test]
+fn unknown_outcomes_are_told_of_even_if_they_are_old() {
+    let ledger = Ledger::new("old unknown");
+    ledger.lose(&id("lost"));
+    for at in 0..5 {
+        ledger.done(&id(&format!("key-{at}")));
+    }
+    let told = ledger.history(&["--limit", "3"]);
+    assert!(!told.text().contains("UNKNOWN"));
+    assert!(
+        told.stderr.contains("1 with an outcome UNKNOWN. candor history --unknown"),
+        "{}",
+        told.stderr
+    );
+    let told = ledger.history(&["--state", "done"]);
+    assert!(!told.stderr.contains("--unknown"), "they were not asked for: {}", told.stderr);
+}
+
+#[test]
+fn calls_without_a_key_are_listed_too() {
+    let ledger = Ledger::new("calls");
+    ledger.done(&id("order-17"));
+    ledger.note("greet");
+    ledger.lose(&id("order-18"));
+    let told = ledger.history(&["--calls"]);
+    let what: Vec<&str> = told.text().lines().skip(1).collect();
+    assert_eq!(what.len(), 7);
+    assert!(what[0].contains("outcome UNKNOWN: it panicked"), "{}", what[0]);
+    assert!(what[3].contains("called: done") && what[3].contains("  -  "), "{}", what[3]);
+    assert!(what[4].contains("done") && what[4].ends_with("12 ms"), "{}", what[4]);
+    let rows = ledger.history(&["--calls", "--json"]).lines();
+    assert_eq!(rows[3]["id"], Value::Null);
+    assert_eq!(rows[3]["event"], "called");
+    // One that ended, with a record or without.
+    assert_eq!(ledger.history(&["--calls", "--state", "done", "--json"]).lines().len(), 2);
+    assert_eq!(ledger.history(&["--calls", "--unknown", "--json"]).lines().len(), 1);
+    assert_eq!(ledger.history(&["--calls", "--limit", "2", "--json"]).lines().len(), 2);
+    assert_eq!(ledger.history(&["--calls", "--tool", "greet", "--json"]).lines().len(), 1);
+}
+
+#[test]
+fn hostile_names_cannot_write_on_the_terminal() {
+    let ledger = Ledger::new("hostile");
+    let mut hostile = id(&"k".repeat(255));
+    hostile.scope.principal = "ada\u{1b}[2J\r\n\u{202e}evil".into();
+    hostile.scope.tool = "to\u{200b}ol\u{7f}\u{9b}31m".into();
+    hostile.scope.server = "x\nerror: all is lost".into();
+    ledger.end(
+        &hostile,
+        OutcomeKind::Success,
+        "{\"content\":[{\"type\":\"text\",\"text\":\"\\u001b[31m\u{9b}\u{202e}\u{200d}\"}],\"n\":1.50}",
+    );
+    let plain = |c: char| c == '\n' || !(c.is_control() || "\u{202e}\u{200b}\u{200d}".contains(c));
+    let short = digits(&hostile, 8);
+    for words in [
+        &[][..],
+        &["--json"],
+        &["--calls"],
+        &["show", &short],
+        &["show", &short, "--json"],
+        &["export"],
+    ] {
+        let told = ledger.history(words);
+        assert!(told.text().chars().all(plain), "{words:?}: {:?}", told.stdout);
+    }
+    let list = ledger.history(&[]);
+    assert_eq!(list.text().lines().count(), 2);
+    assert!(list.text().contains('…') && !list.text().contains(&"k".repeat(30)), "{}", list.stdout);
+    assert!(list.text().contains(r"ada\u{1b}[2J\r"), "{}", list.stdout);
+    // Programs get the very text, and people who look at one operation all of it.
+    let line = ledger.history(&["--json"]).json();
+    assert_eq!(line["principal"], hostile.scope.principal);
+    assert_eq!(line["key"], "k".repeat(255));
+    let shown = ledger.history(&["show", &short]);
+    assert!(shown.text().contains(&"k".repeat(255)));
+    assert!(shown.text().contains(r"\u202e\u200d") && shown.text().contains("1.50"));
+}

@@ -1,0 +1,132 @@
+//! Which ledger, and what is said of one that cannot be read.
+
+use std::fs;
+
+use crate::ledger::{Ledger, candor, folder, history, id, told};
+
+#[test]
+fn looking_makes_nothing() {
+    let place = folder("missing").join("state/candor");
+    for words in
+        [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandon", "--yes"]]
+    {
+        let refused = history(&place.join("ledger.db"), words);
+        let text = refused.refused(1);
+        assert!(text.contains("state/candor/ledger.db: there is no ledger here"), "{text}");
+        assert!(!place.exists());
+    }
+    let empty = folder("missing").join("empty.db");
+    fs::write(&empty, "").unwrap();
+    assert!(history(&empty, &[]).refused(1).contains("empty.db: this file is empty"));
+    assert_eq!(fs::read(&empty).unwrap(), b"");
+}
+
+#[test]
+fn flag_variable_and_default() {
+    let ledger = Ledger::new("place/candor");
+    ledger.done(&id("order-17"));
+    let path = ledger.path.to_str().unwrap();
+    let list = |words: &[&str], variable: Option<&str>| {
+        let mut command = candor();
+        command.args(["history", "--json"]).args(words);
+        if let Some(value) = variable {
+            command.env("CANDOR_LEDGER", value);
+        }
+        let state = ledger.path.parent().unwrap().parent().unwrap();
+        told(command.env("XDG_STATE_HOME", state).env("HOME", "/nowhere"))
+    };
+    let url = format!("sqlite:{path}");
+    assert_eq!(list(&["--ledger", &url], None).lines().len(), 1);
+    assert_eq!(list(&["--ledger", &format!("sqlite://{path}")], None).lines().len(), 1);
+    assert_eq!(list(&["--ledger", path], Some("/nowhere/x.db")).lines().len(), 1);
+    assert_eq!(list(&[], Some(path)).lines().len(), 1);
+    assert_eq!(list(&["--ledger", path, "show", "order-17"], None).lines().len(), 1);
+    assert_eq!(list(&["show", "order-17", "--ledger", path], None).lines().len(), 1);
+    if cfg!(all(unix, not(target_os = "macos"))) {
+        assert_eq!(list(&[], None).lines().len(), 1);
+        assert_eq!(list(&[], Some("")).lines().len(), 1, "an empty variable is none");
+    }
+}
+
+#[test]
+fn memory_has_no_history() {
+    let refused = told(candor().args(["history", "--ledger", "memory:"]));
+    assert!(refused.refused(1).contains("memory of the one process"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_secret_in_a_url_is_not_repeated() {
+    let url = "carrier-pigeon://ann:s3cret@db/ledger";
+    let refused = told(candor().args(["history", "--ledger", url]));
+    let text = refused.refused(1);
+    assert!(text.contains("carrier-pigeon://db/ledger") && !text.contains("s3cret"), "{text}");
+}
+
+#[test]
+fn a_newer_ledger_is_left_alone() {
+    let mut ledger = Ledger::new("newer");
+    ledger.done(&id("order-17"));
+    ledger.close();
+    let db = rusqlite::Connection::open(&ledger.path).unwrap();
+    db.execute_batch("UPDATE candor_ledger SET major = 9; PRAGMA journal_mode = DELETE;").unwrap();
+    drop(db);
+    let before = fs::read(&ledger.path).unwrap();
+    let refused = ledger.history(&[]);
+    assert!(
+        refused.refused(1).contains("ledger.db: the ledger has schema 9"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(fs::read(&ledger.path).unwrap(), before);
+}
+
+#[test]
+fn what_is_no_ledger_is_named() {
+    let place = folder("no ledger");
+    let text = place.join("notes.txt");
+    fs::write(&text, "Dear diary, ".repeat(500)).unwrap();
+    let refused = history(&text, &[]);
+    assert!(refused.refused(1).contains("notes.txt: the ledger is damaged or is no ledger"));
+    let songs = place.join("songs.db");
+    let db = rusqlite::Connection::open(&songs).unwrap();
+    db.execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
+    drop(db);
+    assert!(history(&songs, &[]).refused(1).contains("another program"));
+    assert!(history(&place, &[]).refused(1).contains("this is a folder"));
+}
+
+#[test]
+fn a_damaged_ledger_is_named_when_it_is_read() {
+    let mut ledger = Ledger::new("damaged");
+    for at in 0..50 {
+        ledger.done(&id(&format!("key-{at}")));
+    }
+    ledger.close();
+    let mut bytes = fs::read(&ledger.path).unwrap();
+    bytes[4096..].fill(0xA5);
+    fs::write(&ledger.path, bytes).unwrap();
+    for words in [&[][..], &["export"], &["show", "key-1"]] {
+        let refused = ledger.history(words);
+        assert!(
+            refused.refused(1).contains("ledger.db: the ledger is damaged"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_ledger_that_may_not_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut ledger = Ledger::new("forbidden");
+    ledger.done(&id("order-17"));
+    ledger.close();
+    fs::set_permissions(&ledger.path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&ledger.path).is_ok() {
+        return; // nothing is forbidden to root
+    }
+    let refused = ledger.history(&[]);
+    let text = refused.refused(1);
+    assert!(text.contains("ledger.db") && text.contains("ermission denied"), "{text}");
+}

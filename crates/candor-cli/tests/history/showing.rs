@@ -1,0 +1,116 @@
+//! One operation, and the ways to name it.
+
+use std::time::Duration;
+
+use candor_ledger::*;
+use serde_json::{Value, json};
+
+use crate::ledger::{Ledger, digits, id};
+
+#[test]
+fn all_that_is_known() {
+    let ledger = Ledger::new("show");
+    let order = id("order-17");
+    ledger.done(&order);
+    let told = ledger.history(&["show", &digits(&order, 8)]);
+    let text = told.text();
+    for part in [
+        "create_invoice  done\n",
+        &format!("id         {}", order.digest()),
+        "key        order-17",
+        "who        ada",
+        "server     invoices  sqlite:invoices.db",
+        "took       12 ms",
+        "starts     1",
+        "arguments  {amount: integer, to: string}",
+        "hints      adds · reaches outside",
+        "about to start",
+        "Z  started",
+        "Z  done after 12 ms",
+        "\nresult\n  {\n    \"content\": [\n",
+        "\"text\": \"invoice 4711\"",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("resolve"), "{text}");
+}
+
+#[test]
+fn all_that_is_known_for_programs() {
+    let ledger = Ledger::new("show json");
+    let order = id("order-17");
+    ledger.end(
+        &order,
+        OutcomeKind::Failure,
+        "{ \"content\": [],\n \"isError\": true, \"n\": 1.10 }",
+    );
+    let told = ledger.history(&["show", "order-17", "--json"]);
+    assert!(told.text().ends_with("\"result\":{\"content\":[],\"isError\":true,\"n\":1.10}}\n"));
+    let shown = told.json();
+    assert_eq!(shown["outcome"], "failure");
+    assert_eq!(shown["fingerprint"], "07".repeat(32));
+    assert_eq!(shown["shape"], "{amount: integer, to: string}");
+    assert_eq!(shown["resultBytes"], 46);
+    assert_eq!(shown["omittedDigest"], Value::Null);
+    let story: Vec<_> =
+        shown["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert_eq!(story, ["claim", "dispatch", "complete"]);
+}
+
+#[test]
+fn an_unknown_outcome_says_why_and_what_to_do() {
+    let ledger = Ledger::new("show unknown");
+    let order = id("order-17");
+    ledger.lose(&order);
+    let told = ledger.history(&["show", "order-17"]);
+    assert!(told.text().contains("create_invoice  outcome UNKNOWN"), "{}", told.stdout);
+    assert!(told.text().contains("because    it panicked"), "{}", told.stdout);
+    let advice = format!("candor history resolve {} --not-done", digits(&order, 8));
+    assert!(told.text().contains(&advice), "{}", told.stdout);
+}
+
+#[test]
+fn an_owner_that_is_not_heard_of_is_seen_as_it_is() {
+    let ledger = Ledger::new("show lapsed");
+    // Started an hour ago with a lease of seconds; nobody has written since.
+    ledger.start(&id("order-17"));
+    let told = ledger.history(&["show", "order-17"]);
+    assert!(told.text().contains("was not heard of in time"), "{}", told.stdout);
+    assert_eq!(ledger.history(&["--unknown", "--json"]).json()["reason"], "lease_ended");
+}
+
+#[test]
+fn what_is_no_json_or_too_large_is_told() {
+    let ledger = Ledger::new("show odd");
+    ledger.end(&id("odd"), OutcomeKind::Success, "no \u{1b} JSON");
+    let told = ledger.history(&["show", "odd"]);
+    assert!(
+        told.text().contains("9 bytes that are no JSON:\n  no \\u{1b} JSON"),
+        "{}",
+        told.stdout
+    );
+    assert_eq!(ledger.history(&["show", "odd", "--json"]).json()["result"], "no \u{1b} JSON");
+
+    ledger.end(&id("large"), OutcomeKind::Success, &format!("\"{}\"", "x".repeat(2 << 20)));
+    let told = ledger.history(&["show", "large"]);
+    assert!(told.text().contains("too large to keep: 2097154 bytes, SHA-256 "), "{}", told.stdout);
+    let shown = ledger.history(&["show", "large", "--json"]).json();
+    assert_eq!(shown["result"], Value::Null);
+    assert_eq!(shown["resultBytes"], 2_097_154);
+    assert_eq!(shown["omittedDigest"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn a_question_is_shown() {
+    let ledger = Ledger::new("show asked");
+    ledger.later(Duration::from_secs(3600));
+    let holder = ledger.start(&id("order-17"));
+    let asked = Outcome::new(OutcomeKind::Success, *br#"{"message":"which address?"}"#);
+    ledger.say(&id("order-17"), Event::Suspend { holder, asked }, Circumstances::default());
+    let told = ledger.history(&["show", "order-17"]);
+    assert!(told.text().contains("waiting for an answer"), "{}", told.stdout);
+    assert!(told.text().contains("what it asked\n"), "{}", told.stdout);
+    let shown = ledger.history(&["show", "order-17", "--json"]).json();
+    assert_eq!(shown["result"], json!({"message": "which address?"}));
+    assert_eq!(shown["outcome"], Value::Null);
+}
