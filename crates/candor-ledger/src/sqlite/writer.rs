@@ -6,13 +6,14 @@
 //! would do that too, and costs a copy of every page that it touches.)
 
 use std::collections::HashMap;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::error::explain;
+use super::queue::Queue;
 use super::rows;
 use crate::audit::{AuditRow, Circumstances, Note};
 use crate::event::{Answer, Event};
@@ -63,28 +64,24 @@ type Reports = Vec<Result<Report, StoreError>>;
 
 impl Writer {
     /// Until nobody can send commands any more.
-    pub(super) fn run(self, commands: &mpsc::Receiver<Command>) {
-        let mut answered = 0;
-        let mut took = Duration::ZERO;
-        while let Ok(first) = commands.recv() {
-            let mut waiting = Vec::with_capacity(BATCH);
-            waiting.push(first);
-            waiting.extend(commands.try_iter().take(BATCH - 1));
-            // Who was just answered has mostly more to say: claim, dispatch and complete follow each other. Without a moment
-            // for them, callers fall into two groups that take turns, and a transaction carries half of what it could.
-            let expected = (waiting.len() + answered).min(BATCH);
-            if answered > 1 {
-                gather(&mut waiting, expected, (took / 4).min(Duration::from_millis(1)), commands);
-            }
-            answered = waiting.len();
+    pub(super) fn run(self, queue: &Queue) {
+        let (mut expected, mut patience) = (1, Duration::ZERO);
+        while let Some(commands) = queue.take(expected, patience, BATCH) {
+            let answered = commands.len();
             let begun = Instant::now();
-            self.write(waiting);
-            took = begun.elapsed();
+            let waiting = self.write(commands, queue);
+            // Who was just answered has mostly more to say: what starts will end. Without a moment for them, callers fall into
+            // two groups that take turns, and a transaction carries half of what it could.
+            expected = if answered > 1 { (answered + waiting).min(BATCH) } else { 1 };
+            patience = (begun.elapsed() / 4).min(Duration::from_millis(1));
         }
     }
 
-    fn write(&self, mut commands: Vec<Command>) {
-        match self.in_one_transaction(&commands) {
+    /// Returns how many came meanwhile.
+    fn write(&self, mut commands: Vec<Command>, queue: &Queue) -> usize {
+        let done = self.in_one_transaction(&commands);
+        let waiting = queue.len();
+        match done {
             Ok((reports, changed)) => {
                 for (command, report) in commands.into_iter().zip(reports) {
                     // Who asked may be gone; what was written stays.
@@ -95,7 +92,9 @@ impl Writer {
             // The transaction as a whole was lost, and with it those that did nothing wrong: each on its own, then. Should it
             // have been written in spite of the error, a command finds its own traces and is refused: never a second start.
             Err(_) if commands.len() > 1 => {
-                commands.into_iter().for_each(|command| self.write(vec![command]));
+                for command in commands {
+                    self.write(vec![command], queue);
+                }
             }
             Err(error) => {
                 if let Some(command) = commands.pop() {
@@ -103,6 +102,7 @@ impl Writer {
                 }
             }
         }
+        waiting
     }
 
     fn in_one_transaction(
@@ -242,23 +242,6 @@ impl Writer {
             .and_then(|mut statement| statement.execute([]))
             .map(drop)
             .map_err(|error| explain(&error))
-    }
-}
-
-/// Waits for more commands, but no longer than that.
-fn gather(
-    waiting: &mut Vec<Command>,
-    expected: usize,
-    most: Duration,
-    commands: &mpsc::Receiver<Command>,
-) {
-    let until = Instant::now() + most;
-    while waiting.len() < expected {
-        let left = until.saturating_duration_since(Instant::now());
-        match commands.recv_timeout(left) {
-            Ok(command) => waiting.push(command),
-            Err(_) => return,
-        }
     }
 }
 
