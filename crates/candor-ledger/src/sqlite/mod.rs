@@ -11,6 +11,7 @@ mod queue;
 mod reader;
 mod rows;
 mod schema;
+mod tables;
 mod writer;
 
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ use tokio::sync::oneshot;
 
 use self::queue::Queue;
 use self::reader::Readers;
-use self::writer::{Command, Report, Work, Writer};
+use self::writer::{Apply, Command, Report, Work, Writer};
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
 use crate::event::{Answer, Event};
 use crate::id::{Fingerprint, Moment, RecordId};
@@ -108,7 +109,12 @@ impl Store for SqliteStore {
         event: Event,
         circumstances: Circumstances,
     ) -> StoreFuture<'_, Answer> {
-        let report = self.send(Work::Apply(Box::new((id.clone(), event, circumstances))));
+        let report = self.send(Work::Apply(Box::new(Apply {
+            digest: id.digest(),
+            id: id.clone(),
+            event,
+            circumstances,
+        })));
         Box::pin(async move {
             match report.await? {
                 Report::Answer(answer) => Ok(answer),
@@ -178,8 +184,8 @@ impl Store for SqliteStore {
     }
 
     fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
-        let digest = id.digest();
-        self.beside(move |readers| readers.story(&digest))
+        let id = id.clone();
+        self.beside(move |readers| readers.story(&id))
     }
 
     fn describe(&self) -> String {

@@ -58,7 +58,7 @@ impl Readers {
         &self,
         digest: &RecordDigest,
     ) -> Result<Option<(Record, Moment)>, StoreError> {
-        let found = self.with(|db| rows::find(db, digest))?;
+        let found = self.with(|db| rows::find(&mut *db.prepare_cached(rows::FIND)?, digest))?;
         Ok(found.map(|found| (found.record, self.clock.given().unwrap_or(found.now))))
     }
 
@@ -104,8 +104,8 @@ impl Readers {
         })
     }
 
-    pub(super) fn story(&self, digest: &RecordDigest) -> Result<Vec<AuditRow>, StoreError> {
-        self.with(|db| rows::story(db, digest))
+    pub(super) fn story(&self, id: &RecordId) -> Result<Vec<AuditRow>, StoreError> {
+        self.with(|db| rows::story(db, id))
     }
 }
 
@@ -157,12 +157,15 @@ impl Query {
         if let Some(before) = filter.before {
             self.and(&format!("{time} < ?"), before.0);
         }
-        for (column, wanted) in
-            [("principal", &filter.principal), ("tool", &filter.tool), ("key", &filter.key)]
-        {
+        // The few scopes first: then most rows are passed over by a number.
+        for (column, wanted) in [("principal", &filter.principal), ("tool", &filter.tool)] {
             if let Some(wanted) = wanted {
-                self.and(&format!("{column} = ?"), wanted.clone());
+                let test = format!("scope IN (SELECT id FROM scopes WHERE {column} = ?)");
+                self.and(&test, wanted.clone());
             }
+        }
+        if let Some(wanted) = &filter.key {
+            self.and("key = ?", wanted.clone());
         }
     }
 
