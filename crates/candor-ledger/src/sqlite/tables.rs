@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension as _, Result, Statement, ToSql};
+use rusqlite::{Connection, OptionalExtension as _, PrepFlags, Result, Statement, ToSql};
 
 use super::rows::{self, Found};
 use crate::audit::{AuditRow, Circumstances};
@@ -66,22 +66,24 @@ impl<'a, 'db> Bind<'a, 'db> {
 
 impl<'db> Tables<'db> {
     pub(super) fn prepare(db: &'db Connection) -> Result<Self> {
+        // Persistent: their memory is not taken from the little that SQLite keeps at hand for statements that run.
+        let keep = |sql: &str| db.prepare_with_flags(sql, PrepFlags::SQLITE_PREPARE_PERSISTENT);
         Ok(Self {
             db,
-            begin: db.prepare("BEGIN IMMEDIATE")?,
-            commit: db.prepare("COMMIT")?,
-            now: db.prepare(&format!("SELECT {}", rows::NOW))?,
-            find: db.prepare(rows::FIND)?,
-            insert: db.prepare(rows::INSERT)?,
-            update: db.prepare(rows::UPDATE)?,
-            remove: db.prepare("DELETE FROM records WHERE row = ?")?,
-            append: db.prepare(rows::APPEND)?,
-            usage: db.prepare("SELECT records, bytes, hour, fresh FROM usage WHERE principal = ?")?,
-            put_usage: db.prepare("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)")?,
-            scope: db.prepare(
+            begin: keep("BEGIN IMMEDIATE")?,
+            commit: keep("COMMIT")?,
+            now: keep(&format!("SELECT {}", rows::NOW))?,
+            find: keep(rows::FIND)?,
+            insert: keep(rows::INSERT)?,
+            update: keep(rows::UPDATE)?,
+            remove: keep("DELETE FROM records WHERE row = ?")?,
+            append: keep(rows::APPEND)?,
+            usage: keep("SELECT records, bytes, hour, fresh FROM usage WHERE principal = ?")?,
+            put_usage: keep("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)")?,
+            scope: keep(
                 "SELECT id FROM scopes WHERE principal = ? AND server = ? AND instance = ? AND tool = ?",
             )?,
-            put_scope: db.prepare(
+            put_scope: keep(
                 "INSERT INTO scopes (principal, server, instance, tool) VALUES (?, ?, ?, ?)",
             )?,
             known: HashMap::new(),
