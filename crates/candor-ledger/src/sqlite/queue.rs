@@ -98,3 +98,62 @@ impl Queue {
         drop(lost);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::oneshot;
+
+    use super::super::writer::{Report, Work};
+    use super::*;
+    use crate::store::StoreError;
+
+    type Answered = oneshot::Receiver<Result<Report, StoreError>>;
+
+    fn push(queue: &Queue) -> Answered {
+        let (reply, answered) = oneshot::channel();
+        queue.push(Command { work: Work::Sweep { most: 0 }, reply });
+        answered
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn the_writer_wakes_when_there_are_as_many_as_it_expects() {
+        let queue: Arc<Queue> = Arc::default();
+        let theirs = Arc::clone(&queue);
+        let taken = std::thread::spawn(move || theirs.take(3, LONG, 64).unwrap().len());
+        let _first = push(&queue);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!taken.is_finished(), "one is not enough");
+        let _others = [push(&queue), push(&queue)];
+        assert_eq!(taken.join().unwrap(), 3);
+    }
+
+    #[test]
+    fn it_does_not_wait_for_ever_and_takes_no_more_than_it_can() {
+        let queue = Queue::default();
+        let _answers: Vec<_> = (0..5).map(|_| push(&queue)).collect();
+        assert_eq!(queue.take(9, Duration::from_millis(1), 3).unwrap().len(), 3);
+        assert_eq!(queue.len(), 2);
+    }
+
+    #[test]
+    fn what_is_there_when_it_closes_is_still_taken() {
+        let queue = Queue::default();
+        let _answer = push(&queue);
+        queue.close();
+        assert_eq!(queue.take(9, LONG, 64).unwrap().len(), 1);
+        assert!(queue.take(9, LONG, 64).is_none());
+    }
+
+    #[test]
+    fn who_waits_for_a_writer_that_has_ended_learns_it() {
+        let queue = Queue::default();
+        let before = push(&queue);
+        queue.end();
+        let after = push(&queue);
+        assert!(before.blocking_recv().is_err() && after.blocking_recv().is_err());
+    }
+}

@@ -198,3 +198,46 @@ impl Query {
         Ok(paged)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    /// How SQLite goes about a list.
+    fn steps(db: &Connection, mut query: Query) -> String {
+        query.sql = format!("EXPLAIN QUERY PLAN {} ORDER BY {} DESC", query.sql, query.number);
+        let mut statement = db.prepare(&query.sql).unwrap();
+        let steps = statement
+            .query_map(params_from_iter(query.values), |row| row.get::<_, String>(3))
+            .unwrap();
+        steps.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn lists_are_read_in_their_order_from_the_newest_on_and_never_sorted() {
+        let mut db = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut db).unwrap();
+        let wanted = || Some("x".to_owned());
+        let filters = [
+            Filter::default(),
+            Filter { principal: wanted(), ..Filter::default() },
+            Filter { principal: wanted(), tool: wanted(), key: wanted(), ..Filter::default() },
+            Filter { since: Some(Moment(1)), before: Some(Moment(2)), ..Filter::default() },
+        ];
+        for filter in filters {
+            for (select, number, time, table) in
+                [(rows::AUDIT, "seq", "at", "audit"), (rows::LIST, "row", "touched", "records")]
+            {
+                let page = Page { from: Some(100), ..Page::default() };
+                let mut query = Query::new(select, number, page);
+                query.scope(&filter, time);
+                let steps = steps(&db, query);
+                let by_number = format!("SEARCH {table} USING INTEGER PRIMARY KEY");
+                assert!(steps.starts_with(&by_number), "{steps}");
+                assert!(steps.contains("SEARCH scopes USING INTEGER PRIMARY KEY"), "{steps}");
+                assert!(!steps.contains("ORDER BY"), "{steps}");
+            }
+        }
+    }
+}
