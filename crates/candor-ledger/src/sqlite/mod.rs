@@ -1,6 +1,6 @@
 //! Records in a SQLite file, which several processes may share.
 //!
-//! - `writer`: one thread per process, one transaction for all that waits.
+//! - `writer`: one thread per process, one transaction for all that waits. `queue`: where it waits. `tables`: its statements.
 //! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody.
 //! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom.
 
