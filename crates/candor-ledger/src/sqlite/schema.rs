@@ -15,7 +15,8 @@ pub(super) const MAJOR: u32 = 1;
 /// What a transition costs is the pages that it writes, and what it puts into them:
 /// - The rows of a record are a chain: the record names its last row, and each row the one before. An index on the record would do
 ///   too, but its pages are all over the file.
-/// - A scope is written once, and records and rows have its number.
+/// - A scope is written once, and records and rows have its number. It stays when they are gone: there are only as many as
+///   tools for each principal.
 /// - Records are found by the first eight bytes of their digest: an index of integers is a third of the size, and compares
 ///   faster. Two that begin alike are told apart by the whole digest in the record.
 const ADDED: [&str; 1] = ["
