@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_ledger::*;
-use common::{Folder, SAME, id, say, wait};
+use common::{Folder, SAME, say, wait};
 
 const ROLE: &str = "CANDOR_LEDGER_TEST_ROLE";
 const PLACE: &str = "CANDOR_LEDGER_TEST_PLACE";
@@ -48,6 +48,28 @@ fn worker() {
         "live" => runtime.block_on(live(place)),
         other => panic!("no role {other}"),
     }
+}
+
+/// Of a hundred tools: scopes are new, and are added by several at once, all the time.
+fn id(key: &str) -> RecordId {
+    let number: u64 = key.trim_start_matches("key-").parse().unwrap();
+    let mut id = common::id(key);
+    id.scope.tool = format!("tool-{}", number % 100);
+    id
+}
+
+/// Whatever was killed in between: what is written in a scope is written in one that is there, and each is there once.
+fn scopes_are_whole(folder: &Folder) {
+    let db = rusqlite::Connection::open(folder.join("ledger.db")).unwrap();
+    let count = |sql: &str| -> i64 { db.query_row(sql, [], |row| row.get(0)).unwrap() };
+    let there = "(SELECT id FROM scopes)";
+    assert_eq!(count(&format!("SELECT count(*) FROM records WHERE scope NOT IN {there}")), 0);
+    assert_eq!(count(&format!("SELECT count(*) FROM audit WHERE scope NOT IN {there}")), 0);
+    assert_eq!(
+        count("SELECT count(*) FROM scopes"),
+        count("SELECT count(DISTINCT tool) FROM scopes")
+    );
+    assert_eq!(count("SELECT count(*) FROM scopes"), 100);
 }
 
 fn random(below: u64) -> u64 {
@@ -158,6 +180,7 @@ fn processes_that_race_for_two_thousand_keys_start_each_once() {
     let happened = happened(&folder);
     assert_eq!(happened.len(), KEYS);
     assert_eq!(happened.values().map(Vec::len).sum::<usize>(), KEYS, "a key was started twice");
+    scopes_are_whole(&folder);
 }
 
 const LIVES: usize = 100;
@@ -249,6 +272,7 @@ fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() 
         let kind = wait(check(&store, &name, by_nature(key), effects));
         *kinds.entry(kind).or_default() += 1;
     }
+    scopes_are_whole(&folder);
     // Otherwise nothing was put to the test.
     assert!(kinds.get(&StateKind::Completed).is_some_and(|count| *count > 50), "{kinds:?}");
     assert!(kinds.get(&StateKind::Indeterminate).is_some_and(|count| *count > 5), "{kinds:?}");

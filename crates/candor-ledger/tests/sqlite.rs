@@ -245,3 +245,153 @@ fn the_dispatch_is_in_the_file_before_it_is_answered() {
         .unwrap();
     assert_eq!((state.as_str(), rows), ("dispatched", 1));
 }
+
+/// The scope and the key of each record, and of each row of the audit.
+fn listed(store: &SqliteStore) -> (Vec<RecordId>, Vec<RecordId>) {
+    let all = Page { most: 10_000, order: Order::Oldest, ..Page::default() };
+    let records = wait(store.records(Filter::default(), all)).unwrap().items;
+    let rows = wait(store.rows(Filter::default(), all)).unwrap().items;
+    let rows = rows.iter().map(|row| row.record().unwrap()).collect();
+    (records.into_iter().map(|entry| entry.id).collect(), rows)
+}
+
+fn of_tool(tool: &str, key: &str) -> RecordId {
+    let mut id = id(key);
+    id.scope.tool = tool.into();
+    id
+}
+
+#[test]
+fn a_scope_is_there_once_whoever_adds_it() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    // Three stores that share nothing but the file, and each scope is new to all of them at about the same time.
+    std::thread::scope(|threads| {
+        for caller in 0..3 {
+            let path = &path;
+            threads.spawn(move || {
+                let store = sqlite(path, Options::default());
+                for tool in 0..40 {
+                    wait(call(
+                        &store,
+                        &of_tool(&format!("tool-{tool}"), &format!("key-{caller}")),
+                        "x",
+                    ));
+                }
+            });
+        }
+    });
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let scopes: i64 = db.query_row("SELECT count(*) FROM scopes", [], |row| row.get(0)).unwrap();
+    assert_eq!(scopes, 40);
+
+    let store = sqlite(&path, Options::default());
+    let (records, rows) = listed(&store);
+    assert_eq!((records.len(), rows.len()), (120, 360));
+    for tool in 0..40 {
+        let tool = format!("tool-{tool}");
+        let filter = Filter { tool: Some(tool.clone()), ..Filter::default() };
+        let found = wait(store.records(filter, Page::default())).unwrap().items;
+        assert_eq!(found.len(), 3);
+        assert!(found.iter().all(|entry| entry.id.scope == of_tool(&tool, "x").scope));
+    }
+}
+
+#[test]
+fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let store = sqlite(&path, Options::default());
+    wait(call(&store, &of_tool("first", "a"), "x"));
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(
+        "CREATE TRIGGER poison BEFORE INSERT ON records WHEN NEW.key = 'poison' \
+         BEGIN SELECT RAISE(ABORT, 'for this test'); END",
+    )
+    .unwrap();
+    let start =
+        || Event::Start { fingerprint: SAME, owner: Owner::random().unwrap(), by_nature: false };
+    // Alone, and among others that have done nothing wrong.
+    let alone = wait(store.apply(&of_tool("second", "poison"), start(), Circumstances::default()));
+    assert!(alone.is_err(), "{alone:?}");
+    let ids = [
+        of_tool("third", "b"),
+        of_tool("third", "poison"),
+        of_tool("fourth", "poison"),
+        of_tool("second", "c"),
+        of_tool("fourth", "d"),
+    ];
+    let many: Vec<_> =
+        ids.iter().map(|id| store.apply(id, start(), Circumstances::default())).collect();
+    for (id, answer) in ids.iter().zip(many) {
+        assert_eq!(wait(answer).is_err(), id.key.as_str() == "poison", "{id:?}");
+    }
+    let (mut records, rows) = listed(&store);
+    records.sort();
+    let mut expected = vec![of_tool("first", "a")];
+    expected.extend(ids.into_iter().filter(|id| id.key.as_str() != "poison"));
+    expected.sort();
+    assert_eq!(records, expected);
+    assert!(rows.iter().all(|id| expected.contains(id)), "{rows:?}");
+}
+
+#[test]
+fn records_whose_digests_begin_alike_are_told_apart() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let store = sqlite(&path, Options::default());
+    wait(call(&store, &id("a"), "of a"));
+    // As if the digest of the one began as that of the other: nobody will find two that really do.
+    let alike = i64::from_be_bytes(id("b").digest().0[..8].try_into().unwrap());
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute("UPDATE records SET short = ?", [alike]).unwrap();
+    assert_eq!(wait(store.recall(&id("b"), SAME, false)).unwrap(), None);
+    assert!(wait(store.story(&id("b"))).unwrap().is_empty());
+    wait(call(&store, &id("b"), "of b"));
+    let told = wait(store.recall(&id("b"), SAME, false)).unwrap();
+    assert!(
+        matches!(told, Some(Answer::Replay { outcome: first, .. }) if first == outcome("of b"))
+    );
+    assert_eq!(wait(store.story(&id("b"))).unwrap().len(), 3);
+    let kept: i64 = db
+        .query_row("SELECT count(*) FROM records WHERE short = ?", [alike], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 2);
+}
+
+#[test]
+fn the_story_of_a_forgotten_record_is_still_told() {
+    let folder = Folder::new();
+    let rules = Rules { retention: Duration::ZERO, tombstone: Duration::ZERO, ..Rules::default() };
+    let store = sqlite(&folder.join("ledger.db"), Options { rules, ..Options::default() });
+    wait(call(&store, &id("a"), "x"));
+    wait(call(&store, &of_tool("other", "a"), "x"));
+    std::thread::sleep(Duration::from_millis(5));
+    wait(store.sweep(10)).unwrap();
+    assert_eq!(wait(store.find(&id("a"))).unwrap(), None);
+    let story = wait(store.story(&id("a"))).unwrap();
+    assert!(story.iter().all(|row| row.record() == Some(id("a"))));
+    let events: Vec<_> = story.iter().map(|row| row.event.as_str()).collect();
+    assert_eq!(events, ["claim", "dispatch", "complete", "lapse"]);
+}
+
+#[test]
+fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let store = sqlite(&path, Options::default());
+    let start = Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let started = wait(say(&store, &id("a"), start.clone()));
+    assert_eq!(started, Answer::Started { fence: Fence(1), attempt: 1 });
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let found: (String, i64, String, String) = db
+        .query_row(
+            "SELECT state, attempt, (SELECT group_concat(event) FROM audit), (SELECT came_from FROM audit) FROM records",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+        .unwrap();
+    assert_eq!(found, ("dispatched".into(), 1, "start".into(), "absent".into()));
+    // Word for word once more, as after a lost answer: it is not licensed to start again.
+    assert!(matches!(wait(say(&store, &id("a"), start)), Answer::InFlight { .. }));
+}

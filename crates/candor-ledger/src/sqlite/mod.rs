@@ -1,25 +1,28 @@
 //! Records in a SQLite file, which several processes may share.
 //!
-//! - `writer`: one thread per process, one transaction for all that waits.
+//! - `writer`: one thread per process, one transaction for all that waits. `queue`: where it waits. `tables`: its statements.
 //! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody.
 //! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom.
 
 mod connect;
 mod error;
 mod file;
+mod queue;
 mod reader;
 mod rows;
 mod schema;
+mod tables;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use self::queue::Queue;
 use self::reader::Readers;
-use self::writer::{Command, Report, Work, Writer};
+use self::writer::{Apply, Command, Report, Work, Writer};
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
 use crate::event::{Answer, Event};
 use crate::id::{DigestPrefix, Fingerprint, Moment, RecordId};
@@ -37,7 +40,7 @@ pub struct SqliteStore {
     readers: Arc<Readers>,
     watchers: Arc<Watchers>,
     /// Closed first when the store goes: then the writer finishes what it has and ends.
-    commands: Option<mpsc::Sender<Command>>,
+    queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -60,24 +63,26 @@ impl SqliteStore {
                 Err(_) => true,
             }))
         };
-        let (commands, waiting) = mpsc::channel();
+        let queue: Arc<Queue> = Arc::default();
+        let theirs = Arc::clone(&queue);
         let writer = Writer { db, rules, clock, watchers: Arc::clone(&watchers) };
         let writer = std::thread::Builder::new()
             .name("ledger-write".into())
-            .spawn(move || writer.run(&waiting))
+            .spawn(move || {
+                // However it ends, nobody waits for it in vain.
+                let _ending = Ending(&theirs);
+                writer.run(&theirs);
+            })
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Self { path, readers, watchers, commands: Some(commands), writer: Some(writer) })
+        Ok(Self { path, readers, watchers, queue, writer: Some(writer) })
     }
 
     fn send(&self, work: Work) -> StoreFuture<'_, Report> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.commands.as_ref().map(|commands| commands.send(Command { work, reply }));
+        self.queue.push(Command { work, reply });
         Box::pin(async move {
-            let gone = || StoreError::Unavailable("its writer has ended".into());
-            match sent {
-                Some(Ok(())) => answer.await.map_err(|_| gone())?,
-                _ => Err(gone()),
-            }
+            // A command that nobody takes is dropped, and its reply with it.
+            answer.await.map_err(|_| StoreError::Unavailable("its writer has ended".into()))?
         })
     }
 
@@ -105,7 +110,12 @@ impl Store for SqliteStore {
         event: Event,
         circumstances: Circumstances,
     ) -> StoreFuture<'_, Answer> {
-        let report = self.send(Work::Apply(Box::new((id.clone(), event, circumstances))));
+        let report = self.send(Work::Apply(Box::new(Apply {
+            digest: id.digest(),
+            id: id.clone(),
+            event,
+            circumstances,
+        })));
         Box::pin(async move {
             match report.await? {
                 Report::Answer(answer) => Ok(answer),
@@ -175,8 +185,8 @@ impl Store for SqliteStore {
     }
 
     fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
-        let digest = id.digest();
-        self.beside(move |readers| readers.story(&digest))
+        let id = id.clone();
+        self.beside(move |readers| readers.story(&id))
     }
 
     fn rules(&self) -> &Rules {
@@ -192,13 +202,21 @@ impl Store for SqliteStore {
     }
 }
 
+struct Ending<'a>(&'a Queue);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 fn mixed_up() -> StoreError {
     StoreError::Unavailable("its writer mixed up two answers".into())
 }
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.commands = None;
+        self.queue.close();
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
         }

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use rusqlite::types::{FromSqlError, Type, ValueRef};
-use rusqlite::{Connection, OptionalExtension as _, Result, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension as _, Result, Row, Statement};
 
 use crate::audit::{AuditRow, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
 use crate::record::{Reason, Record, StateKind};
-use crate::rules::Usage;
 
 /// The store's clock, in SQL.
 pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -25,12 +24,24 @@ macro_rules! record_columns {
 pub(super) const FIND: &str = concat!(
     "SELECT ",
     record_columns!(),
-    ", CAST(unixepoch('subsec') * 1000 AS INTEGER), last_row FROM records WHERE id = ?"
+    ", CAST(unixepoch('subsec') * 1000 AS INTEGER), row, last_row FROM records WHERE short = ? AND id = ?"
 );
+pub(super) const INSERT: &str = concat!(
+    "INSERT INTO records (",
+    record_columns!(),
+    ", last_row, short, id, scope, key) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+);
+pub(super) const UPDATE: &str = concat!(
+    "UPDATE records SET (",
+    record_columns!(),
+    ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE row = ?"
+);
+/// In the order of the records, whatever SQLite thinks of it: that is what `CROSS` says.
 pub(super) const LIST: &str = concat!(
     "SELECT ",
     record_columns!(),
-    ", row, principal, server, instance, tool, key FROM records"
+    ", row, principal, server, instance, tool, key FROM records CROSS JOIN scopes ON scopes.id = scope"
 );
 
 /// The place of what follows the record's own columns.
@@ -80,17 +91,27 @@ pub(super) struct Found {
     pub(super) record: Record,
     /// What time it was.
     pub(super) now: Moment,
+    /// Its place in the table.
+    pub(super) place: i64,
     /// The last row of the audit that is about it.
     pub(super) last_row: i64,
 }
 
-pub(super) fn find(db: &Connection, digest: &RecordDigest) -> Result<Option<Found>> {
-    db.prepare_cached(FIND)?
-        .query_row([&digest.0[..]], |row| {
+/// What records are indexed by.
+pub(super) fn short(digest: &RecordDigest) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest.0;
+    i64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// With [`FIND`].
+pub(super) fn find(statement: &mut Statement<'_>, digest: &RecordDigest) -> Result<Option<Found>> {
+    statement
+        .query_row((short(digest), &digest.0[..]), |row| {
             Ok(Found {
                 record: record(row)?,
                 now: Moment(row.get(BEHIND)?),
-                last_row: row.get(BEHIND + 1)?,
+                place: row.get(BEHIND + 1)?,
+                last_row: row.get(BEHIND + 2)?,
             })
         })
         .optional()
@@ -109,151 +130,45 @@ pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
     Ok((scope, key))
 }
 
-pub(super) fn put(
-    db: &Connection,
-    id: &RecordId,
-    digest: &RecordDigest,
-    record: &Record,
-    last_row: i64,
-    is_new: bool,
-) -> Result<()> {
-    const INSERT: &str = concat!(
-        "INSERT INTO records (",
-        record_columns!(),
-        ", last_row, id, principal, server, instance, tool, key) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    );
-    const UPDATE: &str = concat!(
-        "UPDATE records SET (",
-        record_columns!(),
-        ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?"
-    );
-    let columns = Columns::of(&record.state);
-    let mut statement = db.prepare_cached(if is_new { INSERT } else { UPDATE })?;
-    // By place: to find a parameter by its name costs more than to bind it.
-    let values: [&dyn ToSql; BEHIND] = [
-        &&record.fingerprint.0[..],
-        &record.fence.0,
-        &record.attempt,
-        &record.by_nature,
-        &record.created.0,
-        &record.touched.0,
-        &columns.state.map(StateKind::as_str),
-        &columns.lapses,
-        &columns.owner.as_ref().map(|owner| &owner[..]),
-        &columns.since,
-        &columns.license.map(Licensed::as_str),
-        &columns.started_by.as_ref().map(|owner| &owner[..]),
-        &columns.reason.map(Reason::as_str),
-        &columns.round,
-        &columns.by_whom,
-        &columns.outcome_kind.map(OutcomeKind::as_str),
-        &columns.outcome_len,
-        &columns.outcome_digest.as_ref().map(|digest| &digest[..]),
-        &columns.outcome.as_deref(),
-    ];
-    for (at, value) in values.iter().enumerate() {
-        statement.raw_bind_parameter(at + 1, value)?;
-    }
-    statement.raw_bind_parameter(BEHIND + 1, last_row)?;
-    statement.raw_bind_parameter(BEHIND + 2, &digest.0[..])?;
-    if is_new {
-        let Scope { principal, server, instance, tool } = &id.scope;
-        for (at, part) in [principal, server, instance, tool, id.key.as_str()].iter().enumerate() {
-            statement.raw_bind_parameter(BEHIND + 3 + at, part)?;
-        }
-    }
-    statement.raw_execute().map(drop)
-}
-
-pub(super) fn remove(db: &Connection, digest: &RecordDigest) -> Result<()> {
-    db.prepare_cached("DELETE FROM records WHERE id = ?")?.execute([&digest.0[..]]).map(drop)
-}
-
-pub(super) fn usage(db: &Connection, principal: &str) -> Result<Usage> {
-    db.prepare_cached("SELECT records, bytes, hour, fresh FROM usage WHERE principal = ?")?
-        .query_row([principal], |row| {
-            Ok(Usage {
-                records: row.get(0)?,
-                bytes: row.get(1)?,
-                hour: row.get(2)?,
-                fresh: row.get(3)?,
-            })
-        })
-        .optional()
-        .map(Option::unwrap_or_default)
-}
-
-pub(super) fn put_usage(db: &Connection, principal: &str, usage: Usage) -> Result<()> {
-    db.prepare_cached("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![principal, usage.records, usage.bytes, usage.hour, usage.fresh])
-        .map(drop)
-}
-
 macro_rules! audit_columns {
     () => {
         "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
          outcome_kind, by_whom, shape, digest, hints, duration, note"
     };
 }
-pub(super) const AUDIT: &str = concat!("SELECT ", audit_columns!(), " FROM audit");
+pub(super) const AUDIT: &str =
+    concat!("SELECT ", audit_columns!(), " FROM audit CROSS JOIN scopes ON scopes.id = scope");
+pub(super) const APPEND: &str = "INSERT INTO audit (at, previous, scope, key, event, came_from, came_to, fence, attempt, \
+    reason, outcome_kind, by_whom, shape, digest, hints, duration, note) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// From a record's last row back to its first. `CROSS JOIN` keeps SQLite on that way: left alone, it prefers to read the whole
 /// audit in the order that is asked for.
 const CHAIN: &str = concat!(
-    "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE id = ?1 UNION ALL \
+    "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE short = ? AND id = ? UNION ALL \
      SELECT previous FROM chain CROSS JOIN audit ON seq = place WHERE previous IS NOT NULL) SELECT ",
     audit_columns!(),
-    " FROM chain CROSS JOIN audit ON seq = place ORDER BY seq"
+    " FROM chain CROSS JOIN audit ON seq = place CROSS JOIN scopes ON scopes.id = scope ORDER BY seq"
 );
 
 /// All rows of a record, the earliest first. Of one that is forgotten, they are looked for among all.
-pub(super) fn story(db: &Connection, digest: &RecordDigest) -> Result<Vec<AuditRow>> {
-    let digest = [&digest.0[..]];
-    let rows: Vec<_> =
-        db.prepare_cached(CHAIN)?.query_map(digest, audit_row)?.collect::<Result<_>>()?;
+pub(super) fn story(db: &Connection, id: &RecordId) -> Result<Vec<AuditRow>> {
+    let digest = id.digest();
+    let rows: Vec<_> = db
+        .prepare_cached(CHAIN)?
+        .query_map((short(&digest), &digest.0[..]), audit_row)?
+        .collect::<Result<_>>()?;
     if !rows.is_empty() {
         return Ok(rows);
     }
-    let all = format!("{AUDIT} WHERE record = ? ORDER BY seq");
-    db.prepare(&all)?.query_map(digest, audit_row)?.collect()
-}
-
-/// Appends a row and returns its number. If it is about a record: which, and that record's last row before.
-pub(super) fn append(
-    db: &Connection,
-    row: &AuditRow,
-    record: Option<(&RecordDigest, Option<i64>)>,
-) -> Result<i64> {
-    let Circumstances { shape, digest, hints, duration, note } = &row.circumstances;
-    db.prepare_cached(
-        "INSERT INTO audit (at, record, previous, principal, server, instance, tool, key, event, came_from, came_to, fence, \
-         attempt, reason, outcome_kind, by_whom, shape, digest, hints, duration, note) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )?
-    .insert(params![
-        row.at.0,
-        record.map(|(record, _)| &record.0[..]),
-        record.and_then(|(_, previous)| previous),
-        row.scope.principal,
-        row.scope.server,
-        row.scope.instance,
-        row.scope.tool,
-        row.key.as_ref().map(Key::as_str),
-        row.event,
-        row.change.map(|change| change.from.as_str()),
-        row.change.map(|change| change.to.as_str()),
-        row.change.map(|change| change.fence.0),
-        row.change.map(|change| change.attempt),
-        row.reason.map(Reason::as_str),
-        row.outcome.map(OutcomeKind::as_str),
-        row.by,
-        shape.as_deref(),
-        digest.as_ref().map(|digest| &digest[..]),
-        hints.as_deref(),
-        duration.map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
-        note.as_deref(),
-    ])
+    let all = format!(
+        "{AUDIT} WHERE key = ? AND came_to IS NOT NULL AND scope = (SELECT id FROM scopes \
+         WHERE principal = ? AND server = ? AND instance = ? AND tool = ?) ORDER BY seq"
+    );
+    let Scope { principal, server, instance, tool } = &id.scope;
+    db.prepare(&all)?
+        .query_map([id.key.as_str(), principal, server, instance, tool], audit_row)?
+        .collect()
 }
 
 pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
@@ -297,7 +212,7 @@ mod tests {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::schema::migrate(&mut db).unwrap();
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {CHAIN}")).unwrap();
-        let steps = plan.query_map([[0; 32]], |row| row.get::<_, String>(3)).unwrap();
+        let steps = plan.query_map((0, [0; 32]), |row| row.get::<_, String>(3)).unwrap();
         for step in steps {
             let step = step.unwrap();
             assert!(!step.starts_with("SCAN audit"), "{step}");

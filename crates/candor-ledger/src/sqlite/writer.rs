@@ -5,15 +5,16 @@
 //! *fails*, the transaction is undone and each runs on its own, so it takes nothing of the others with it. (A savepoint for each
 //! would do that too, and costs a copy of every page that it touches.)
 
-use std::collections::HashMap;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::error::explain;
+use super::queue::Queue;
 use super::rows;
+use super::tables::Tables;
 use crate::audit::{AuditRow, Circumstances, Note};
 use crate::event::{Answer, Event};
 use crate::id::{Moment, RecordDigest, RecordId};
@@ -23,8 +24,9 @@ use crate::rules::{Rules, Usage};
 use crate::store::{Clock, StoreError, Swept};
 use crate::watchers::Watchers;
 
-/// At most so many commands share a transaction, so that none waits for too many others.
-const BATCH: usize = 64;
+/// At most so many commands share a transaction, so that none waits for too many others: two or three milliseconds. With 256
+/// callers at once, a call costs two thirds of what it costs in batches of 64, because a page that several touch is written once.
+const BATCH: usize = 256;
 
 pub(super) struct Command {
     pub(super) work: Work,
@@ -33,9 +35,17 @@ pub(super) struct Command {
 }
 
 pub(super) enum Work {
-    Apply(Box<(RecordId, Event, Circumstances)>),
+    Apply(Box<Apply>),
     Note(Box<Note>),
     Sweep { most: usize },
+}
+
+pub(super) struct Apply {
+    pub(super) id: RecordId,
+    /// Of the id: made by who asks, because there are many of them and one writer.
+    pub(super) digest: RecordDigest,
+    pub(super) event: Event,
+    pub(super) circumstances: Circumstances,
 }
 
 pub(super) enum Report {
@@ -51,51 +61,70 @@ pub(super) struct Writer {
     pub(super) watchers: Arc<Watchers>,
 }
 
+impl Writer {
+    /// Until nobody can send commands any more.
+    pub(super) fn run(self, queue: &Queue) {
+        match Tables::prepare(&self.db) {
+            Ok(tables) => Session { writer: &self, tables }.run(queue),
+            Err(error) => {
+                while let Some(commands) = queue.take(1, Duration::ZERO, BATCH) {
+                    for command in commands {
+                        let _ = command.reply.send(Err(explain(&error)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A writer at work.
+struct Session<'a> {
+    writer: &'a Writer,
+    tables: Tables<'a>,
+}
+
 /// What the commands of one transaction share.
 struct Batch {
     now: Moment,
-    /// What principals had and have: read once, written once.
-    usage: HashMap<String, (Usage, Usage)>,
+    /// What principals had and have: read once, written once. There are few in a batch.
+    usage: Vec<(String, Usage, Usage)>,
     changed: Vec<RecordDigest>,
 }
 
 type Reports = Vec<Result<Report, StoreError>>;
 
-impl Writer {
-    /// Until nobody can send commands any more.
-    pub(super) fn run(self, commands: &mpsc::Receiver<Command>) {
-        let mut answered = 0;
-        let mut took = Duration::ZERO;
-        while let Ok(first) = commands.recv() {
-            let mut waiting = Vec::with_capacity(BATCH);
-            waiting.push(first);
-            waiting.extend(commands.try_iter().take(BATCH - 1));
-            // Who was just answered has mostly more to say: claim, dispatch and complete follow each other. Without a moment
-            // for them, callers fall into two groups that take turns, and a transaction carries half of what it could.
-            let expected = (waiting.len() + answered).min(BATCH);
-            if answered > 1 {
-                gather(&mut waiting, expected, (took / 4).min(Duration::from_millis(1)), commands);
-            }
-            answered = waiting.len();
+impl Session<'_> {
+    fn run(&mut self, queue: &Queue) {
+        let (mut expected, mut patience) = (1, Duration::ZERO);
+        while let Some(commands) = queue.take(expected, patience, BATCH) {
+            let answered = commands.len();
             let begun = Instant::now();
-            self.write(waiting);
-            took = begun.elapsed();
+            let waiting = self.write(commands, queue);
+            // Who was just answered has mostly more to say: what starts will end. Without a moment for them, callers fall into
+            // two groups that take turns, and a transaction carries half of what it could.
+            expected = if answered > 1 { (answered + waiting).min(BATCH) } else { 1 };
+            patience = (begun.elapsed() / 4).min(Duration::from_millis(1));
         }
     }
 
-    fn write(&self, mut commands: Vec<Command>) {
-        match self.in_one_transaction(&commands) {
+    /// Returns how many came meanwhile.
+    fn write(&mut self, mut commands: Vec<Command>, queue: &Queue) -> usize {
+        let done = self.in_one_transaction(&commands);
+        let waiting = queue.len();
+        match done {
             Ok((reports, changed)) => {
                 for (command, report) in commands.into_iter().zip(reports) {
                     // Who asked may be gone; what was written stays.
                     let _ = command.reply.send(report);
                 }
-                changed.iter().for_each(|record| self.watchers.changed(record));
+                changed.iter().for_each(|record| self.writer.watchers.changed(record));
             }
             // The transaction as a whole was lost, and with it those that did nothing wrong: each on its own, then. Should it
             // have been written in spite of the error, a command finds its own traces and is refused: never a second start.
             Err(_) if commands.len() > 1 => {
-                commands.into_iter().for_each(|command| self.write(vec![command]));
+                for command in commands {
+                    self.write(vec![command], queue);
+                }
             }
             Err(error) => {
                 if let Some(command) = commands.pop() {
@@ -103,168 +132,147 @@ impl Writer {
                 }
             }
         }
+        waiting
     }
 
     fn in_one_transaction(
-        &self,
+        &mut self,
         commands: &[Command],
     ) -> Result<(Reports, Vec<RecordDigest>), StoreError> {
-        let result = self.begin().and_then(|mut batch| {
-            let mut reports = Vec::with_capacity(commands.len());
-            for command in commands {
-                reports.push(match self.carry_out(&command.work, &mut batch) {
-                    Err(StoreError::Quota(quota)) => Err(StoreError::Quota(quota)),
-                    done => Ok(done?),
-                });
-            }
-            for (principal, (had, has)) in &batch.usage {
-                if had != has {
-                    rows::put_usage(&self.db, principal, *has).map_err(|error| explain(&error))?;
-                }
-            }
-            self.execute("COMMIT")?;
-            Ok((reports, batch.changed))
-        });
+        let done = self.begin().and_then(|batch| self.carry_out_all(commands, batch));
         // Some errors end the transaction, others leave that to us.
-        if result.is_err() && !self.db.is_autocommit() {
-            let _ = self.execute("ROLLBACK");
+        if done.is_err() {
+            self.tables.roll_back();
         }
-        result
+        done
     }
 
-    fn begin(&self) -> Result<Batch, StoreError> {
-        self.execute("BEGIN IMMEDIATE")?;
-        let now = match self.clock.given() {
+    fn begin(&mut self) -> Result<Batch, StoreError> {
+        self.tables.begin().map_err(explained)?;
+        let now = match self.writer.clock.given() {
             Some(now) => now,
-            None => now_of(&self.db)?,
+            None => self.tables.now().map_err(explained)?,
         };
-        Ok(Batch { now, usage: HashMap::new(), changed: Vec::new() })
+        Ok(Batch { now, usage: Vec::new(), changed: Vec::new() })
     }
 
-    fn carry_out(&self, work: &Work, batch: &mut Batch) -> Result<Report, StoreError> {
-        match work {
-            Work::Apply(apply) => {
-                let (id, event, circumstances) = &**apply;
-                self.apply(id, event.clone(), circumstances, batch).map(Report::Answer)
+    fn carry_out_all(
+        &mut self,
+        commands: &[Command],
+        mut batch: Batch,
+    ) -> Result<(Reports, Vec<RecordDigest>), StoreError> {
+        let mut reports = Vec::with_capacity(commands.len());
+        for command in commands {
+            reports.push(match self.carry_out(&command.work, &mut batch) {
+                Err(StoreError::Quota(quota)) => Err(StoreError::Quota(quota)),
+                done => Ok(done?),
+            });
+        }
+        for (principal, had, has) in &batch.usage {
+            if had != has {
+                self.tables.put_usage(principal, *has).map_err(explained)?;
             }
+        }
+        self.tables.commit().map_err(explained)?;
+        Ok((reports, batch.changed))
+    }
+
+    fn carry_out(&mut self, work: &Work, batch: &mut Batch) -> Result<Report, StoreError> {
+        match work {
+            Work::Apply(apply) => self.apply(apply, batch).map(Report::Answer),
             Work::Note(note) => {
                 let row = AuditRow::of_note(Note::clone(note), batch.now);
-                rows::append(&self.db, &row, None).map_err(|error| explain(&error))?;
+                self.tables.append(&row, None).map_err(explained)?;
                 Ok(Report::Noted)
             }
             Work::Sweep { most } => self.sweep(*most, batch).map(Report::Swept),
         }
     }
 
-    fn apply(
-        &self,
-        id: &RecordId,
-        event: Event,
-        circumstances: &Circumstances,
-        batch: &mut Batch,
-    ) -> Result<Answer, StoreError> {
-        let explain = |error: rusqlite::Error| explain(&error);
-        let digest = id.digest();
-        let principal = &id.scope.principal;
-        let found = rows::find(&self.db, &digest).map_err(explain)?;
+    fn apply(&mut self, apply: &Apply, batch: &mut Batch) -> Result<Answer, StoreError> {
+        let Apply { id, digest, event, circumstances } = apply;
+        let found = self.tables.find(digest).map_err(explained)?;
+        let place = found.as_ref().map(|found| found.place);
         let mut last_row = found.as_ref().map(|found| found.last_row);
         let before = found.map(|found| found.record);
-        if !batch.usage.contains_key(principal) {
-            let usage = rows::usage(&self.db, principal).map_err(explain)?;
-            batch.usage.insert(principal.clone(), (usage, usage));
-        }
-        let usage = batch.usage.get(principal).map(|(_, has)| *has).unwrap_or_default();
+        let usage = self.usage(&id.scope.principal, batch)?;
+        let (_, _, has) = &mut batch.usage[usage];
 
-        let plan = plan(id, before.as_ref(), usage, event, circumstances, batch.now, &self.rules)?;
+        let rules = &self.writer.rules;
+        let plan = plan(id, before.as_ref(), *has, event.clone(), circumstances, batch.now, rules)?;
+        *has = plan.usage;
         for row in &plan.rows {
-            let row = rows::append(&self.db, row, Some((&digest, last_row))).map_err(explain)?;
-            last_row = Some(row);
+            last_row = Some(self.tables.append(row, last_row).map_err(explained)?);
         }
         match &plan.after {
             After::Unchanged => return Ok(plan.answer),
-            After::Written(record) => {
-                let last_row = last_row.unwrap_or_default();
-                rows::put(&self.db, id, &digest, record, last_row, before.is_none())
-                    .map_err(explain)?;
+            After::Written(record) => self
+                .tables
+                .put(id, digest, record, last_row.unwrap_or_default(), place)
+                .map_err(explained)?,
+            After::Removed => {
+                if let Some(place) = place {
+                    self.tables.remove(place).map_err(explained)?;
+                }
             }
-            After::Removed => rows::remove(&self.db, &digest).map_err(explain)?,
         }
-        if let Some((_, has)) = batch.usage.get_mut(principal) {
-            *has = plan.usage;
-        }
-        batch.changed.push(digest);
+        batch.changed.push(*digest);
         Ok(plan.answer)
     }
 
-    fn sweep(&self, most: usize, batch: &mut Batch) -> Result<Swept, StoreError> {
-        let explain = |error: rusqlite::Error| explain(&error);
-        let due: Vec<RecordId> = {
-            let mut due = self
-                .db
-                .prepare_cached(
-                    "SELECT principal, server, instance, tool, key FROM records WHERE lapses < ? ORDER BY lapses LIMIT ?",
-                )
-                .map_err(explain)?;
-            let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let found =
-                due.query_map([batch.now.0, most], |row| rows::id(row, 0)).map_err(explain)?;
-            let found: Vec<_> = found.collect::<Result<_, _>>().map_err(explain)?;
-            found
-                .into_iter()
-                .filter_map(|(scope, key)| Some(RecordId { scope, key: key? }))
-                .collect()
-        };
+    /// Where in the batch it stands what a principal has.
+    fn usage(&mut self, principal: &str, batch: &mut Batch) -> Result<usize, StoreError> {
+        if let Some(at) = batch.usage.iter().position(|(known, ..)| known == principal) {
+            return Ok(at);
+        }
+        let usage = self.tables.usage(principal).map_err(explained)?;
+        batch.usage.push((principal.to_owned(), usage, usage));
+        Ok(batch.usage.len() - 1)
+    }
+
+    fn sweep(&mut self, most: usize, batch: &mut Batch) -> Result<Swept, StoreError> {
+        let db = self.tables.db;
+        let limit = i64::try_from(most).unwrap_or(i64::MAX);
+        let due: Vec<_> = db
+            .prepare_cached(
+                "SELECT principal, server, instance, tool, key FROM records CROSS JOIN scopes ON scopes.id = scope \
+                 WHERE lapses < ? ORDER BY lapses LIMIT ?",
+            )
+            .and_then(|mut due| {
+                due.query_map([batch.now.0, limit], |row| rows::id(row, 0))?.collect()
+            })
+            .map_err(explained)?;
         let mut swept = Swept::default();
-        for id in due {
+        for (scope, key) in due {
+            let Some(key) = key else { continue };
+            let id = RecordId { scope, key };
             let changed = batch.changed.len();
-            self.apply(&id, Event::Sweep, &Circumstances::default(), batch)?;
+            let apply = Apply {
+                digest: id.digest(),
+                id,
+                event: Event::Sweep,
+                circumstances: Circumstances::default(),
+            };
+            self.apply(&apply, batch)?;
             swept.records += batch.changed.len() - changed;
         }
-        let age = i64::try_from(self.rules.audit.as_millis()).unwrap_or(i64::MAX);
+        let age = i64::try_from(self.writer.rules.audit.as_millis()).unwrap_or(i64::MAX);
         let forget = batch.now.0.saturating_sub(age);
         // From the oldest on, and only while they are too old: without an index on the time. The last one stays, because the
         // next number is counted from it.
-        swept.rows = self
-            .db
+        swept.rows = db
             .prepare_cached(
                 "DELETE FROM audit WHERE at < ?1 AND seq < (SELECT max(seq) FROM audit) AND seq < \
                  coalesce((SELECT min(seq) FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ?2) WHERE at >= ?1), \
                  (SELECT max(seq) + 1 FROM (SELECT seq FROM audit ORDER BY seq LIMIT ?2)))",
             )
-            .and_then(|mut delete| delete.execute([forget, i64::try_from(most).unwrap_or(i64::MAX)]))
-            .map_err(explain)?;
+            .and_then(|mut delete| delete.execute([forget, limit]))
+            .map_err(explained)?;
         Ok(swept)
     }
-
-    fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.db
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute([]))
-            .map(drop)
-            .map_err(|error| explain(&error))
-    }
 }
 
-/// Waits for more commands, but no longer than that.
-fn gather(
-    waiting: &mut Vec<Command>,
-    expected: usize,
-    most: Duration,
-    commands: &mpsc::Receiver<Command>,
-) {
-    let until = Instant::now() + most;
-    while waiting.len() < expected {
-        let left = until.saturating_duration_since(Instant::now());
-        match commands.recv_timeout(left) {
-            Ok(command) => waiting.push(command),
-            Err(_) => return,
-        }
-    }
-}
-
-fn now_of(db: &Connection) -> Result<Moment, StoreError> {
-    db.prepare_cached(&format!("SELECT {}", rows::NOW))
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map(Moment)
-        .map_err(|error| explain(&error))
+#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
+fn explained(error: rusqlite::Error) -> StoreError {
+    explain(&error)
 }

@@ -1,0 +1,159 @@
+//! What waits for the writer.
+//!
+//! A channel wakes its receiver for every message. Here the writer says how many commands are worth waking up for, so that a
+//! whole batch costs one switch of threads and not one for each of its commands.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::writer::Command;
+
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    /// There is enough, or nothing will come any more.
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    commands: Vec<Command>,
+    /// The writer sleeps, and wants to be woken when there are so many.
+    enough: Option<usize>,
+    /// Nothing will come any more.
+    closed: bool,
+    /// Nobody will take anything any more.
+    ended: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// If nobody will take it any more, it is dropped.
+    pub(super) fn push(&self, command: Command) {
+        let mut waiting = self.lock();
+        if waiting.ended {
+            return;
+        }
+        waiting.commands.push(command);
+        let there = waiting.commands.len();
+        let wake = waiting.enough.take_if(|enough| there >= *enough).is_some();
+        drop(waiting);
+        if wake {
+            self.news.notify_one();
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.lock().commands.len()
+    }
+
+    /// Waits for a command, then for so many, but for those no longer than that. At most so many are taken. `None`: nothing
+    /// will come any more.
+    pub(super) fn take(
+        &self,
+        expected: usize,
+        patience: Duration,
+        most: usize,
+    ) -> Option<Vec<Command>> {
+        let mut waiting = self.lock();
+        while waiting.commands.is_empty() {
+            if waiting.closed {
+                return None;
+            }
+            waiting.enough = Some(1);
+            waiting = self.news.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        let until = Instant::now() + patience;
+        while waiting.commands.len() < expected && !waiting.closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            waiting.enough = Some(expected);
+            waiting =
+                self.news.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        waiting.enough = None;
+        let rest = waiting.commands.len().min(most);
+        let rest = waiting.commands.split_off(rest);
+        Some(std::mem::replace(&mut waiting.commands, rest))
+    }
+
+    /// Nothing will come any more: what is there is still taken.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.news.notify_one();
+    }
+
+    /// Nobody will take anything any more: who waits is told so by the loss of their command.
+    pub(super) fn end(&self) {
+        let mut waiting = self.lock();
+        waiting.ended = true;
+        let lost = std::mem::take(&mut waiting.commands);
+        drop(waiting);
+        drop(lost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::oneshot;
+
+    use super::super::writer::{Report, Work};
+    use super::*;
+    use crate::store::StoreError;
+
+    type Answered = oneshot::Receiver<Result<Report, StoreError>>;
+
+    fn push(queue: &Queue) -> Answered {
+        let (reply, answered) = oneshot::channel();
+        queue.push(Command { work: Work::Sweep { most: 0 }, reply });
+        answered
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn the_writer_wakes_when_there_are_as_many_as_it_expects() {
+        let queue: Arc<Queue> = Arc::default();
+        let theirs = Arc::clone(&queue);
+        let taken = std::thread::spawn(move || theirs.take(3, LONG, 64).unwrap().len());
+        let _first = push(&queue);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!taken.is_finished(), "one is not enough");
+        let _others = [push(&queue), push(&queue)];
+        assert_eq!(taken.join().unwrap(), 3);
+    }
+
+    #[test]
+    fn it_does_not_wait_for_ever_and_takes_no_more_than_it_can() {
+        let queue = Queue::default();
+        let _answers: Vec<_> = (0..5).map(|_| push(&queue)).collect();
+        assert_eq!(queue.take(9, Duration::from_millis(1), 3).unwrap().len(), 3);
+        assert_eq!(queue.len(), 2);
+    }
+
+    #[test]
+    fn what_is_there_when_it_closes_is_still_taken() {
+        let queue = Queue::default();
+        let _answer = push(&queue);
+        queue.close();
+        assert_eq!(queue.take(9, LONG, 64).unwrap().len(), 1);
+        assert!(queue.take(9, LONG, 64).is_none());
+    }
+
+    #[test]
+    fn who_waits_for_a_writer_that_has_ended_learns_it() {
+        let queue = Queue::default();
+        let before = push(&queue);
+        queue.end();
+        let after = push(&queue);
+        assert!(before.blocking_recv().is_err() && after.blocking_recv().is_err());
+    }
+}

@@ -1,0 +1,245 @@
+//! What the writer does with the tables: its statements, prepared once, and the scopes that it knows.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension as _, PrepFlags, Result, Statement, ToSql};
+
+use super::rows::{self, Found};
+use crate::audit::{AuditRow, Circumstances};
+use crate::columns::{Columns, Licensed};
+use crate::id::{Key, Moment, RecordDigest, RecordId, Scope};
+use crate::outcome::OutcomeKind;
+use crate::record::{Reason, Record, StateKind};
+use crate::rules::Usage;
+
+/// So many scopes are remembered.
+const KNOWN: usize = 4_096;
+
+pub(super) struct Tables<'db> {
+    pub(super) db: &'db Connection,
+    begin: Statement<'db>,
+    commit: Statement<'db>,
+    now: Statement<'db>,
+    find: Statement<'db>,
+    insert: Statement<'db>,
+    update: Statement<'db>,
+    remove: Statement<'db>,
+    append: Statement<'db>,
+    usage: Statement<'db>,
+    put_usage: Statement<'db>,
+    scope: Statement<'db>,
+    put_scope: Statement<'db>,
+    /// The numbers of scopes that are in the file. Scopes are never removed from it.
+    known: HashMap<Scope, i64>,
+    /// The last of them: most calls of a batch are of one scope.
+    last: Option<(Scope, i64)>,
+}
+
+/// Binds parameters by their place, one after the other: to find them by name costs more than to bind them. What is not there
+/// is left out, so all must have been cleared.
+struct Bind<'a, 'db> {
+    statement: &'a mut Statement<'db>,
+    at: usize,
+}
+
+impl<'a, 'db> Bind<'a, 'db> {
+    fn new(statement: &'a mut Statement<'db>) -> Self {
+        statement.clear_bindings();
+        Self { statement, at: 0 }
+    }
+
+    fn put(&mut self, value: impl ToSql) -> Result<()> {
+        self.at += 1;
+        self.statement.raw_bind_parameter(self.at, value)
+    }
+
+    fn maybe(&mut self, value: Option<impl ToSql>) -> Result<()> {
+        match value {
+            Some(value) => self.put(value),
+            None => {
+                self.at += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<'db> Tables<'db> {
+    pub(super) fn prepare(db: &'db Connection) -> Result<Self> {
+        // Persistent: their memory is not taken from the little that SQLite keeps at hand for statements that run.
+        let keep = |sql: &str| db.prepare_with_flags(sql, PrepFlags::SQLITE_PREPARE_PERSISTENT);
+        Ok(Self {
+            db,
+            begin: keep("BEGIN IMMEDIATE")?,
+            commit: keep("COMMIT")?,
+            now: keep(&format!("SELECT {}", rows::NOW))?,
+            find: keep(rows::FIND)?,
+            insert: keep(rows::INSERT)?,
+            update: keep(rows::UPDATE)?,
+            remove: keep("DELETE FROM records WHERE row = ?")?,
+            append: keep(rows::APPEND)?,
+            usage: keep("SELECT records, bytes, hour, fresh FROM usage WHERE principal = ?")?,
+            put_usage: keep("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)")?,
+            scope: keep(
+                "SELECT id FROM scopes WHERE principal = ? AND server = ? AND instance = ? AND tool = ?",
+            )?,
+            put_scope: keep(
+                "INSERT INTO scopes (principal, server, instance, tool) VALUES (?, ?, ?, ?)",
+            )?,
+            known: HashMap::new(),
+            last: None,
+        })
+    }
+
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.begin.raw_execute().map(drop)
+    }
+
+    pub(super) fn commit(&mut self) -> Result<()> {
+        self.commit.raw_execute().map(drop)
+    }
+
+    /// Undoes what was begun, if anything is left of it.
+    pub(super) fn roll_back(&mut self) {
+        // Those that were new are gone with it.
+        self.known.clear();
+        self.last = None;
+        if !self.db.is_autocommit() {
+            let _ = self.db.execute_batch("ROLLBACK");
+        }
+    }
+
+    pub(super) fn now(&mut self) -> Result<Moment> {
+        self.now.query_row([], |row| row.get(0)).map(Moment)
+    }
+
+    pub(super) fn find(&mut self, digest: &RecordDigest) -> Result<Option<Found>> {
+        rows::find(&mut self.find, digest)
+    }
+
+    /// The number of a scope, which is given if it is new.
+    fn scope(&mut self, scope: &Scope) -> Result<i64> {
+        if let Some((last, number)) = &self.last
+            && last == scope
+        {
+            return Ok(*number);
+        }
+        let number = match self.known.get(scope) {
+            Some(number) => *number,
+            None => {
+                let Scope { principal, server, instance, tool } = scope;
+                let found = self
+                    .scope
+                    .query_row([principal, server, instance, tool], |row| row.get(0))
+                    .optional()?;
+                let number = match found {
+                    Some(number) => number,
+                    None => self.put_scope.insert([principal, server, instance, tool])?,
+                };
+                if self.known.len() == KNOWN {
+                    self.known.clear();
+                }
+                self.known.insert(scope.clone(), number);
+                number
+            }
+        };
+        self.last = Some((scope.clone(), number));
+        Ok(number)
+    }
+
+    /// Writes a record, in the place of what is in its row if it has one.
+    pub(super) fn put(
+        &mut self,
+        id: &RecordId,
+        digest: &RecordDigest,
+        record: &Record,
+        last_row: i64,
+        place: Option<i64>,
+    ) -> Result<()> {
+        let scope = match place {
+            None => self.scope(&id.scope)?,
+            Some(_) => 0,
+        };
+        let columns = Columns::of(&record.state);
+        let mut bind = Bind::new(if place.is_some() { &mut self.update } else { &mut self.insert });
+        bind.put(&record.fingerprint.0[..])?;
+        bind.put(record.fence.0)?;
+        bind.put(record.attempt)?;
+        bind.put(record.by_nature)?;
+        bind.put(record.created.0)?;
+        bind.put(record.touched.0)?;
+        bind.maybe(columns.state.map(StateKind::as_str))?;
+        bind.maybe(columns.lapses)?;
+        bind.maybe(columns.owner.as_ref().map(|owner| &owner[..]))?;
+        bind.maybe(columns.since)?;
+        bind.maybe(columns.license.map(Licensed::as_str))?;
+        bind.maybe(columns.started_by.as_ref().map(|owner| &owner[..]))?;
+        bind.maybe(columns.reason.map(Reason::as_str))?;
+        bind.maybe(columns.round)?;
+        bind.maybe(columns.by_whom.as_deref())?;
+        bind.maybe(columns.outcome_kind.map(OutcomeKind::as_str))?;
+        bind.maybe(columns.outcome_len)?;
+        bind.maybe(columns.outcome_digest.as_ref().map(|digest| &digest[..]))?;
+        bind.maybe(columns.outcome.as_deref())?;
+        bind.put(last_row)?;
+        match place {
+            Some(row) => bind.put(row)?,
+            None => {
+                bind.put(rows::short(digest))?;
+                bind.put(&digest.0[..])?;
+                bind.put(scope)?;
+                bind.put(id.key.as_str())?;
+            }
+        }
+        bind.statement.raw_execute().map(drop)
+    }
+
+    pub(super) fn remove(&mut self, place: i64) -> Result<()> {
+        self.remove.execute([place]).map(drop)
+    }
+
+    /// Appends a row of the audit and returns its number. If it is about a record: that record's last row before.
+    pub(super) fn append(&mut self, row: &AuditRow, previous: Option<i64>) -> Result<i64> {
+        let scope = self.scope(&row.scope)?;
+        let Circumstances { shape, digest, hints, duration, note } = &row.circumstances;
+        let mut bind = Bind::new(&mut self.append);
+        bind.put(row.at.0)?;
+        bind.maybe(previous)?;
+        bind.put(scope)?;
+        bind.maybe(row.key.as_ref().map(Key::as_str))?;
+        bind.put(row.event.as_str())?;
+        bind.maybe(row.change.map(|change| change.from.as_str()))?;
+        bind.maybe(row.change.map(|change| change.to.as_str()))?;
+        bind.maybe(row.change.map(|change| change.fence.0))?;
+        bind.maybe(row.change.map(|change| change.attempt))?;
+        bind.maybe(row.reason.map(Reason::as_str))?;
+        bind.maybe(row.outcome.map(OutcomeKind::as_str))?;
+        bind.maybe(row.by.as_deref())?;
+        bind.maybe(shape.as_deref())?;
+        bind.maybe(digest.as_ref().map(|digest| &digest[..]))?;
+        bind.maybe(hints.as_deref())?;
+        bind.maybe(
+            duration.map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
+        )?;
+        bind.maybe(note.as_deref())?;
+        bind.statement.raw_execute()?;
+        Ok(self.db.last_insert_rowid())
+    }
+
+    pub(super) fn usage(&mut self, principal: &str) -> Result<Usage> {
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Usage {
+                records: row.get(0)?,
+                bytes: row.get(1)?,
+                hour: row.get(2)?,
+                fresh: row.get(3)?,
+            })
+        };
+        self.usage.query_row([principal], read).optional().map(Option::unwrap_or_default)
+    }
+
+    pub(super) fn put_usage(&mut self, principal: &str, usage: Usage) -> Result<()> {
+        let Usage { records, bytes, hour, fresh } = usage;
+        self.put_usage.execute((principal, records, bytes, hour, fresh)).map(drop)
+    }
+}
