@@ -56,6 +56,8 @@ pub mod machine;
 mod memory;
 mod outcome;
 mod plan;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 mod rules;
 mod sqlite;
@@ -67,6 +69,8 @@ pub use event::{Answer, Event, Harmless, Holder, Refusal, Resolution};
 pub use id::{BadKey, Fence, Fingerprint, Key, Moment, Owner, RecordDigest, RecordId, Scope};
 pub use memory::MemoryStore;
 pub use outcome::{Body, Outcome, OutcomeKind};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use record::{License, Reason, Record, Round, State, StateKind};
 pub use rules::{Quota, Quotas, Rules, Usage};
 pub use sqlite::{SqliteStore, default_path};

@@ -167,7 +167,8 @@ pub struct Options {
     pub max_bytes: Option<u64>,
 }
 
-/// Opens the store that a URL names: `sqlite:PATH`, or `memory:` for one that is forgotten with the process.
+/// Opens the store that a URL names: `sqlite:PATH`, `postgres://…` (with the feature `postgres`), or `memory:` for one that is
+/// forgotten with the process. That a database cannot be reached is found here, within a few seconds.
 ///
 /// # Errors
 /// The URL names no store that we know, or the store cannot be opened.
@@ -178,7 +179,26 @@ pub fn open(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
             let path = path.strip_prefix("//").unwrap_or(path);
             Ok(Arc::new(SqliteStore::open(PathBuf::from(path), options)?))
         }
-        _ => Err(StoreError::UnknownUrl(url.to_owned())),
+        #[cfg(feature = "postgres")]
+        Some(("postgres" | "postgresql", _)) => {
+            Ok(Arc::new(crate::postgres::PostgresStore::open(url, options)?))
+        }
+        #[cfg(not(feature = "postgres"))]
+        Some(("postgres" | "postgresql", _)) => {
+            Err(StoreError::NotBuiltIn { what: "PostgreSQL", feature: "postgres" })
+        }
+        _ => Err(StoreError::UnknownUrl(without_user(url))),
+    }
+}
+
+/// Whatever it was meant to be, what stands before an `@` may be a password.
+fn without_user(url: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((before, place)) => {
+            let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
+            format!("{scheme}://…@{place}")
+        }
+        None => url.to_owned(),
     }
 }
 
@@ -203,6 +223,15 @@ pub enum StoreError {
     Corrupt(String),
     /// No such store.
     UnknownUrl(String),
+    /// The URL of a store that we know says something that cannot be.
+    BadUrl(String),
+    /// This program was built without that store.
+    NotBuiltIn {
+        /// What is missing.
+        what: &'static str,
+        /// The cargo feature of `candor-ledger` that brings it.
+        feature: &'static str,
+    },
 }
 
 impl fmt::Display for StoreError {
@@ -213,16 +242,20 @@ impl fmt::Display for StoreError {
             Self::NewerSchema { found, known } => write!(
                 f,
                 "the ledger has schema {found} and this program knows schemas up to {known}: use the newer program that wrote \
-                 it, or another file; nothing was changed"
+                 it, or another ledger; nothing was changed"
             ),
             Self::Quota(quota) => write!(f, "a limit is reached: {quota}"),
             Self::Corrupt(why) => write!(f, "the ledger is damaged or is no ledger: {why}"),
-            Self::UnknownUrl(url) => {
-                write!(
-                    f,
-                    "there is no ledger `{url}`: use `sqlite:PATH`, or `memory:` to keep nothing"
-                )
-            }
+            Self::UnknownUrl(url) => write!(
+                f,
+                "there is no ledger `{url}`: use `sqlite:PATH`, `postgres://HOST/DATABASE`, or `memory:` to keep nothing"
+            ),
+            Self::BadUrl(why) => write!(f, "the URL of the ledger cannot be used: {why}"),
+            Self::NotBuiltIn { what, feature } => write!(
+                f,
+                "this program was built without {what} for its ledger: build it with the feature `{feature}` of \
+                 candor-ledger, or use `sqlite:PATH`"
+            ),
         }
     }
 }
