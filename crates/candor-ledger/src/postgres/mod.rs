@@ -106,9 +106,11 @@ impl PostgresStore {
                 runtime.block_on(async move {
                     let prepared = async {
                         let session = writer.line.session().await?;
-                        session
-                            .in_time(schema::migrate(&session.client, &schema, migration))
-                            .await?
+                        let client = &session.client;
+                        session.in_time(schema::migrate(client, &schema, migration)).await??;
+                        // So that the first call does not wait for it.
+                        let prepared = session.in_time(transaction::prepare(&session)).await?;
+                        prepared.map_err(|error| error::explain(&error))
                     };
                     let prepared = prepared.await;
                     let is_ready = prepared.is_ok();

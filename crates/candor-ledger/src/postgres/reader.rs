@@ -1,9 +1,8 @@
 //! What is only read.
 //!
-//! A list from the oldest on ends before the oldest transaction that still runs: what is below can no longer grow, so who goes on
-//! from there later misses nothing (see `schema`). A transaction that began to write before the list was asked for is waited for, but
-//! not for long; if some program keeps one open, newer rows are listed when it has ended. A list from the newest on has all
-//! that is committed.
+//! A list from the oldest on ends before the oldest of the ledger's transactions that still run: what is below can no longer grow,
+//! so who goes on from there later misses nothing (see `schema`). Those that began before the list was asked for are waited
+//! for, but not for long. A list from the newest on has all that is committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +22,7 @@ use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::store::StoreError;
 
-/// How long a list from the oldest on waits for transactions that still run.
+/// How long a list from the oldest on waits for transactions that still run. They take milliseconds.
 const OTHERS: Duration = Duration::from_secs(1);
 
 pub(super) struct Reader {
@@ -93,7 +92,7 @@ impl Reader {
                     None => now_of(&session.client).await?,
                 };
                 query
-                    .run(&session.client, |row| {
+                    .run(&session.client, self.judge.names.writing(), |row| {
                         let stored = rows::record(row)?;
                         let (_, number) = rows::name_and_number(row)?;
                         let (scope, key) = rows::id(row, rows::BEHIND + 2)?;
@@ -120,7 +119,7 @@ impl Reader {
         self.lists
             .ask(async |session: Arc<Session>| {
                 query
-                    .run(&session.client, |row| {
+                    .run(&session.client, self.judge.names.writing(), |row| {
                         let row = rows::audit_row(row)?;
                         Ok((i64::try_from(row.seq).unwrap_or(i64::MAX), Some(row)))
                     })
@@ -219,46 +218,41 @@ impl Query {
     async fn run<T>(
         &self,
         client: &Client,
+        writing: i64,
         read: impl Fn(&Row) -> Result<(i64, Option<T>), StoreError>,
     ) -> Result<Paged<T>, StoreError> {
         if self.is_vain {
             return Ok(Paged { items: Vec::new(), next: None });
         }
+        if self.page.order == Order::Newest {
+            return self.once(client, None, &read).await;
+        }
         let asked = Instant::now();
-        let mut others = None;
+        let mut ran_then = None;
         loop {
-            let paged = self.once(client, &read).await?;
-            if self.page.order == Order::Newest || paged.next.is_some() || asked.elapsed() > OTHERS
-            {
+            let Horizon { below, next } = horizon(client, writing).await?;
+            let paged = self.once(client, Some(below), &read).await?;
+            let until = *ran_then.get_or_insert(next);
+            if paged.next.is_some() || below >= until || asked.elapsed() > OTHERS {
                 return Ok(paged);
             }
-            // It ends where nothing is final yet: once more, when those that ran at the first look have ended.
-            let (oldest, next) = running(client).await?;
-            match others {
-                None => others = Some(next),
-                Some(last) if oldest >= last => return Ok(paged),
-                Some(_) => sleep(Duration::from_millis(5)).await,
-            }
+            // It ends where somebody still writes: once more, when those that wrote at the first look have ended.
+            sleep(Duration::from_millis(5)).await;
         }
     }
 
     async fn once<T>(
         &self,
         client: &Client,
+        below: Option<i64>,
         read: &impl Fn(&Row) -> Result<(i64, Option<T>), StoreError>,
     ) -> Result<Paged<T>, StoreError> {
         let number = self.number;
-        let (compare, direction, end) = match self.page.order {
-            Order::Newest => ("<=", "DESC", String::new()),
-            Order::Oldest => (
-                ">=",
-                "ASC",
-                format!(
-                    " AND {number} < (SELECT (base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << {SHIFT} \
-                     FROM candor_ledger)"
-                ),
-            ),
+        let (compare, direction) = match self.page.order {
+            Order::Newest => ("<=", "DESC"),
+            Order::Oldest => (">=", "ASC"),
         };
+        let end = below.map_or(String::new(), |below| format!(" AND {number} < {below}"));
         let mut from = self.page.from.map(|from| i64::try_from(from).unwrap_or(i64::MAX));
         let mut paged = Paged { items: Vec::new(), next: None };
         // A part may hold rows that are not wanted after all, so there may have to be another.
@@ -292,16 +286,31 @@ impl Query {
     }
 }
 
-/// The oldest transaction that still runs, and the one that will be next.
-async fn running(client: &Client) -> Result<(i64, i64), StoreError> {
-    let row = client
-        .query_one(
-            "SELECT pg_snapshot_xmin(now)::text::bigint, pg_snapshot_xmax(now)::text::bigint \
-             FROM pg_current_snapshot() AS now",
-            &[],
-        )
-        .await
-        .map_err(|error| explain(&error))?;
+/// How far the numbers of rows are final.
+struct Horizon {
+    /// No row below it is still to come.
+    below: i64,
+    /// Beyond all that was committed.
+    next: i64,
+}
+
+/// Every transaction that writes holds the lock `writing` from before it has a number until it is over, and it is over only after it
+/// can be seen. What the statement's snapshot does not know yet comes at `next` or later; what it knows and is not in the table
+/// of locks, which is read after the snapshot was taken, is there for the statement that follows.
+async fn horizon(client: &Client, writing: i64) -> Result<Horizon, StoreError> {
+    let [high, low] = [writing >> 32 & 0xFFFF_FFFF, writing & 0xFFFF_FFFF];
+    // The table of locks has the lower 32 bits of a transaction's number, which may be a little beyond `next`.
+    let sql = format!(
+        "SELECT (base + least(next, (SELECT min(next - ((next - xid.transactionid::text::bigint + 2147483648) & 4294967295) + 2147483648) \
+         FROM pg_locks AS held JOIN pg_locks AS xid ON xid.pid = held.pid \
+         WHERE held.locktype = 'advisory' AND held.objsubid = 1 AND held.granted \
+         AND held.classid::bigint = {high} AND held.objid::bigint = {low} \
+         AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND xid.locktype = 'transactionid' AND xid.mode = 'ExclusiveLock' AND xid.granted))) << {SHIFT}, \
+         (base + next) << {SHIFT} \
+         FROM candor_ledger, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next) AS now"
+    );
+    let row = client.query_one(&sql, &[]).await.map_err(|error| explain(&error))?;
     let number = |at: usize| row.try_get(at).map_err(|error| explain(&error));
-    Ok((number(0)?, number(1)?))
+    Ok(Horizon { below: number(0)?, next: number(1)? })
 }

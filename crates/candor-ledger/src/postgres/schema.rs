@@ -3,8 +3,8 @@
 //!
 //! Numbers of rows. A sequence would leave rows that are committed late below numbers that somebody has already read past. So a
 //! row's number is that of its transaction, shifted, plus its place in it: `((base + xid) << SHIFT) + place`. What is below the
-//! oldest transaction that still runs can no longer grow, and a list from the oldest on ends there (`reader`). Within a record,
-//! numbers grow because a transaction gets its own only after it has locked the record. `base` is 0 in the cluster that the
+//! oldest of our transactions that still runs can no longer grow, and a list from the oldest on ends there (`reader`). Within a
+//! record, numbers grow because a transaction gets its own only after it has locked the record. `base` is 0 in the cluster that the
 //! ledger was made in; where it is restored into another one, whose transactions count from elsewhere, it makes up for that.
 
 use tokio_postgres::Client;

@@ -103,6 +103,11 @@ impl Names {
         self.name("migration", b"")
     }
 
+    /// Held, and shared, by all that write.
+    pub(super) fn writing(&self) -> i64 {
+        self.name("writing", b"")
+    }
+
     fn record(&self, digest: &RecordDigest) -> i64 {
         self.name("record", &digest.0)
     }
@@ -138,7 +143,7 @@ struct Planned<'a> {
 }
 
 /// All statements of a transaction, so that none is prepared in the middle of one: that would change the order of what goes out.
-async fn prepare(session: &Session) -> Result<(), Error> {
+pub(super) async fn prepare(session: &Session) -> Result<(), Error> {
     let all = [
         rows::LOCK,
         rows::TRY_LOCK,
@@ -258,8 +263,11 @@ async fn lock_and_read(
         })
         .collect();
 
-    const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
     let client = &session.client;
+    let begin = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock_shared({})",
+        judge.names.writing()
+    );
     // Prepared before: what follows goes out in the order in which it stands, without waiting.
     let begun = session.prepared(begun()).await?;
     let find = session.prepared(rows::FIND_LOCKED).await?;
@@ -267,7 +275,7 @@ async fn lock_and_read(
         Held::Wait => {
             let lock = session.prepared(rows::LOCK).await?;
             let (begin, locks, usage, now, found) = future::join5(
-                client.batch_execute(BEGIN),
+                client.batch_execute(&begin),
                 client.execute(&lock, &[&in_order]),
                 lock_usage(session, judge, &principals),
                 client.query_one(&begun, &[]),
@@ -281,7 +289,7 @@ async fn lock_and_read(
         Held::Skip => {
             let try_lock = session.prepared(rows::TRY_LOCK).await?;
             let (begin, granted) =
-                future::join(client.batch_execute(BEGIN), client.query(&try_lock, &[&in_order]))
+                future::join(client.batch_execute(&begin), client.query(&try_lock, &[&in_order]))
                     .await;
             begin?;
             let granted: Vec<i64> =

@@ -14,9 +14,16 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// With these lines in its configuration. `None`: PostgreSQL is not installed here.
-    pub fn start(settings: &str) -> Option<Self> {
-        programs()?;
+    /// Made, and not started yet, with these lines in its configuration. `None`: PostgreSQL is not installed here, and whoever runs
+    /// the tests is told so.
+    pub fn make(test: &str, settings: &str) -> Option<Self> {
+        if programs().is_none() {
+            super::database::skipped(
+                test,
+                "PostgreSQL's `initdb` and `pg_ctl` are not on the PATH",
+            );
+            return None;
+        }
         let folder = Folder::new();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let this = Self { folder, port };

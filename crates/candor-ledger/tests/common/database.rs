@@ -9,6 +9,15 @@ use tokio_postgres::{Client, NoTls};
 /// Set by `cargo xtask check`: then a missing database is a failure, and not a reason to skip.
 const REQUIRED: &str = "CANDOR_TEST_POSTGRES";
 
+/// Says so where it is seen: the harness would keep an `eprintln` to itself.
+///
+/// # Panics
+/// Nothing may be skipped.
+pub fn skipped(test: &str, why: &str) {
+    assert!(env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, and {why}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}; `cargo xtask check` has one");
+}
+
 /// A schema of its own, gone when the test is.
 pub struct Schema {
     base: String,
@@ -19,12 +28,7 @@ impl Schema {
     /// `None`: there is no database, and whoever runs the tests is told so.
     pub fn new(test: &str) -> Option<Self> {
         let Ok(base) = env::var("DATABASE_URL") else {
-            assert!(env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, and DATABASE_URL is not");
-            // Not `eprintln`: the harness would keep it to itself.
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED {test}: set DATABASE_URL to a PostgreSQL to run it, or use `cargo xtask check`"
-            );
+            skipped(test, "DATABASE_URL names no PostgreSQL");
             return None;
         };
         Some(Self::at(base))
@@ -38,7 +42,8 @@ impl Schema {
 
     pub fn url(&self) -> String {
         let join = if self.base.contains('?') { '&' } else { '?' };
-        format!("{}{join}schema={}", self.base, self.name)
+        // Named, so that a test finds its own connections.
+        format!("{}{join}schema={1}&application_name={1}", self.base, self.name)
     }
 
     /// SQL of the test's own, on a connection of its own.
