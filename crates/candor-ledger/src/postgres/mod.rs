@@ -1,6 +1,7 @@
 //! Records in a PostgreSQL database, which instances on several machines may share.
 //!
 //! - `transaction`: several events at once, under locks, in one transaction.
+//! - `usage`: what a principal has, counted by several instances at once.
 //! - `writer`: one task per process, one transaction for all that waits. `sweep`: the same for what time does.
 //! - `reader`: single records, lists, stories.
 //! - `schema`: tables and versions, and the numbers of rows.
@@ -18,6 +19,7 @@ mod schema;
 mod sweep;
 mod tls;
 mod transaction;
+mod usage;
 mod writer;
 
 use std::future::Future;
@@ -76,7 +78,8 @@ impl PostgresStore {
         let Options { rules, clock, max_bytes: _ } = options;
         let names = Names::of_schema(&address.schema);
         let migration = names.migration();
-        let judge = Arc::new(Judge { rules, clock, names });
+        let slot = i64::from(crate::id::Owner::random()?.0[0] % usage::SLOTS);
+        let judge = Arc::new(Judge { rules, clock, names, slot });
         let quick = || Line::quick(Arc::clone(&address));
         let writes = quick();
 
@@ -139,13 +142,12 @@ impl PostgresStore {
 
     fn send(&self, work: Work) -> StoreFuture<'_, Report> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.commands.as_ref().map(|commands| commands.send(Command { work, reply }));
+        if let Some(commands) = &self.commands {
+            // If nobody takes it, nobody answers either.
+            let _ = commands.send(Command { work, reply });
+        }
         Box::pin(async move {
-            let gone = || StoreError::Unavailable("its writer has ended".into());
-            match sent {
-                Some(Ok(())) => answer.await.map_err(|_| gone())?,
-                _ => Err(gone()),
-            }
+            answer.await.map_err(|_| StoreError::Unavailable("its writer has ended".into()))?
         })
     }
 

@@ -8,12 +8,12 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, ToSql};
 
 use super::schema::SHIFT;
+use super::usage::Part;
 use crate::audit::{AuditRow, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
 use crate::record::{Reason, Record, StateKind};
-use crate::rules::Usage;
 use crate::store::StoreError;
 
 /// The store's clock, in SQL.
@@ -64,11 +64,11 @@ pub(super) const TRY_LOCK: &str =
     "SELECT name FROM unnest($1::bigint[]) AS name WHERE pg_try_advisory_xact_lock(name)";
 
 pub(super) const USAGE: &str =
-    "SELECT principal, records, bytes, hour, fresh FROM usage WHERE principal = ANY ($1)";
+    "SELECT principal, slot, records, bytes, hour, fresh FROM usage WHERE principal = ANY ($1)";
 
-pub(super) const PUT_USAGE: &str = "INSERT INTO usage \
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) \
-     ON CONFLICT (principal) DO UPDATE SET (records, bytes, hour, fresh) = \
+pub(super) const PUT_USAGE: &str = "INSERT INTO usage SELECT * FROM \
+     unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
+     ON CONFLICT (principal, slot) DO UPDATE SET (records, bytes, hour, fresh) = \
      (excluded.records, excluded.bytes, excluded.hour, excluded.fresh)";
 
 pub(super) const REMOVE: &str = "DELETE FROM records WHERE id = ANY ($1)";
@@ -205,14 +205,15 @@ pub(super) fn id(row: &Row, at: usize) -> Result<(Scope, Option<Key>), StoreErro
     Ok((scope, key))
 }
 
-pub(super) fn usage(row: &Row) -> Result<(String, Usage), StoreError> {
-    let usage = Usage {
-        records: number(row, 1)?,
-        bytes: number(row, 2)?,
-        hour: get(row, 3)?,
-        fresh: number(row, 4)?,
+/// Whose, in which slot, and how much.
+pub(super) fn usage(row: &Row) -> Result<(String, i64, Part), StoreError> {
+    let part = Part {
+        records: get(row, 2)?,
+        bytes: get(row, 3)?,
+        hour: get(row, 4)?,
+        fresh: get(row, 5)?,
     };
-    Ok((get(row, 0)?, usage))
+    Ok((get(row, 0)?, get(row, 1)?, part))
 }
 
 pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
@@ -317,13 +318,14 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
 }
 
 /// For [`PUT_USAGE`].
-pub(super) fn usages<'a>(all: &'a [(&'a str, Usage)]) -> Arrays<'a> {
+pub(super) fn usages<'a>(all: &'a [(&'a str, Part)], slot: i64) -> Arrays<'a> {
     vec![
         array(all, |(principal, _)| *principal),
-        array(all, |(_, usage)| signed(usage.records)),
-        array(all, |(_, usage)| signed(usage.bytes)),
-        array(all, |(_, usage)| usage.hour),
-        array(all, |(_, usage)| signed(usage.fresh)),
+        array(all, move |_| slot),
+        array(all, |(_, part)| part.records),
+        array(all, |(_, part)| part.bytes),
+        array(all, |(_, part)| part.hour),
+        array(all, |(_, part)| part.fresh),
     ]
 }
 

@@ -17,7 +17,7 @@ pub(super) const MAJOR: u32 = 1;
 /// At most so many rows of one transaction, as a power of two. Numbers stay exact in a double for 2^43 transactions.
 pub(super) const SHIFT: u32 = 10;
 
-/// What each minor version adds, from the first on. The columns are those of SQLite.
+/// What each minor version adds, from the first on. The columns are those of SQLite; `usage` has one row per slot (`usage`).
 const ADDED: [&str; 1] = ["
     CREATE TABLE records (
         row            bigint PRIMARY KEY,
@@ -51,11 +51,13 @@ const ADDED: [&str; 1] = ["
     CREATE INDEX records_lapse ON records (lapses) WHERE lapses IS NOT NULL;
 
     CREATE TABLE usage (
-        principal text COLLATE \"C\" PRIMARY KEY,
+        principal text COLLATE \"C\" NOT NULL,
+        slot      bigint NOT NULL,
         records   bigint NOT NULL,
         bytes     bigint NOT NULL,
         hour      bigint NOT NULL,
-        fresh     bigint NOT NULL
+        fresh     bigint NOT NULL,
+        PRIMARY KEY (principal, slot)
     );
 
     CREATE TABLE audit (

@@ -4,8 +4,8 @@
 //! end of the transaction, of every record that the transaction touches. It is taken in a statement of its own before the record
 //! is read; under READ COMMITTED each statement sees what was committed before it began, and a transaction is seen before it lets
 //! go of its locks. So whoever gets the lock reads what the last holder has left, be it a row, another row, or none. `FOR UPDATE` comes on
-//! top, against hands that do not know of the names. What a principal has is locked by name in the same way, and only if one of
-//! the events may change it: a dispatch or a heartbeat does not wait for other calls of the same principal.
+//! top, against hands that do not know of the names. What a principal has in our slot (`usage`) is locked by name in the same way,
+//! and only if one of the events may change it.
 //!
 //! **Order.** First the records, in the order of their names' numbers, then the principals, in the order of theirs. Everybody does so; nobody
 //! waits in a circle. A sweep does not wait for records at all: what somebody holds is left to them.
@@ -24,6 +24,7 @@ use super::error::{explain, is_of_one, is_refusal};
 use super::line::Session;
 use super::rows::{self, Append, Put};
 use super::schema::SHIFT;
+use super::usage::{Part, Shared};
 use crate::audit::{AuditRow, Circumstances, Note};
 use crate::columns::Columns;
 use crate::event::{Answer, Event};
@@ -77,6 +78,8 @@ pub(super) struct Judge {
     pub(super) rules: Rules,
     pub(super) clock: Clock,
     pub(super) names: Names,
+    /// Where this instance counts what principals have.
+    pub(super) slot: i64,
 }
 
 /// Names of locks. They are the whole database's, so the schema is part of them; should two meet, somebody waits without need.
@@ -112,8 +115,8 @@ impl Names {
         self.name("record", &digest.0)
     }
 
-    fn principal(&self, principal: &str) -> i64 {
-        self.name("principal", principal.as_bytes())
+    fn principal(&self, slot: i64, principal: &str) -> i64 {
+        self.name(&format!("principal/{slot}"), principal.as_bytes())
     }
 }
 
@@ -129,7 +132,7 @@ struct Read {
     now: Moment,
     first_row: i64,
     records: HashMap<RecordDigest, Known>,
-    usage: HashMap<String, Usage>,
+    usage: HashMap<String, Shared>,
 }
 
 /// What it will write.
@@ -197,7 +200,7 @@ pub(super) async fn run(
             }
         }
     };
-    write(session, &read, &planned).await?;
+    write(session, judge.slot, &read, &planned).await?;
     let changed = planned.records.keys().copied().collect();
     Ok(Done { reports: planned.reports, changed })
 }
@@ -342,11 +345,12 @@ async fn lock_usage(
     session: &Session,
     judge: &Judge,
     principals: &HashSet<String>,
-) -> Asked<HashMap<String, Usage>> {
+) -> Asked<HashMap<String, Shared>> {
     if principals.is_empty() {
         return Ok(Ok(HashMap::new()));
     }
-    let mut names: Vec<i64> = principals.iter().map(|name| judge.names.principal(name)).collect();
+    let mut names: Vec<i64> =
+        principals.iter().map(|name| judge.names.principal(judge.slot, name)).collect();
     names.sort_unstable();
     names.dedup();
     let principals: Vec<&str> = principals.iter().map(String::as_str).collect();
@@ -357,15 +361,18 @@ async fn lock_usage(
     )
     .await;
     locked?;
-    let found: Result<HashMap<String, Usage>, StoreError> =
-        found?.iter().map(rows::usage).collect();
-    Ok(found.map(|mut found| {
-        // Who has nothing yet has no row either.
-        for principal in principals {
-            found.entry(principal.to_owned()).or_default();
+    // Who has nothing yet has no row either.
+    let mut usage: HashMap<String, Shared> =
+        principals.iter().map(|name| ((*name).to_owned(), Shared::default())).collect();
+    for row in &found? {
+        match rows::usage(row) {
+            Ok((principal, slot, part)) => {
+                usage.entry(principal).or_default().add(part, slot == judge.slot);
+            }
+            Err(corrupt) => return Ok(Err(corrupt)),
         }
-        found
-    }))
+    }
+    Ok(Ok(usage))
 }
 
 /// What a principal has that was not asked for. A change of it can be seen, and is not believed.
@@ -399,9 +406,10 @@ fn planned<'a>(
                     Some((_, known)) => known.clone(),
                     None => read.records.get(digest).cloned(),
                 };
-                let usage = planned.usage.get(principal).or_else(|| read.usage.get(principal));
+                let usage = planned.usage.get(principal).copied();
+                let usage = usage.or_else(|| read.usage.get(principal).map(Shared::usage));
                 let is_known = usage.is_some();
-                let usage = usage.copied().unwrap_or(UNKNOWN);
+                let usage = usage.unwrap_or(UNKNOWN);
                 let before = known.as_ref().map(|known| &known.record);
                 let event = event.clone();
                 match plan(id, before, usage, event, circumstances, read.now, &judge.rules) {
@@ -454,7 +462,12 @@ impl Planned<'_> {
     }
 }
 
-async fn write(session: &Session, read: &Read, planned: &Planned<'_>) -> Result<(), Failure> {
+async fn write(
+    session: &Session,
+    slot: i64,
+    read: &Read,
+    planned: &Planned<'_>,
+) -> Result<(), Failure> {
     let client = &session.client;
     let removed: Vec<&[u8]> = planned
         .records
@@ -474,11 +487,13 @@ async fn write(session: &Session, read: &Read, planned: &Planned<'_>) -> Result<
             Some(Put { id, digest: *digest, record, last_row: *last_row, row, columns })
         })
         .collect();
-    let usages: Vec<(&str, Usage)> = planned
+    let usages: Vec<(&str, Part)> = planned
         .usage
         .iter()
-        .filter(|(principal, has)| read.usage.get(**principal) != Some(*has))
-        .map(|(principal, has)| (*principal, *has))
+        .filter_map(|(principal, after)| {
+            let before = read.usage.get(*principal)?;
+            (before.usage() != *after).then(|| (*principal, before.ours_for(*after)))
+        })
         .collect();
     if planned.rows.is_empty() && removed.is_empty() && puts.is_empty() && usages.is_empty() {
         return match session.in_time(client.batch_execute("ROLLBACK")).await {
@@ -507,7 +522,7 @@ async fn write(session: &Session, read: &Read, planned: &Planned<'_>) -> Result<
         done.map(drop)
     };
     let (appends, put, usage) =
-        (rows::appends(&planned.rows), rows::puts(&puts), rows::usages(&usages));
+        (rows::appends(&planned.rows), rows::puts(&puts), rows::usages(&usages, slot));
     let gone: rows::Arrays<'_> = vec![Box::new(&removed)];
     let flight = future::join5(
         send(!planned.rows.is_empty(), rows::APPEND, &appends),

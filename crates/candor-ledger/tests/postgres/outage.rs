@@ -1,9 +1,5 @@
 //! A PostgreSQL that is stopped in the middle of load and comes back, and one that wants TLS.
 
-#![cfg(all(unix, feature = "postgres"))]
-
-mod common;
-
 use std::collections::HashMap;
 use std::fs;
 use std::process::Command;
@@ -13,9 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use candor_ledger::*;
-use common::cluster::Cluster;
-use common::database::Schema;
-use common::{SAME, call, id, outcome, wait};
+
+use crate::common::cluster::Cluster;
+use crate::common::database::{Schema, skipped};
+use crate::common::{Folder, SAME, call, id, outcome, wait};
 
 const KEYS: usize = 3_000;
 
@@ -155,7 +152,7 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
     drop(store);
 }
 
-fn openssl(folder: &common::Folder, arguments: &str) -> bool {
+fn openssl(folder: &Folder, arguments: &str) -> bool {
     let mut command = Command::new("openssl");
     command.args(arguments.split(' ')).current_dir(folder.join(""));
     command.output().is_ok_and(|output| output.status.success())
@@ -177,7 +174,7 @@ fn tls_is_used_as_the_url_says() {
             .to_owned(),
     ] {
         if !openssl(folder, &line) {
-            common::database::skipped(test, "there is no `openssl` to make certificates with");
+            skipped(test, "there is no `openssl` to make certificates with");
             return;
         }
     }

@@ -1,10 +1,15 @@
-//! What is PostgreSQL's own: its schema, several instances, late commits, and who may know what.
+//! What is PostgreSQL's own: its schema, several instances, late commits, who may know what, and (in `outage`) a server that
+//! stops in the middle of it.
 
 #![cfg(feature = "postgres")]
 
+#[path = "../common/mod.rs"]
 mod common;
+#[cfg(unix)]
+mod outage;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -204,6 +209,39 @@ fn instances_that_sweep_at_once_sweep_each_record_once() {
     assert_eq!(schema.number("SELECT count(*) FROM records WHERE state = 'open'"), KEYS as i64);
     // Each principal has what it had: nothing was counted away twice.
     assert_eq!(schema.number("SELECT sum(records)::bigint FROM usage"), KEYS as i64);
+}
+
+#[test]
+fn what_a_principal_has_is_counted_across_instances() {
+    let schema = schema!("what_a_principal_has_is_counted_across_instances");
+    let quotas = Quotas { records: 6, keys_per_hour: 7, ..Quotas::default() };
+    let rules = Rules { retention: Duration::ZERO, quotas, ..Rules::default() };
+    // All within one hour, and a little later.
+    let time = Arc::new(AtomicI64::new(1_700_000_000_000));
+    let told = Arc::clone(&time);
+    let clock = Clock::Given(Arc::new(move || told.load(Ordering::SeqCst)));
+    let options = Options { rules, clock, max_bytes: None };
+    // Each counts in a slot of its own, most likely; it must make no difference if two share one.
+    let stores: Vec<PostgresStore> =
+        (0..4).map(|_| PostgresStore::open(&schema.url(), options.clone()).unwrap()).collect();
+    let try_with = |store: &PostgresStore, key: &str| {
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        wait(store.apply(&id(key), event, Circumstances::default()))
+    };
+    for at in 0..6 {
+        wait(call(&stores[at % 4], &id(&format!("key-{at}")), "x"));
+    }
+    let refused = Err(StoreError::Quota(Quota::Records { most: 6 }));
+    assert_eq!(try_with(&stores[1], "more"), refused);
+    assert_eq!(schema.number("SELECT sum(bytes)::bigint FROM usage"), 6);
+    // Who sweeps counts down what others have counted up.
+    time.fetch_add(5, Ordering::SeqCst);
+    assert_eq!(wait(stores[3].sweep(10)).unwrap().records, 6);
+    assert_eq!(schema.number("SELECT sum(records)::bigint FROM usage"), 0);
+    assert_eq!(schema.number("SELECT sum(bytes)::bigint FROM usage"), 0);
+    assert!(try_with(&stores[2], "more").is_ok());
+    let refused = Err(StoreError::Quota(Quota::KeysPerHour { most: 7 }));
+    assert_eq!(try_with(&stores[0], "yet-more"), refused);
 }
 
 #[test]
