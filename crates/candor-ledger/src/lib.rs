@@ -6,7 +6,14 @@
 //! - [`Record`], [`State`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
 //! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`Answer`] comes out.
 //! - [`Rules`]: how long, how large, how many.
-//! - [`Store`]: the seam. [`open`] gives a [`SqliteStore`] or, when asked for, a [`MemoryStore`].
+//! - [`Store`]: the seam. [`open`] gives what a URL names:
+//!
+//!   | URL | store | for |
+//!   |---|---|---|
+//!   | `sqlite:PATH` | [`SqliteStore`] | one machine, several processes |
+//!   | `postgres://USER@HOST/DATABASE` | `PostgresStore`, with the feature `postgres` | several machines |
+//!   | `memory:` | [`MemoryStore`] | tests; forgotten with the process |
+//!
 //! - [`AuditRow`]: every change of state is a row, written in the same transaction. [`Filter`], [`Page`], [`Export`]: how they
 //!   are read.
 //!

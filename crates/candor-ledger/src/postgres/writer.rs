@@ -127,6 +127,7 @@ impl Writer {
     }
 
     async fn transact(&self, work: &[Work]) -> Result<Vec<Result<Report, StoreError>>, Failure> {
+        let begun = Instant::now();
         let mut is_first = true;
         loop {
             let session = self.line.session().await.map_err(Failure::LostBefore)?;
@@ -135,7 +136,14 @@ impl Writer {
                     done.changed.iter().for_each(|record| self.watchers.changed(record));
                     return Ok(done.reports);
                 }
-                Err(Failure::LostBefore(_)) if is_first && session.is_over() => is_first = false,
+                // It was lost before we came, so it is seen at once. Who has waited has waited long enough.
+                Err(Failure::LostBefore(_))
+                    if is_first
+                        && session.is_over()
+                        && begun.elapsed() < Duration::from_secs(1) =>
+                {
+                    is_first = false;
+                }
                 Err(failure) => return Err(failure),
             }
         }

@@ -314,7 +314,7 @@ fn an_export_under_load_has_every_row_once() {
             .collect();
         // One who follows, and never looks back.
         loop {
-            let over = callers.iter().all(|caller| caller.is_finished());
+            let over = callers.iter().all(thread::ScopedJoinHandle::is_finished);
             let page = Page { from, most: 20, order: Order::Oldest };
             let part = wait(reader.rows(Filter::default(), page)).unwrap();
             read.extend(part.items.iter().map(|row| row.seq));
