@@ -193,12 +193,9 @@ pub fn open(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
 
 /// Whatever it was meant to be, what stands before an `@` may be a password.
 fn without_user(url: &str) -> String {
-    match url.rsplit_once('@') {
-        Some((before, place)) => {
-            let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
-            format!("{scheme}://…@{place}")
-        }
-        None => url.to_owned(),
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://…@{place}"),
+        _ => url.to_owned(),
     }
 }
 

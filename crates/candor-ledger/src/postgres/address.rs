@@ -31,6 +31,10 @@ impl Address {
         let mut theirs = Vec::new();
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            if name.contains('@') {
+                // Half a password. The driver would repeat it.
+                return Err(StoreError::BadUrl("a `?` before the host is written `%3F`".into()));
+            }
             let ours = match name {
                 "sslmode" => &mut mode,
                 "sslrootcert" => &mut roots,
@@ -144,6 +148,7 @@ mod tests {
             "postgres://ada:hush@db/books?sslmode=sometimes",
             "postgres://ada:hush@db/books?wombat=1",
             "postgres://ada:hush@db:port/books",
+            "postgres://ada:what?hush@db/books",
             "postgres://ada:hush@db/books?schema=Robert%27%29%3B",
             "postgres://ada:hush@db/books?sslrootcert=/ca.pem",
             "postgres://ada:hush@db/books?sslmode=verify-full&sslrootcert=/nowhere/ca.pem",

@@ -174,35 +174,51 @@ pub(super) async fn run(
     work: &[Work],
     held: Held,
 ) -> Result<Done, Failure> {
-    let read = async {
-        prepare(session).await?;
-        lock_and_read(session, judge, work, held).await
-    };
-    let read = session.in_time(read).await;
-    let (mut read, locked) = match read {
-        Err(silence) => return Err(Failure::LostBefore(silence)),
-        Ok(Err(error)) => return Err(undone(session, &error).await),
-        Ok(Ok(Err(corrupt))) => return Err(undone_for(session, corrupt).await),
-        Ok(Ok(Ok(read))) => read,
-    };
-    let planned = loop {
+    let mut principals: HashSet<String> = work
+        .iter()
+        .filter_map(|work| match work {
+            Work::Apply { id, event, .. } if may_change_usage(event) => {
+                Some(id.scope.principal.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    loop {
+        let read = async {
+            prepare(session).await?;
+            lock_and_read(session, judge, work, &principals, held).await
+        };
+        let (read, locked) = match session.in_time(read).await {
+            Err(silence) => return Err(Failure::LostBefore(silence)),
+            Ok(Err(error)) => return Err(undone(session, &error).await),
+            Ok(Ok(Err(corrupt))) => return Err(undone_for(session, corrupt).await),
+            Ok(Ok(Ok(read))) => read,
+        };
         match planned(judge, work, &locked, &read) {
-            Ok(planned) => break planned,
-            // Time had more to do than the events: what these principals have changes too.
+            Ok(planned) => {
+                write(session, judge.slot, &read, &planned).await?;
+                let changed = planned.records.keys().copied().collect();
+                return Ok(Done { reports: planned.reports, changed });
+            }
+            // Time had more to do than the events, so what these principals have changes too. To lock them now would be out of
+            // order: from the beginning, then, and nothing was written yet.
             Err(missing) => {
-                let more = session.in_time(lock_usage(session, judge, &missing)).await;
-                match more {
-                    Err(silence) => return Err(Failure::LostBefore(silence)),
-                    Ok(Err(error)) => return Err(undone(session, &error).await),
-                    Ok(Ok(Err(corrupt))) => return Err(undone_for(session, corrupt).await),
-                    Ok(Ok(Ok(usage))) => read.usage.extend(usage),
-                }
+                roll_back(session).await?;
+                principals.extend(missing);
             }
         }
-    };
-    write(session, judge.slot, &read, &planned).await?;
-    let changed = planned.records.keys().copied().collect();
-    Ok(Done { reports: planned.reports, changed })
+    }
+}
+
+async fn roll_back(session: &Session) -> Result<(), Failure> {
+    match session.in_time(session.client.batch_execute("ROLLBACK")).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            session.give_up();
+            Err(Failure::LostBefore(explain(&error)))
+        }
+        Err(silence) => Err(Failure::LostBefore(silence)),
+    }
 }
 
 /// The transaction has failed before anything was written.
@@ -220,12 +236,9 @@ async fn undone(session: &Session, error: &Error) -> Failure {
 }
 
 async fn undone_for(session: &Session, error: StoreError) -> Failure {
-    match session.in_time(session.client.batch_execute("ROLLBACK")).await {
-        Ok(Ok(())) => Failure::Refused { error, of_one: false },
-        _ => {
-            session.give_up();
-            Failure::LostBefore(error)
-        }
+    match roll_back(session).await {
+        Ok(()) => Failure::Refused { error, of_one: false },
+        Err(lost) => lost,
     }
 }
 
@@ -238,6 +251,7 @@ async fn lock_and_read(
     session: &Session,
     judge: &Judge,
     work: &[Work],
+    principals: &HashSet<String>,
     held: Held,
 ) -> Asked<(Read, Locked)> {
     let digests: BTreeSet<RecordDigest> = work
@@ -256,15 +270,6 @@ async fn lock_and_read(
     };
     let mut in_order: Vec<i64> = names.keys().copied().collect();
     in_order.sort_unstable();
-    let principals: HashSet<String> = work
-        .iter()
-        .filter_map(|work| match work {
-            Work::Apply { id, event, .. } if may_change_usage(event) => {
-                Some(id.scope.principal.clone())
-            }
-            _ => None,
-        })
-        .collect();
 
     let client = &session.client;
     let begin = format!(
@@ -280,7 +285,7 @@ async fn lock_and_read(
             let (begin, locks, usage, now, found) = future::join5(
                 client.batch_execute(&begin),
                 client.execute(&lock, &[&in_order]),
-                lock_usage(session, judge, &principals),
+                lock_usage(session, judge, principals),
                 client.query_one(&begun, &[]),
                 find_locked(session, &find, &digests),
             )
@@ -300,7 +305,7 @@ async fn lock_and_read(
             let ours: BTreeSet<RecordDigest> =
                 granted.iter().filter_map(|name| names.get(name)).flatten().copied().collect();
             let (usage, now, found) = future::join3(
-                lock_usage(session, judge, &principals),
+                lock_usage(session, judge, principals),
                 client.query_one(&begun, &[]),
                 find_locked(session, &find, &ours),
             )
@@ -496,14 +501,7 @@ async fn write(
         })
         .collect();
     if planned.rows.is_empty() && removed.is_empty() && puts.is_empty() && usages.is_empty() {
-        return match session.in_time(client.batch_execute("ROLLBACK")).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                session.give_up();
-                Err(Failure::LostBefore(explain(&error)))
-            }
-            Err(silence) => Err(Failure::LostBefore(silence)),
-        };
+        return roll_back(session).await;
     }
 
     // A statement that the driver cannot even send must not be missing from what is committed: sending comes first, and in order.
