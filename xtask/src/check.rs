@@ -1,7 +1,7 @@
 //! `cargo xtask check`: every step a change must pass, in order, stopping at the first failure.
 //!
 //! It asks for nothing but Rust, a C compiler, npm and Python; what else a step needs it
-//! installs under the target directory.
+//! installs under the target directory. Except PostgreSQL, which comes with apt, or by `DATABASE_URL`.
 
 use std::process::Command;
 use std::time::Instant;
@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::clients;
 use crate::conformance::{self, Selection};
 use crate::deny;
+use crate::postgres::Postgres;
 use crate::process::{self, Outcome};
 use crate::soak;
 use crate::workspace::Workspace;
@@ -66,7 +67,9 @@ fn lints(at: &Workspace) -> Outcome {
 /// Plain `cargo test`, not nextest: it runs the examples in the docs too, and needs no install.
 fn tests(at: &Workspace) -> Outcome {
     let test = ["test", "--workspace", "--all-features"];
-    cargo(at, "tests (cargo test)", &test, &[])
+    let postgres = Postgres::start(at)?;
+    cargo(at, "tests (cargo test)", &test, &postgres.settings())
+        .map_err(|message| message + postgres.note())
 }
 
 fn docs(at: &Workspace) -> Outcome {

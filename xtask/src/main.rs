@@ -9,6 +9,7 @@
 //! | `clients` | the clients of the official SDKs against the example servers |
 //! | `soak` | the soak test, for as long as one likes |
 //! | `example_server` | an example server as a child process |
+//! | `postgres` | a throw-away PostgreSQL for the tests |
 //! | `npm` | pinned packages of npm, and a Node that can run them |
 //! | `workspace` | where the repository and its target directory are |
 //! | `process` | running other programs, one line and one time each |
@@ -24,6 +25,7 @@ mod conformance;
 mod deny;
 mod example_server;
 mod npm;
+mod postgres;
 mod process;
 mod soak;
 mod workspace;

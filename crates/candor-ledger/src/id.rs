@@ -184,6 +184,7 @@ impl DigestPrefix {
     }
 
     /// The least and the greatest digest that begin so.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn bounds(&self) -> (&RecordDigest, &RecordDigest) {
         (&self.first, &self.last)
     }

@@ -6,7 +6,14 @@
 //! - [`Record`], [`State`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
 //! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`Answer`] comes out.
 //! - [`Rules`]: how long, how large, how many.
-//! - [`Store`]: the seam. [`open`] gives a [`SqliteStore`] or, when asked for, a [`MemoryStore`].
+//! - [`Store`]: the seam. [`open`] gives what a URL names:
+//!
+//!   | URL | store | for |
+//!   |---|---|---|
+//!   | `sqlite:PATH`, or a path | `SqliteStore`, with the feature `sqlite` | one machine, several processes |
+//!   | `postgres://USER@HOST/DATABASE` | `PostgresStore`, with the feature `postgres` | several machines |
+//!   | `memory:` | [`MemoryStore`] | tests; forgotten with the process |
+//!
 //! - [`AuditRow`]: every change of state is a row, written in the same transaction. [`Filter`], [`Page`], [`Export`]: how they
 //!   are read.
 //!
@@ -49,15 +56,20 @@
 //! Knows nothing of MCP, tools or HTTP: outcomes are bytes to it, and shapes of arguments are text.
 
 mod audit;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod columns;
 mod event;
 mod id;
 pub mod machine;
 mod memory;
 mod outcome;
+mod place;
 mod plan;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 mod rules;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod watchers;
@@ -69,8 +81,12 @@ pub use id::{
 };
 pub use memory::MemoryStore;
 pub use outcome::{Body, Outcome, OutcomeKind};
+pub use place::{Place, open};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use record::{License, Reason, Record, Round, State, StateKind};
 pub use rules::{Quota, Quotas, Rules, Usage};
+#[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteStore, default_path};
-pub use store::{Clock, Export, Options, Seen, Store, StoreError, StoreFuture, Swept, open};
+pub use store::{Clock, Export, Options, Seen, Store, StoreError, StoreFuture, Swept};
 pub use watchers::POLL;

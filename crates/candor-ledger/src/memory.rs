@@ -241,7 +241,9 @@ impl Store for MemoryStore {
 
     fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
         let tables = lock(&self.tables);
-        let of_this = |row: &&AuditRow| row.key.as_ref() == Some(&id.key) && row.scope == id.scope;
+        let of_this = |row: &&AuditRow| {
+            row.change.is_some() && row.key.as_ref() == Some(&id.key) && row.scope == id.scope
+        };
         ready(Ok(tables.rows.values().filter(of_this).cloned().collect()))
     }
 

@@ -5,17 +5,14 @@
 
 use std::fmt;
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
 use crate::event::{Answer, Event};
 use crate::id::{DigestPrefix, Fence, Fingerprint, Moment, RecordId};
-use crate::memory::MemoryStore;
 use crate::record::StateKind;
 use crate::rules::{Quota, Rules};
-use crate::sqlite::SqliteStore;
 
 /// What the methods of a [`Store`] return.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -61,7 +58,7 @@ pub trait Store: Send + Sync {
     /// Rows of the audit.
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>>;
 
-    /// All rows of one record, the earliest first.
+    /// All changes of one record, the earliest first. What was only noted of calls under its key is not among them.
     fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>>;
 
     /// How long, how large, how many.
@@ -188,21 +185,6 @@ pub struct Options {
     pub max_bytes: Option<u64>,
 }
 
-/// Opens the store that a URL names: `sqlite:PATH`, or `memory:` for one that is forgotten with the process.
-///
-/// # Errors
-/// The URL names no store that we know, or the store cannot be opened.
-pub fn open(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-    match url.split_once(':') {
-        Some(("memory", "")) => Ok(Arc::new(MemoryStore::new(options))),
-        Some(("sqlite", path)) if !path.is_empty() => {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            Ok(Arc::new(SqliteStore::open(PathBuf::from(path), options)?))
-        }
-        _ => Err(StoreError::UnknownUrl(url.to_owned())),
-    }
-}
-
 /// Why a store did not do what it was asked. Nothing was written, unless it says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -224,6 +206,15 @@ pub enum StoreError {
     Corrupt(String),
     /// No such store.
     UnknownUrl(String),
+    /// The URL of a store that we know says something that cannot be.
+    BadUrl(String),
+    /// This program was built without that store.
+    NotBuiltIn {
+        /// What is missing.
+        what: &'static str,
+        /// The cargo feature of `candor-ledger` that brings it.
+        feature: &'static str,
+    },
 }
 
 impl fmt::Display for StoreError {
@@ -234,16 +225,19 @@ impl fmt::Display for StoreError {
             Self::NewerSchema { found, known } => write!(
                 f,
                 "the ledger has schema {found} and this program knows schemas up to {known}: use the newer program that wrote \
-                 it, or another file; nothing was changed"
+                 it, or another ledger; nothing was changed"
             ),
             Self::Quota(quota) => write!(f, "a limit is reached: {quota}"),
             Self::Corrupt(why) => write!(f, "the ledger is damaged or is no ledger: {why}"),
-            Self::UnknownUrl(url) => {
-                write!(
-                    f,
-                    "there is no ledger `{url}`: use `sqlite:PATH`, or `memory:` to keep nothing"
-                )
-            }
+            Self::UnknownUrl(url) => write!(
+                f,
+                "there is no ledger `{url}`: use `sqlite:PATH`, `postgres://HOST/DATABASE`, or `memory:` to keep nothing"
+            ),
+            Self::BadUrl(why) => write!(f, "the URL of the ledger cannot be used: {why}"),
+            Self::NotBuiltIn { what, feature } => write!(
+                f,
+                "this program was built without {what} for its ledger: build it with the feature `{feature}`"
+            ),
         }
     }
 }

@@ -48,11 +48,20 @@ impl Shared {
 impl Watchers {
     /// `stands` says whether a record still stands where it was seen.
     pub(crate) fn new(stands: impl Fn(&RecordDigest, Seen) -> bool + Send + 'static) -> Self {
+        Self::asking(move |watched| {
+            watched.into_iter().filter(|(record, seen)| !stands(record, *seen)).collect()
+        })
+    }
+
+    /// `changed` says which of them no longer stand where they were seen.
+    pub(crate) fn asking(
+        changed: impl Fn(Vec<(RecordDigest, Seen)>) -> Vec<(RecordDigest, Seen)> + Send + 'static,
+    ) -> Self {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("ledger-watch".into())
-            .spawn(move || look_around(&theirs, &stands))
+            .spawn(move || look_around(&theirs, &changed))
             .ok();
         Self { shared, thread }
     }
@@ -74,7 +83,10 @@ impl Watchers {
     }
 }
 
-fn look_around(shared: &Shared, stands: &impl Fn(&RecordDigest, Seen) -> bool) {
+fn look_around(
+    shared: &Shared,
+    changed: &impl Fn(Vec<(RecordDigest, Seen)>) -> Vec<(RecordDigest, Seen)>,
+) {
     loop {
         let mut waiting = shared.lock();
         while waiting.records.is_empty() && !waiting.over {
@@ -91,8 +103,7 @@ fn look_around(shared: &Shared, stands: &impl Fn(&RecordDigest, Seen) -> bool) {
         drop(waiting);
 
         // Outside the lock: to look may take its time.
-        let changed: Vec<_> =
-            watched.into_iter().filter(|(record, seen)| !stands(record, *seen)).collect();
+        let changed = changed(watched);
 
         let mut waiting = shared.lock();
         for (record, seen) in changed {

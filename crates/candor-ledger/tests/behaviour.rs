@@ -1,4 +1,4 @@
-//! What callers and operators meet, on both stores.
+//! What callers and operators meet, on every store.
 
 mod common;
 
@@ -13,7 +13,6 @@ use common::{Folder, SAME, call, claim, id, outcome, say, wait};
 struct Told {
     store: Arc<dyn Store>,
     clock: Arc<AtomicI64>,
-    _folder: Folder,
 }
 
 impl Told {
@@ -23,13 +22,9 @@ impl Told {
 }
 
 #[allow(clippy::needless_pass_by_value)] // a closure, written where it is given
-fn on_both(rules: &Rules, story: impl AsyncFn(&Told)) {
-    for kind in ["memory:", "sqlite:"] {
-        let folder = Folder::new();
-        let url = match kind {
-            "memory:" => kind.to_owned(),
-            _ => format!("{kind}{}", folder.join("ledger.db").display()),
-        };
+fn on_each(rules: &Rules, story: impl AsyncFn(&Told)) {
+    let folder = Folder::new();
+    let run = |url: &str| {
         let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
         let time = Arc::clone(&clock);
         let options = Options {
@@ -37,8 +32,13 @@ fn on_both(rules: &Rules, story: impl AsyncFn(&Told)) {
             clock: Clock::Given(Arc::new(move || time.load(Ordering::SeqCst))),
             max_bytes: None,
         };
-        let store = open(&url, options).unwrap();
-        wait(story(&Told { store, clock, _folder: folder }));
+        wait(story(&Told { store: open(url, options).unwrap(), clock }));
+    };
+    run("memory:");
+    run(&format!("sqlite:{}", folder.join("ledger.db").display()));
+    #[cfg(feature = "postgres")]
+    if let Some(schema) = common::database::Schema::new("behaviour on PostgreSQL") {
+        run(&schema.url());
     }
 }
 
@@ -50,7 +50,7 @@ async fn dispatched(store: &dyn Store, id: &RecordId) -> Holder {
 
 #[test]
 fn other_arguments_under_the_same_key_are_refused() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         call(&*told.store, &id("a"), "x").await;
         let other = Event::Claim {
             fingerprint: Fingerprint([8; 32]),
@@ -63,7 +63,7 @@ fn other_arguments_under_the_same_key_are_refused() {
 
 #[test]
 fn another_principal_tool_or_instance_has_keys_of_its_own() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         call(&*told.store, &id("a"), "x").await;
         let mut theirs = [id("a"), id("a"), id("a")];
         theirs[0].scope.principal = "bob".into();
@@ -77,7 +77,7 @@ fn another_principal_tool_or_instance_has_keys_of_its_own() {
 
 #[test]
 fn a_slow_owner_that_wakes_after_its_lease_is_still_believed() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
         told.later(Duration::from_secs(31));
         let Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. }) =
@@ -94,7 +94,7 @@ fn a_slow_owner_that_wakes_after_its_lease_is_still_believed() {
 
 #[test]
 fn an_operator_lets_it_run_once_more_and_not_twice() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let store = &*told.store;
         let lost = dispatched(store, &id("a")).await;
         say(store, &id("a"), Event::Unknown { holder: lost, reason: Reason::Panicked }).await;
@@ -114,7 +114,7 @@ fn an_operator_lets_it_run_once_more_and_not_twice() {
 
 #[test]
 fn a_question_is_answered_once_and_asked_again_in_the_same_words() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let store = &*told.store;
         let holder = dispatched(store, &id("a")).await;
         let asked = outcome("which address?");
@@ -142,7 +142,7 @@ fn a_question_is_answered_once_and_asked_again_in_the_same_words() {
 #[test]
 fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
     let rules = Rules::default();
-    on_both(&rules, async |told| {
+    on_each(&rules, async |told| {
         call(&*told.store, &id("a"), "x").await;
         told.later(rules.retention);
         assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Replay { .. })));
@@ -158,7 +158,7 @@ fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
 
 #[test]
 fn a_clock_that_is_set_back_revives_nothing() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let store = &*told.store;
         let holder = claim(store, &id("a")).await.unwrap();
         told.later(Duration::from_secs(31));
@@ -174,7 +174,7 @@ fn a_clock_that_is_set_back_revives_nothing() {
 #[test]
 fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
     let quotas = Quotas { bytes: 100, ..Quotas::default() };
-    on_both(&Rules { max_outcome: 60, quotas, ..Rules::default() }, async |told| {
+    on_each(&Rules { max_outcome: 60, quotas, ..Rules::default() }, async |told| {
         let store = &*told.store;
         // Too large by itself; fits; fits by itself but not beside the other.
         for (key, len, kept) in
@@ -192,7 +192,7 @@ fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
 #[test]
 fn a_principal_has_a_limit_and_others_do_not_feel_it() {
     let quotas = Quotas { records: 2, ..Quotas::default() };
-    on_both(&Rules { quotas, ..Rules::default() }, async |told| {
+    on_each(&Rules { quotas, ..Rules::default() }, async |told| {
         let store = &*told.store;
         call(store, &id("a"), "x").await;
         call(store, &id("b"), "x").await;
@@ -212,7 +212,7 @@ fn a_principal_has_a_limit_and_others_do_not_feel_it() {
 
 #[test]
 fn history_is_filtered_paged_and_exported() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let store = &*told.store;
         for key in 0..5 {
             call(store, &id(&format!("key-{key}")), "x").await;
@@ -281,7 +281,7 @@ fn history_is_filtered_paged_and_exported() {
 
 #[test]
 fn who_waits_in_the_same_process_is_woken_at_once() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
         let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
         let watched = told.store.watch(&id("a"), seen);
@@ -298,7 +298,7 @@ fn who_waits_in_the_same_process_is_woken_at_once() {
 
 #[test]
 fn a_record_is_found_by_the_first_digits_of_its_digest() {
-    on_both(&Rules::default(), async |told| {
+    on_each(&Rules::default(), async |told| {
         let store = &*told.store;
         let ids: Vec<_> = (0..300).map(|at| id(&format!("key-{at}"))).collect();
         for id in &ids {

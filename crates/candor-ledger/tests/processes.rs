@@ -1,4 +1,4 @@
-//! Several processes on one file, some of which are killed.
+//! Several processes on one ledger, some of which are killed.
 //!
 //! The workers are this very test binary, started again with a variable that says what to do. What they do to the world is a
 //! line in a file outside the ledger: that file is the truth, and the ledger is held against it.
@@ -22,12 +22,14 @@ use common::{Folder, SAME, say, wait};
 
 const ROLE: &str = "CANDOR_LEDGER_TEST_ROLE";
 const PLACE: &str = "CANDOR_LEDGER_TEST_PLACE";
+const LEDGER: &str = "CANDOR_LEDGER_TEST_URL";
 
-fn start(role: &str, folder: &Folder) -> Child {
+fn start(role: &str, ledger: &str, folder: &Folder) -> Child {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", "worker", "--quiet"])
         .env(ROLE, role)
         .env(PLACE, folder.join(""))
+        .env(LEDGER, ledger)
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap()
@@ -36,7 +38,10 @@ fn start(role: &str, folder: &Folder) -> Child {
 /// Not a test, but what the tests start.
 #[test]
 fn worker() {
-    let (Ok(role), Ok(place)) = (env::var(ROLE), env::var(PLACE)) else { return };
+    let (Ok(role), Ok(place), Ok(ledger)) = (env::var(ROLE), env::var(PLACE), env::var(LEDGER))
+    else {
+        return;
+    };
     let place = Path::new(&place);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -44,8 +49,8 @@ fn worker() {
         .build()
         .unwrap();
     match role.as_str() {
-        "race" => runtime.block_on(race(place)),
-        "live" => runtime.block_on(live(place)),
+        "race" => runtime.block_on(race(&ledger, place)),
+        "live" => runtime.block_on(live(&ledger, place)),
         other => panic!("no role {other}"),
     }
 }
@@ -105,10 +110,9 @@ fn race_rules() -> Rules {
 }
 
 /// All keys, each in an order of its own, sixteen at once; each key until it is known what came of it.
-async fn race(place: &Path) {
+async fn race(ledger: &str, place: &Path) {
     let options = Options { rules: race_rules(), ..Options::default() };
-    let store: Arc<dyn Store> =
-        Arc::new(SqliteStore::open(place.join("ledger.db"), options).unwrap());
+    let store = open(ledger, options).unwrap();
     let effects = Arc::new(effects(place));
     let offset = random(KEYS as u64) as usize;
     let tasks: Vec<_> = (0..16)
@@ -170,10 +174,9 @@ async fn settle(store: &dyn Store, effects: &File, key: &str) {
     }
 }
 
-#[test]
-fn processes_that_race_for_two_thousand_keys_start_each_once() {
+fn race_on(ledger: &str) {
     let folder = Folder::new();
-    let racers: Vec<Child> = (0..RACERS).map(|_| start("race", &folder)).collect();
+    let racers: Vec<Child> = (0..RACERS).map(|_| start("race", ledger, &folder)).collect();
     for mut racer in racers {
         assert!(racer.wait().unwrap().success());
     }
@@ -183,7 +186,24 @@ fn processes_that_race_for_two_thousand_keys_start_each_once() {
     scopes_are_whole(&folder);
 }
 
-const LIVES: usize = 100;
+fn in_a_file(folder: &Folder) -> String {
+    format!("sqlite:{}", folder.join("ledger.db").display())
+}
+
+#[test]
+fn processes_that_race_for_two_thousand_keys_start_each_once() {
+    let folder = Folder::new();
+    race_on(&in_a_file(&folder));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn processes_that_race_for_two_thousand_keys_in_postgresql_start_each_once() {
+    if let Some(schema) = common::database::Schema::new("the race in PostgreSQL") {
+        race_on(&schema.url());
+    }
+}
+
 const LIVE_KEYS: u64 = 1_500;
 
 /// Short leases: whoever dies is missed while the test still runs.
@@ -198,10 +218,9 @@ fn by_nature(key: u64) -> bool {
 }
 
 /// Calls at random until it is killed.
-async fn live(place: &Path) {
+async fn live(ledger: &str, place: &Path) {
     let options = Options { rules: live_rules(), ..Options::default() };
-    let store: Arc<dyn Store> =
-        Arc::new(SqliteStore::open(place.join("ledger.db"), options).unwrap());
+    let store = open(ledger, options).unwrap();
     let effects = Arc::new(effects(place));
     // Whatever goes wrong in one of the tasks is the end of the process, and seen.
     std::panic::set_hook(Box::new(|what| {
@@ -248,14 +267,13 @@ async fn attempt(store: &dyn Store, effects: &File, key: u64) {
     say(store, &id, Event::Complete { holder, outcome: common::outcome(&name) }).await;
 }
 
-#[test]
-fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() {
+fn kill_on(ledger: &str, lives: usize, longest: u64) {
     let folder = Folder::new();
-    for life in 0..LIVES {
+    for life in 0..lives {
         // Two of them at once, now and then.
         let children = 1 + usize::from(life.is_multiple_of(4));
-        let children: Vec<Child> = (0..children).map(|_| start("live", &folder)).collect();
-        std::thread::sleep(Duration::from_millis(20 + random(100)));
+        let children: Vec<Child> = (0..children).map(|_| start("live", ledger, &folder)).collect();
+        std::thread::sleep(Duration::from_millis(20 + random(longest)));
         for mut child in children {
             child.kill().unwrap();
             assert_eq!(child.wait().unwrap().signal(), Some(9), "it ended before it was killed");
@@ -264,18 +282,32 @@ fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() 
     std::thread::sleep(live_rules().lease);
     let happened = happened(&folder);
     let options = Options { rules: live_rules(), ..Options::default() };
-    let store = common::sqlite(&folder.join("ledger.db"), options);
+    let store = open(ledger, options).unwrap();
     let mut kinds: HashMap<StateKind, usize> = HashMap::new();
     for key in 0..LIVE_KEYS {
         let name = format!("key-{key}");
         let effects = happened.get(&name).map_or(&[][..], Vec::as_slice);
-        let kind = wait(check(&store, &name, by_nature(key), effects));
+        let kind = wait(check(&*store, &name, by_nature(key), effects));
         *kinds.entry(kind).or_default() += 1;
     }
     scopes_are_whole(&folder);
     // Otherwise nothing was put to the test.
     assert!(kinds.get(&StateKind::Completed).is_some_and(|count| *count > 50), "{kinds:?}");
     assert!(kinds.get(&StateKind::Indeterminate).is_some_and(|count| *count > 5), "{kinds:?}");
+}
+
+#[test]
+fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() {
+    let folder = Folder::new();
+    kill_on(&in_a_file(&folder), 100, 100);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn killed_at_postgresql_it_never_starts_twice_and_never_says_what_is_not_so() {
+    if let Some(schema) = common::database::Schema::new("processes killed at PostgreSQL") {
+        kill_on(&schema.url(), 25, 250);
+    }
 }
 
 /// Holds what the ledger says of a key against what happened. Returns where the record stands.

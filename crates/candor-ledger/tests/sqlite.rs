@@ -107,9 +107,20 @@ fn urls_name_stores() {
     let url = format!("sqlite:{}", folder.join("a.db").display());
     assert!(open(&url, Options::default()).unwrap().describe().starts_with("SQLite file "));
     assert!(open("memory:", Options::default()).unwrap().describe().contains("forgotten"));
-    for unknown in ["postgres://localhost/x", "sqlite:", "ledger.db", ""] {
+    for unknown in ["mysql://localhost/x", "sqlite:", "ledger.db", ""] {
         let refused = open(unknown, Options::default()).err().unwrap().to_string();
         assert!(refused.contains("sqlite:PATH") && refused.contains(unknown), "{refused}");
+    }
+    let refused = open("postgre://ada:hush@db/x", Options::default()).err().unwrap().to_string();
+    assert!(refused.contains("postgre://…@db/x") && !refused.contains("hush"), "{refused}");
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_store_that_was_not_built_in_names_its_feature() {
+    for url in ["postgres://ada:hush@db/x", "postgresql://ada:hush@db/x"] {
+        let refused = open(url, Options::default()).err().unwrap().to_string();
+        assert!(refused.contains("feature `postgres`") && !refused.contains("hush"), "{refused}");
     }
 }
 

@@ -3,7 +3,6 @@
 mod common;
 mod model;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -14,14 +13,13 @@ use proptest::prelude::*;
 
 struct Stored {
     clock: Arc<AtomicI64>,
-    /// Where it is, if it survives its process.
-    path: Option<PathBuf>,
+    url: String,
     store: Option<Arc<dyn Store>>,
 }
 
 impl Stored {
-    fn new(path: Option<PathBuf>) -> Self {
-        let mut this = Self { clock: Arc::new(AtomicI64::new(1_000_000)), path, store: None };
+    fn new(url: String) -> Self {
+        let mut this = Self { clock: Arc::new(AtomicI64::new(1_000_000)), url, store: None };
         this.open();
         this
     }
@@ -30,11 +28,7 @@ impl Stored {
         let clock = Arc::clone(&self.clock);
         let clock = Clock::Given(Arc::new(move || clock.load(Ordering::SeqCst)));
         let options = Options { rules: rules(), clock, max_bytes: None };
-        let url = self
-            .path
-            .as_ref()
-            .map_or("memory:".to_owned(), |path| format!("sqlite:{}", path.display()));
-        self.store = Some(open(&url, options).unwrap());
+        self.store = Some(open(&self.url, options).unwrap());
     }
 
     fn store(&self) -> &dyn Store {
@@ -74,7 +68,8 @@ impl Subject for Stored {
     }
 
     fn restart(&mut self) {
-        if self.path.is_some() {
+        // What is in memory does not survive.
+        if self.url != "memory:" {
             self.store = None;
             self.open();
         }
@@ -86,7 +81,7 @@ proptest! {
 
     #[test]
     fn the_laws_hold_in_memory(ops in ops()) {
-        World::new(&mut Stored::new(None)).run(&ops);
+        World::new(&mut Stored::new("memory:".into())).run(&ops);
     }
 }
 
@@ -96,6 +91,23 @@ proptest! {
     #[test]
     fn the_laws_hold_in_a_sqlite_file(ops in ops()) {
         let folder = Folder::new();
-        World::new(&mut Stored::new(Some(folder.join("ledger.db")))).run(&ops);
+        let url = format!("sqlite:{}", folder.join("ledger.db").display());
+        World::new(&mut Stored::new(url)).run(&ops);
     }
+}
+
+/// Fewer of them, because each is a new schema and every restart connects anew.
+#[cfg(feature = "postgres")]
+#[test]
+fn the_laws_hold_in_postgresql() {
+    use common::database::Schema;
+    if Schema::new("the_laws_hold_in_postgresql").is_none() {
+        return;
+    }
+    let config =
+        ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(ops in ops())| {
+        let schema = Schema::new("the_laws_hold_in_postgresql").unwrap();
+        World::new(&mut Stored::new(schema.url())).run(&ops);
+    });
 }

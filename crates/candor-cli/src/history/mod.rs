@@ -62,7 +62,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     if command.is_some() && list != list::Args::default() {
         misused("flags of the list stand behind `list`, and other commands have their own");
     }
-    let place = ledger::Place::of(ledger.as_deref())?;
+    let place = ledger::Ledger::of(ledger.as_deref())?;
     let store = place.open()?;
     let mut out = Out::new(json);
     let done = match command.unwrap_or(Command::List(list)) {

@@ -7,6 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use candor_ledger::*;
 
+#[cfg(feature = "postgres")]
+pub mod cluster;
+#[cfg(feature = "postgres")]
+pub mod database;
+
 /// A folder that is gone when the test is.
 pub struct Folder(PathBuf);
 

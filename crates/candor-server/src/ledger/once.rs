@@ -298,7 +298,7 @@ impl Operation {
         &self,
         Claim { holder, attempt }: Claim,
         ended: Result<Ended, Interrupted>,
-    ) -> (Event, Box<dyn FnOnce(&Written) -> Told + Send>) {
+    ) -> (Event, Tell) {
         let key = self.id.key.clone();
         match ended {
             Ok(Ended::Result { result, kind, not_started }) => {
@@ -410,9 +410,13 @@ impl Operation {
     }
 }
 
+/// What came of writing something down.
 type Written = Result<Answer, StoreError>;
 
-fn unknown(holder: Holder, reason: Reason) -> (Event, Box<dyn FnOnce(&Written) -> Told + Send>) {
+/// What the caller is told then.
+type Tell = Box<dyn FnOnce(&Written) -> Told + Send>;
+
+fn unknown(holder: Holder, reason: Reason) -> (Event, Tell) {
     let tell = move |_: &Written| Told::Refused(words::outcome_unknown(reason, None));
     (Event::Unknown { holder, reason }, Box::new(tell))
 }

@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candor_server::store::{self, Options, Store, StoreError, default_path};
+use candor_server::store::{Options, Place, StoreError, default_path};
 
 use super::args::{ServeArgs, in_file, read};
 use crate::{Error, Result, Secret, Server};
@@ -15,106 +14,80 @@ use crate::{Error, Result, Secret, Server};
 const NONE: &str = "none";
 
 /// The server with its ledger and its secret.
-pub(super) async fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
-    let place = Place::of(args.ledger.as_deref());
-    let (server, place) = match &place {
-        None => (server, None),
-        Some(place) => match place.open().await {
-            Ok(store) => {
-                if place.is_forgotten() {
-                    tracing::warn!(
-                        "the ledger is in memory: keys are forgotten when this process ends"
-                    );
-                }
-                (server.ledger(store), Some(place))
+pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
+    let given = args.ledger.is_some();
+    let opened =
+        place(args.ledger.as_deref()).map_err(|problem| (None, problem)).and_then(|place| {
+            let Some(place) = place else { return Ok(None) };
+            match place.open(Options::default()) {
+                Ok(store) => Ok(Some((place, store))),
+                Err(problem) => Err((Some(place), problem)),
             }
-            // Nobody asked for it, and nobody needs it. A server that only reads starts on a disk that is only read.
-            Err(problem) if args.ledger.is_none() && server.wants_ledger().is_none() => {
-                tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
-                (server, None)
+        });
+    let (server, place) = match opened {
+        Ok(None) => (server, None),
+        Ok(Some((place, store))) => {
+            if place == Place::Memory {
+                tracing::warn!(
+                    "the ledger is in memory: keys are forgotten when this process ends"
+                );
             }
-            Err(problem) => return Err(place.refused(&problem)),
-        },
+            (server.ledger(store), Some(place))
+        }
+        // Nobody asked for it, and nobody needs it. A server that only reads starts on a disk that is only read.
+        Err((_, problem)) if !given && server.wants_ledger().is_none() => {
+            tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
+            (server, None)
+        }
+        Err((place, problem)) => return Err(refused(place.as_ref(), given, &problem)),
     };
     if let Some(tool) = server.wants_ledger() {
         return Err(Error::new(format!(
             "{tool} has idempotency keys, and somebody must remember them: leave --ledger none away"
         )));
     }
-    let server = match secret(args, place)? {
+    let server = match secret(args, place.as_ref())? {
         None => server,
         Some(secret) => server.secret(secret),
     };
     Ok(server.audit(args.audit.into()))
 }
 
-/// Where calls are remembered.
-struct Place {
-    url: String,
-    /// The file, if it is one.
-    path: Option<PathBuf>,
-    given: bool,
+/// What `--ledger` says; without it, the file in the state folder. `None`: nowhere, because somebody said so.
+fn place(given: Option<&str>) -> std::result::Result<Option<Place>, StoreError> {
+    match given {
+        Some(NONE) => Ok(None),
+        Some(text) => Place::parse(text).map(Some),
+        None => default_path().map(|path| Some(Place::File(path))).ok_or_else(|| {
+            StoreError::Unavailable("there is no home folder to keep it in".to_owned())
+        }),
+    }
 }
 
-impl Place {
-    /// `None`: nowhere, because somebody said so.
-    fn of(given: Option<&str>) -> Option<Self> {
-        match given {
-            Some(NONE) => None,
-            Some(url) => {
-                let path = url.strip_prefix("sqlite:");
-                let path = path.map(|path| PathBuf::from(path.strip_prefix("//").unwrap_or(path)));
-                Some(Self { url: url.to_owned(), path, given: true })
-            }
-            None => {
-                let path = default_path();
-                let url = path.as_ref().map(|path| format!("sqlite:{}", path.display()));
-                Some(Self { url: url.unwrap_or_default(), path, given: false })
-            }
+fn refused(place: Option<&Place>, given: bool, problem: &StoreError) -> Error {
+    let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+    let how = if given {
+        ""
+    } else {
+        "\n  say where calls should be remembered: --ledger sqlite:PATH, or memory: to forget them with this process"
+    };
+    Error::new(format!("{place}{problem}{how}"))
+}
+
+/// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.
+fn beside(place: &Place) -> Option<PathBuf> {
+    match place {
+        Place::Memory => None,
+        Place::File(path) => {
+            let mut name = path.clone().into_os_string();
+            name.push(".secret");
+            Some(name.into())
         }
-    }
-
-    async fn open(&self) -> std::result::Result<Arc<dyn Store>, StoreError> {
-        if self.url.is_empty() {
-            return Err(StoreError::Unavailable(
-                "there is no home folder to keep it in".to_owned(),
-            ));
-        }
-        store::open(&self.url, Options::default())
-    }
-
-    fn is_forgotten(&self) -> bool {
-        self.url == "memory:"
-    }
-
-    fn refused(&self, problem: &StoreError) -> Error {
-        let place = match (&self.path, self.given) {
-            (Some(path), _) => format!("{}: ", path.display()),
-            (None, _) => String::new(),
-        };
-        let how = if self.given {
-            ""
-        } else {
-            "\n  say where calls should be remembered: --ledger sqlite:PATH, or memory: to forget them with this process"
-        };
-        Error::new(format!("{place}{problem}{how}"))
-    }
-
-    /// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.
-    fn secret(&self) -> Option<PathBuf> {
-        match &self.path {
-            Some(path) => {
-                let mut name = path.clone().into_os_string();
-                name.push(".secret");
-                Some(name.into())
-            }
-            None if self.is_forgotten() => None,
-            None => {
-                tracing::warn!(
-                    "servers that share a ledger must share a secret: give each the same --secret-file"
-                );
-                default_path().map(|path| path.with_file_name("secret"))
-            }
+        Place::Server(_) => {
+            tracing::warn!(
+                "servers that share a ledger must share a secret: give each the same --secret-file"
+            );
+            default_path().map(|path| path.with_file_name("secret"))
         }
     }
 }
@@ -125,7 +98,7 @@ fn secret(args: &ServeArgs, place: Option<&Place>) -> Result<Option<Secret>> {
         let text = read(path, "--secret-file")?;
         return Secret::from_lines(&text).map(Some).map_err(|e| in_file(path, e));
     }
-    let Some(path) = place.and_then(Place::secret) else { return Ok(None) };
+    let Some(path) = place.and_then(beside) else { return Ok(None) };
     let text = keep(&path).map_err(|e| in_file(&path, e))?;
     Secret::from_lines(&text).map(Some).map_err(|e| in_file(&path, e))
 }

@@ -1,0 +1,140 @@
+//! Where a ledger is, from what somebody wrote on a command line.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::memory::MemoryStore;
+use crate::store::{Options, Store, StoreError};
+
+/// Where a ledger is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In the memory of one process.
+    Memory,
+    /// In a SQLite file.
+    File(PathBuf),
+    /// In a PostgreSQL database, by its URL.
+    Server(String),
+}
+
+impl Place {
+    /// Reads `sqlite:PATH`, `postgres://…`, `memory:`, or a path alone.
+    ///
+    /// # Errors
+    /// It names no store that we know.
+    ///
+    /// ```
+    /// use candor_ledger::Place;
+    /// assert_eq!(Place::parse("sqlite:a/b.db"), Ok(Place::File("a/b.db".into())));
+    /// assert_eq!(Place::parse("./ledger.db"), Ok(Place::File("./ledger.db".into())));
+    /// assert!(Place::parse("mysql://db/x").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, StoreError> {
+        match text.split_once(':') {
+            Some(("memory", "")) => Ok(Self::Memory),
+            Some(("sqlite", path)) => {
+                let path = path.strip_prefix("//").unwrap_or(path);
+                if path.is_empty() {
+                    return Err(StoreError::BadUrl(
+                        "sqlite: needs a path, as in sqlite:ledger.db".into(),
+                    ));
+                }
+                Ok(Self::File(path.into()))
+            }
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Server(text.to_owned())),
+            Some((_, rest)) if rest.starts_with("//") => {
+                Err(StoreError::UnknownUrl(without_secrets(text)))
+            }
+            // A word alone is more likely a mistake than a file.
+            _ if text.contains(['/', '\\', '.']) => Ok(Self::File(text.into())),
+            _ => Err(StoreError::UnknownUrl(text.to_owned())),
+        }
+    }
+
+    /// Opens what is there; what is missing is made. That a database cannot be reached is found here, within a few seconds.
+    ///
+    /// # Errors
+    /// It cannot be opened, or this program was built without it.
+    pub fn open(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+        match self {
+            Self::Memory => Ok(Arc::new(MemoryStore::new(options))),
+            Self::File(path) => file(path, options),
+            Self::Server(url) => server(url, options),
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn file(path: &Path, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(crate::sqlite::SqliteStore::open(path, options)?))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn file(_: &Path, _: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Err(StoreError::NotBuiltIn { what: "SQLite", feature: "sqlite" })
+}
+
+#[cfg(feature = "postgres")]
+fn server(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(crate::postgres::PostgresStore::open(url, options)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn server(_: &str, _: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Err(StoreError::NotBuiltIn { what: "PostgreSQL", feature: "postgres" })
+}
+
+impl fmt::Display for Place {
+    /// For people: without what may be a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory:"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Server(url) => f.write_str(&without_secrets(url)),
+        }
+    }
+}
+
+/// A URL without what stands before its host and after its path: both may hold a password.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    // Some passwords have an `@` or a `/` themselves.
+    let place = rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, place)| place);
+    format!("{scheme}://{place}")
+}
+
+/// Opens the store that a text names, as [`Place::parse`] reads it.
+///
+/// # Errors
+/// It names no store that we know, or the store cannot be opened.
+pub fn open(place: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Place::parse(place)?.open(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_urls() {
+        let named = |text: &str| Place::parse(text).unwrap().to_string();
+        assert_eq!(named("sqlite:///var/a.db"), "/var/a.db");
+        assert_eq!(named("./odd:name.db"), "./odd:name.db");
+        assert_eq!(named("C:\\state\\ledger.db"), "C:\\state\\ledger.db");
+        assert_eq!(named("memory:"), "memory:");
+        for bad in ["", "memory", "memory:x", "sqlite:", "ledger", "http://db/x"] {
+            assert!(Place::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let named = |text: &str| Place::parse(text).unwrap().to_string();
+        assert_eq!(named("postgres://ann:s3cr@t@db:5432/x?password=no"), "postgres://db:5432/x");
+        assert_eq!(named("postgres://ann:a/b@db/x"), "postgres://db/x");
+        let unknown = Place::parse("mysql://ann:secret@db/x").unwrap_err().to_string();
+        assert!(!unknown.contains("secret"), "{unknown}");
+    }
+}

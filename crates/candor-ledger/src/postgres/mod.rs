@@ -1,0 +1,309 @@
+//! Records in a PostgreSQL database, which instances on several machines may share.
+//!
+//! - `transaction`: several events at once, under locks, in one transaction.
+//! - `usage`: what a principal has, counted by several instances at once.
+//! - `writer`: one task per process, one transaction for all that waits. `sweep`: the same for what time does.
+//! - `reader`: single records, lists, stories.
+//! - `schema`: tables and versions, and the numbers of rows.
+//! - `line`: a connection that mends itself. `address`, `tls`: where to, and how.
+//!
+//! All of it runs on a thread and a runtime of its own. So [`open`](crate::open) stays a plain function, an event that was sent is
+//! under way whatever becomes of its caller's runtime, and the store works on any of them.
+
+mod address;
+mod error;
+mod line;
+mod reader;
+mod rows;
+mod schema;
+mod sweep;
+mod tls;
+mod transaction;
+mod usage;
+mod writer;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use self::address::Address;
+use self::line::Line;
+use self::reader::Reader;
+use self::sweep::Sweeper;
+use self::transaction::{Judge, Names, Report, Work};
+use self::writer::{Command, Writer};
+use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
+use crate::event::{Answer, Event};
+use crate::id::{Fingerprint, Moment, RecordDigest, RecordId, Scope};
+use crate::machine;
+use crate::memory::stands;
+use crate::rules::Rules;
+use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
+use crate::watchers::Watchers;
+
+/// Records in a PostgreSQL database.
+///
+/// Up to four connections: for events, for single records, for lists, for sweeps; each is made when it is first needed and made anew when
+/// it is lost. PostgreSQL 13 or later; a pooler in between must keep sessions.
+///
+/// What the URL may say beyond libpq's usual:
+/// - `schema=NAME`: where the tables are, `candor_ledger` by default. It is made if the user may, or may be there already, empty.
+/// - `sslmode=disable|prefer|require|verify-full`: `prefer` and `require` encrypt without verifying, as in libpq; `verify-full`
+///   verifies certificate and name against the system's roots, or those in `sslrootcert=FILE`.
+///
+/// When the server cannot be reached every call is answered with [`StoreError::Unavailable`] within about twenty seconds, mostly at once.
+/// The promise holds as far as the database keeps what it has committed: after a failover to a standby that was behind, it does not.
+pub struct PostgresStore {
+    shown: String,
+    reader: Arc<Reader>,
+    sweeper: Arc<Sweeper>,
+    watchers: Arc<Watchers>,
+    judge: Arc<Judge>,
+    runtime: Handle,
+    /// Closed first when the store goes: then the writer finishes what it has and ends, and its thread with it.
+    commands: Option<mpsc::UnboundedSender<Command>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PostgresStore {
+    /// Connects, and makes the tables if they are not there. Blocks for a few seconds at most.
+    ///
+    /// # Errors
+    /// The URL cannot be read, the server cannot be reached or does not let us in, what is there is no ledger, or a newer
+    /// program wrote it.
+    pub fn open(url: &str, options: Options) -> Result<Self, StoreError> {
+        let address = Arc::new(Address::parse(url)?);
+        let Options { rules, clock, max_bytes: _ } = options;
+        let names = Names::of_schema(&address.schema);
+        let migration = names.migration();
+        let slot = i64::from(crate::id::Owner::random()?.0[0] % usage::SLOTS);
+        let judge = Arc::new(Judge { rules, clock, names, slot });
+        let quick = || Line::quick(Arc::clone(&address));
+        let writes = quick();
+
+        let unavailable = |error: std::io::Error| StoreError::Unavailable(error.to_string());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(unavailable)?;
+        let handle = runtime.handle().clone();
+        let reader = Arc::new(Reader {
+            records: quick(),
+            lists: Line::slow(Arc::clone(&address)),
+            judge: Arc::clone(&judge),
+        });
+        let sweeper =
+            Arc::new(Sweeper { line: quick(), turn: Mutex::default(), judge: Arc::clone(&judge) });
+        let watchers = Arc::new(look_through(handle.clone(), Arc::clone(&reader)));
+
+        let (commands, waiting) = mpsc::unbounded_channel();
+        let (ready, opened) = std::sync::mpsc::channel();
+        let writer =
+            Writer { line: writes, judge: Arc::clone(&judge), watchers: Arc::clone(&watchers) };
+        let schema = address.schema.clone();
+        let thread = std::thread::Builder::new()
+            .name("ledger-postgres".into())
+            .spawn(move || {
+                runtime.block_on(async move {
+                    let prepared = async {
+                        let session = writer.line.session().await?;
+                        let client = &session.client;
+                        session.in_time(schema::migrate(client, &schema, migration)).await??;
+                        // So that the first call does not wait for it.
+                        let prepared = session.in_time(transaction::prepare(&session)).await?;
+                        prepared.map_err(|error| error::explain(&error))
+                    };
+                    let prepared = prepared.await;
+                    let is_ready = prepared.is_ok();
+                    let _ = ready.send(prepared);
+                    if is_ready {
+                        writer.run(waiting).await;
+                    }
+                });
+            })
+            .map_err(unavailable)?;
+        let gone = || Err(StoreError::Unavailable("its thread has ended".into()));
+        let store = Self {
+            shown: address.shown.clone(),
+            reader,
+            sweeper,
+            watchers,
+            judge,
+            runtime: handle,
+            commands: Some(commands),
+            thread: Some(thread),
+        };
+        // From here on, dropping it ends all that was begun.
+        opened.recv().unwrap_or_else(|_| gone())?;
+        Ok(store)
+    }
+
+    fn send(&self, work: Work) -> StoreFuture<'_, Report> {
+        let (reply, answer) = oneshot::channel();
+        if let Some(commands) = &self.commands {
+            // If nobody takes it, nobody answers either.
+            let _ = commands.send(Command { work, reply });
+        }
+        Box::pin(async move {
+            answer.await.map_err(|_| StoreError::Unavailable("its writer has ended".into()))?
+        })
+    }
+
+    /// On the store's own runtime, where its connections live.
+    fn beside<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let task = self.runtime.spawn(work);
+        Box::pin(async move {
+            task.await.map_err(|_| StoreError::Unavailable("its thread has ended".into()))?
+        })
+    }
+
+    fn found(
+        &self,
+        digest: RecordDigest,
+    ) -> StoreFuture<'_, Option<(crate::record::Record, Moment)>> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.find(&digest).await })
+    }
+}
+
+/// Every [`POLL`](crate::POLL), all watched records in one statement. `NOTIFY` would be quicker, but it makes every commit on the
+/// server wait for every other.
+fn look_through(runtime: Handle, reader: Arc<Reader>) -> Watchers {
+    Watchers::asking(move |watched| {
+        let digests: Vec<RecordDigest> = watched.iter().map(|(digest, _)| *digest).collect();
+        let (reply, answer) = oneshot::channel();
+        let looking = Arc::clone(&reader);
+        runtime.spawn(async move { reply.send(looking.find_all(&digests).await) });
+        // Nothing is known of them: who waits goes on waiting, for as long as they want to.
+        let Ok(Ok(found)) = answer.blocking_recv() else { return Vec::new() };
+        let still = |digest: &RecordDigest, seen: Seen| {
+            found.iter().find(|(found, ..)| found == digest).is_some_and(|(_, record, now)| {
+                stands(Some(record.clone()), seen, *now, &reader.judge.rules)
+            })
+        };
+        watched.into_iter().filter(|(digest, seen)| !still(digest, *seen)).collect()
+    })
+}
+
+/// PostgreSQL's texts have no NUL, and a name is not to be changed.
+fn writable(scope: &Scope) -> Result<(), StoreError> {
+    let Scope { principal, server, instance, tool } = scope;
+    if [principal, server, instance, tool].iter().any(|text| text.contains('\0')) {
+        return Err(StoreError::Unavailable(
+            "a principal, server, instance or tool whose name has a NUL cannot be kept in PostgreSQL".into(),
+        ));
+    }
+    Ok(())
+}
+
+impl Store for PostgresStore {
+    fn apply(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: Circumstances,
+    ) -> StoreFuture<'_, Answer> {
+        if let Err(error) = writable(&id.scope) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let (id, digest) = (id.clone(), id.digest());
+        let report = self.send(Work::Apply { id, digest, event, circumstances });
+        Box::pin(async move {
+            match report.await? {
+                Report::Answer(answer) => Ok(answer),
+                Report::Noted => {
+                    Err(StoreError::Unavailable("its writer mixed up two answers".into()))
+                }
+            }
+        })
+    }
+
+    fn recall(
+        &self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> StoreFuture<'_, Option<Answer>> {
+        let found = self.found(id.digest());
+        Box::pin(async move {
+            let (record, now) =
+                found.await?.map_or((None, Moment(0)), |(record, now)| (Some(record), now));
+            Ok(machine::recall(record.as_ref(), fingerprint, by_nature, now, &self.judge.rules))
+        })
+    }
+
+    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+        if let Err(error) = writable(&note.scope) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let report = self.send(Work::Note(note));
+        Box::pin(async move { report.await.map(drop) })
+    }
+
+    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+        let digest = id.digest();
+        Box::pin(async move {
+            let ended = self.watchers.wait(digest, seen);
+            if let Some((record, now)) = self.found(digest).await?
+                && stands(Some(record), seen, now, &self.judge.rules)
+            {
+                let _ = ended.await;
+            }
+            Ok(())
+        })
+    }
+
+    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+        let (sweeper, watchers) = (Arc::clone(&self.sweeper), Arc::clone(&self.watchers));
+        self.beside(async move { sweeper.sweep(most, &watchers).await })
+    }
+
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+        let (id, found) = (id.clone(), self.found(id.digest()));
+        Box::pin(async move {
+            Ok(found.await?.map(|(stored, now)| {
+                let seen = machine::seen(stored.clone(), now, &self.judge.rules);
+                Entry { id, stored, seen }
+            }))
+        })
+    }
+
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.records(filter, page).await })
+    }
+
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.rows(filter, page).await })
+    }
+
+    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        let (reader, digest) = (Arc::clone(&self.reader), id.digest());
+        self.beside(async move { reader.story(digest).await })
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.judge.rules
+    }
+
+    fn describe(&self) -> String {
+        self.shown.clone()
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.commands = None;
+        // With the thread goes its runtime, and all tasks. The watchers go after it: their thread may wait for one of them.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What is only read.
+//!
+//! A list from the oldest on ends before the oldest of the ledger's transactions that still run: what is below can no longer grow,
+//! so who goes on from there later misses nothing (see `schema`). Those that began before the list was asked for are waited
+//! for, but not for long. A list from the newest on has all that is committed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
+
+use super::error::explain;
+use super::line::{Line, Session};
+use super::rows;
+use super::schema::SHIFT;
+use super::transaction::Judge;
+use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
+use crate::id::{Moment, RecordDigest, RecordId};
+use crate::machine;
+use crate::record::{Record, StateKind};
+use crate::store::StoreError;
+
+/// How long a list from the oldest on waits for transactions that still run. They take milliseconds.
+const OTHERS: Duration = Duration::from_secs(1);
+
+pub(super) struct Reader {
+    /// For single records: many at once, and short.
+    pub(super) records: Line,
+    /// For lists.
+    pub(super) lists: Line,
+    pub(super) judge: Arc<Judge>,
+}
+
+impl Reader {
+    /// Records as they are written, and the time. Those that are not there are left out.
+    pub(super) async fn find_all(
+        &self,
+        digests: &[RecordDigest],
+    ) -> Result<Vec<(RecordDigest, Record, Moment)>, StoreError> {
+        let names: Vec<&[u8]> = digests.iter().map(|digest| &digest.0[..]).collect();
+        let names = &names;
+        let find = async |session: Arc<Session>| {
+            let statement = session.prepared(rows::FIND).await?;
+            session.client.query(&statement, &[names]).await
+        };
+        let found = self
+            .records
+            .ask(async |session: Arc<Session>| match find(Arc::clone(&session)).await {
+                Ok(found) => Ok(found),
+                // Lost while nobody was looking, or just now. Nothing was changed, so it can be asked again.
+                Err(_) if session.is_over() => {
+                    let session = self.records.session().await?;
+                    find(session).await.map_err(|error| explain(&error))
+                }
+                Err(error) => Err(explain(&error)),
+            })
+            .await?;
+        let given = self.judge.clock.given();
+        found
+            .iter()
+            .map(|row| {
+                let (digest, now) = rows::name_and_number(row)?;
+                Ok((digest, rows::record(row)?, given.unwrap_or(Moment(now))))
+            })
+            .collect()
+    }
+
+    pub(super) async fn find(
+        &self,
+        digest: &RecordDigest,
+    ) -> Result<Option<(Record, Moment)>, StoreError> {
+        let found = self.find_all(&[*digest]).await?;
+        Ok(found.into_iter().next().map(|(_, record, now)| (record, now)))
+    }
+
+    pub(super) async fn records(
+        &self,
+        filter: Filter,
+        page: Page,
+    ) -> Result<Paged<Entry>, StoreError> {
+        let mut query = Query::new(rows::LIST, "row", page);
+        query.scope(&filter, "touched");
+        if let Some(state) = filter.state {
+            query.one_of("state", may_lapse_into(state));
+        }
+        self.lists
+            .ask(async |session: Arc<Session>| {
+                let now = match self.judge.clock.given() {
+                    Some(now) => now,
+                    None => now_of(&session.client).await?,
+                };
+                query
+                    .run(&session.client, self.judge.names.writing(), |row| {
+                        let stored = rows::record(row)?;
+                        let (_, number) = rows::name_and_number(row)?;
+                        let (scope, key) = rows::id(row, rows::BEHIND + 2)?;
+                        let seen = machine::seen(stored.clone(), now, &self.judge.rules);
+                        let entry =
+                            key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
+                        Ok((number, entry.filter(|entry| filter.has_seen(entry))))
+                    })
+                    .await
+            })
+            .await
+    }
+
+    pub(super) async fn rows(
+        &self,
+        filter: Filter,
+        page: Page,
+    ) -> Result<Paged<AuditRow>, StoreError> {
+        let mut query = Query::new(rows::AUDIT, "seq", page);
+        query.scope(&filter, "at");
+        if let Some(state) = filter.state {
+            query.one_of("came_to", vec![state]);
+        }
+        self.lists
+            .ask(async |session: Arc<Session>| {
+                query
+                    .run(&session.client, self.judge.names.writing(), |row| {
+                        let row = rows::audit_row(row)?;
+                        Ok((i64::try_from(row.seq).unwrap_or(i64::MAX), Some(row)))
+                    })
+                    .await
+            })
+            .await
+    }
+
+    pub(super) async fn story(&self, digest: RecordDigest) -> Result<Vec<AuditRow>, StoreError> {
+        let name = &digest.0[..];
+        self.lists
+            .ask(async |session: Arc<Session>| {
+                let explain = |error: tokio_postgres::Error| explain(&error);
+                let chain = session.prepared(rows::CHAIN).await.map_err(explain)?;
+                let mut found = session.client.query(&chain, &[&name]).await.map_err(explain)?;
+                if found.is_empty() {
+                    let all = session.prepared(rows::AMONG_ALL).await.map_err(explain)?;
+                    found = session.client.query(&all, &[&name]).await.map_err(explain)?;
+                }
+                found.iter().map(rows::audit_row).collect()
+            })
+            .await
+    }
+}
+
+async fn now_of(client: &Client) -> Result<Moment, StoreError> {
+    let now = client.query_one(rows::NOW, &[]).await.and_then(|row| row.try_get(0));
+    now.map(Moment).map_err(|error| explain(&error))
+}
+
+/// Where a record may be written to stand that time has brought here.
+fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
+    StateKind::ALL
+        .into_iter()
+        .filter(|written| {
+            *written == state
+                || match state {
+                    // Long enough, and most of them come to an end.
+                    StateKind::Absent | StateKind::Tombstone => true,
+                    StateKind::Open => *written == StateKind::Claimed,
+                    StateKind::Indeterminate => matches!(
+                        written,
+                        StateKind::Dispatched | StateKind::Suspended | StateKind::Claimed
+                    ),
+                    _ => false,
+                }
+        })
+        .collect()
+}
+
+/// A list being asked for.
+struct Query {
+    sql: String,
+    values: Vec<Box<dyn ToSql + Sync + Send>>,
+    number: &'static str,
+    page: Page,
+    /// It asks for a text that no row can have.
+    is_vain: bool,
+}
+
+impl Query {
+    fn new(select: &str, number: &'static str, page: Page) -> Self {
+        let sql = format!("{select} WHERE true");
+        Self { sql, values: Vec::new(), number, page, is_vain: false }
+    }
+
+    fn and(&mut self, test: &str, value: impl ToSql + Sync + Send + 'static) {
+        self.values.push(Box::new(value));
+        self.sql += &format!(" AND {test} ${}", self.values.len());
+    }
+
+    fn scope(&mut self, filter: &Filter, time: &str) {
+        if let Some(since) = filter.since {
+            self.and(&format!("{time} >="), since.0);
+        }
+        if let Some(before) = filter.before {
+            self.and(&format!("{time} <"), before.0);
+        }
+        for (column, wanted) in
+            [("principal", &filter.principal), ("tool", &filter.tool), ("key", &filter.key)]
+        {
+            if let Some(wanted) = wanted {
+                self.is_vain |= wanted.contains('\0');
+                self.and(&format!("{column} ="), wanted.clone());
+            }
+        }
+    }
+
+    fn one_of(&mut self, column: &str, states: Vec<StateKind>) {
+        let words: Vec<&'static str> = states.into_iter().map(StateKind::as_str).collect();
+        self.values.push(Box::new(words));
+        self.sql += &format!(" AND {column} = ANY (${})", self.values.len());
+    }
+
+    /// `read` gives the number of a row and what is in it, unless it is not wanted after all.
+    async fn run<T>(
+        &self,
+        client: &Client,
+        writing: i64,
+        read: impl Fn(&Row) -> Result<(i64, Option<T>), StoreError>,
+    ) -> Result<Paged<T>, StoreError> {
+        if self.is_vain {
+            return Ok(Paged { items: Vec::new(), next: None });
+        }
+        if self.page.order == Order::Newest {
+            return self.once(client, None, &read).await;
+        }
+        let asked = Instant::now();
+        let mut ran_then = None;
+        loop {
+            let Horizon { below, next } = horizon(client, writing).await?;
+            let paged = self.once(client, Some(below), &read).await?;
+            let until = *ran_then.get_or_insert(next);
+            if paged.next.is_some() || below >= until || asked.elapsed() > OTHERS {
+                return Ok(paged);
+            }
+            // It ends where somebody still writes: once more, when those that wrote at the first look have ended.
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn once<T>(
+        &self,
+        client: &Client,
+        below: Option<i64>,
+        read: &impl Fn(&Row) -> Result<(i64, Option<T>), StoreError>,
+    ) -> Result<Paged<T>, StoreError> {
+        let number = self.number;
+        let (compare, direction) = match self.page.order {
+            Order::Newest => ("<=", "DESC"),
+            Order::Oldest => (">=", "ASC"),
+        };
+        let end = below.map_or(String::new(), |below| format!(" AND {number} < {below}"));
+        let mut from = self.page.from.map(|from| i64::try_from(from).unwrap_or(i64::MAX));
+        let mut paged = Paged { items: Vec::new(), next: None };
+        // A part may hold rows that are not wanted after all, so there may have to be another.
+        let part =
+            i64::try_from(self.page.most.saturating_add(1)).unwrap_or(i64::MAX).clamp(64, 1_000);
+        loop {
+            let sql = match from {
+                Some(from) => format!(
+                    "{} AND {number} {compare} {from}{end} ORDER BY {number} {direction} LIMIT {part}",
+                    self.sql
+                ),
+                None => format!("{}{end} ORDER BY {number} {direction} LIMIT {part}", self.sql),
+            };
+            let values: Vec<&(dyn ToSql + Sync)> =
+                self.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
+            let found = client.query(&sql, &values).await.map_err(|error| explain(&error))?;
+            for row in &found {
+                let (number, item) = read(row)?;
+                from = Some(if self.page.order == Order::Newest { number - 1 } else { number + 1 });
+                let Some(item) = item else { continue };
+                if paged.items.len() == self.page.most {
+                    paged.next = u64::try_from(number).ok();
+                    return Ok(paged);
+                }
+                paged.items.push(item);
+            }
+            if (found.len() as i64) < part {
+                return Ok(paged);
+            }
+        }
+    }
+}
+
+/// How far the numbers of rows are final.
+struct Horizon {
+    /// No row below it is still to come.
+    below: i64,
+    /// Beyond all that was committed.
+    next: i64,
+}
+
+/// Every transaction that writes holds the lock `writing` from before it has a number until it is over, and it is over only after it
+/// can be seen. What the statement's snapshot does not know yet comes at `next` or later; what it knows and is not in the table
+/// of locks, which is read after the snapshot was taken, is there for the statement that follows.
+async fn horizon(client: &Client, writing: i64) -> Result<Horizon, StoreError> {
+    let [high, low] = [writing >> 32 & 0xFFFF_FFFF, writing & 0xFFFF_FFFF];
+    // The table of locks has the lower 32 bits of a transaction's number, which may be a little beyond `next`.
+    let sql = format!(
+        "SELECT (base + least(next, (SELECT min(next - ((next - xid.transactionid::text::bigint + 2147483648) & 4294967295) + 2147483648) \
+         FROM pg_locks AS held JOIN pg_locks AS xid ON xid.pid = held.pid \
+         WHERE held.locktype = 'advisory' AND held.objsubid = 1 AND held.granted \
+         AND held.classid::bigint = {high} AND held.objid::bigint = {low} \
+         AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND xid.locktype = 'transactionid' AND xid.mode = 'ExclusiveLock' AND xid.granted))) << {SHIFT}, \
+         (base + next) << {SHIFT} \
+         FROM candor_ledger, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next) AS now"
+    );
+    let row = client.query_one(&sql, &[]).await.map_err(|error| explain(&error))?;
+    let number = |at: usize| row.try_get(at).map_err(|error| explain(&error));
+    Ok(Horizon { below: number(0)?, next: number(1)? })
+}

@@ -1,0 +1,383 @@
+//! Records and rows of the audit, to and from the tables. What one transaction writes goes out as arrays: one statement for each
+//! table, however many events there are.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, ToSql};
+
+use super::schema::SHIFT;
+use super::usage::Part;
+use crate::audit::{AuditRow, Change, Circumstances};
+use crate::columns::{Columns, Licensed};
+use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
+use crate::outcome::OutcomeKind;
+use crate::record::{Reason, Record, StateKind};
+use crate::store::StoreError;
+
+/// The store's clock, in SQL.
+macro_rules! now {
+    () => {
+        "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    };
+}
+
+/// The columns of a record, in the order in which [`record`] reads them.
+macro_rules! record_columns {
+    () => {
+        "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
+         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome"
+    };
+}
+
+/// Where [`id`] finds scope and key, behind a record's own columns and two more.
+pub(super) const BEHIND: usize = 19;
+
+/// A record, and the time.
+pub(super) const FIND: &str =
+    concat!("SELECT ", record_columns!(), ", id, ", now!(), " FROM records WHERE id = ANY ($1)");
+
+pub(super) const FIND_LOCKED: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", id, last_row FROM records WHERE id = ANY ($1) FOR UPDATE"
+);
+pub(super) const LIST: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", id, row, principal, server, instance, tool, key FROM records"
+);
+pub(super) const NOW: &str = concat!("SELECT ", now!());
+
+pub(super) const DUE: &str = concat!(
+    "SELECT principal, server, instance, tool, key FROM records WHERE lapses < coalesce($1, ",
+    now!(),
+    ") ORDER BY lapses LIMIT $2"
+);
+
+/// In the order in which they are given. A statement of its own: what is read after it is what the last holder has left.
+pub(super) const LOCK: &str =
+    "SELECT pg_advisory_xact_lock(name) FROM unnest($1::bigint[]) AS name";
+/// Those that nobody holds.
+pub(super) const TRY_LOCK: &str =
+    "SELECT name FROM unnest($1::bigint[]) AS name WHERE pg_try_advisory_xact_lock(name)";
+
+pub(super) const USAGE: &str =
+    "SELECT principal, slot, records, bytes, hour, fresh FROM usage WHERE principal = ANY ($1)";
+
+pub(super) const PUT_USAGE: &str = "INSERT INTO usage SELECT * FROM \
+     unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
+     ON CONFLICT (principal, slot) DO UPDATE SET (records, bytes, hour, fresh) = \
+     (excluded.records, excluded.bytes, excluded.hour, excluded.fresh)";
+
+pub(super) const REMOVE: &str = "DELETE FROM records WHERE id = ANY ($1)";
+
+pub(super) const PUT: &str = concat!(
+    "INSERT INTO records (",
+    record_columns!(),
+    ", id, last_row, row, principal, server, instance, tool, key) SELECT * FROM unnest($1::bytea[], $2::bigint[], \
+     $3::bigint[], $4::boolean[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bytea[], $10::bigint[], \
+     $11::text[], $12::bytea[], $13::text[], $14::bigint[], $15::text[], $16::text[], $17::bigint[], $18::bytea[], \
+     $19::bytea[], $20::bytea[], $21::bigint[], $22::bigint[], $23::text[], $24::text[], $25::text[], $26::text[], \
+     $27::text[]) ON CONFLICT (id) DO UPDATE SET (",
+    record_columns!(),
+    ", last_row) = (excluded.fingerprint, excluded.fence, excluded.attempt, excluded.by_nature, excluded.created, \
+     excluded.touched, excluded.state, excluded.lapses, excluded.owner, excluded.since, excluded.license, \
+     excluded.started_by, excluded.reason, excluded.round, excluded.by_whom, excluded.outcome_kind, \
+     excluded.outcome_len, excluded.outcome_digest, excluded.outcome, excluded.last_row)"
+);
+
+macro_rules! audit_columns {
+    () => {
+        "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
+         outcome_kind, by_whom, shape, digest, hints, duration, note"
+    };
+}
+pub(super) const AUDIT: &str = concat!("SELECT ", audit_columns!(), " FROM audit");
+
+pub(super) const APPEND: &str = concat!(
+    "INSERT INTO audit (",
+    audit_columns!(),
+    ", record, previous) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], \
+     $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], \
+     $15::text[], $16::text[], $17::bytea[], $18::text[], $19::bigint[], $20::text[], $21::bytea[], $22::bigint[])"
+);
+
+/// From a record's last row back to its first.
+pub(super) const CHAIN: &str = concat!(
+    "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE id = $1 UNION ALL \
+     SELECT previous FROM audit JOIN chain ON seq = place WHERE previous IS NOT NULL) SELECT ",
+    audit_columns!(),
+    " FROM audit JOIN chain ON seq = place ORDER BY seq"
+);
+/// Of a record that is forgotten, they are looked for among all.
+pub(super) const AMONG_ALL: &str =
+    concat!("SELECT ", audit_columns!(), " FROM audit WHERE record = $1 ORDER BY seq");
+
+/// Looks only at the oldest, so it needs no index on the time. Another instance's are left to it.
+pub(super) const FORGET: &str = "DELETE FROM audit USING \
+     (SELECT seq, at FROM audit ORDER BY seq LIMIT $2 FOR UPDATE SKIP LOCKED) AS oldest \
+     WHERE audit.seq = oldest.seq AND oldest.at < $1";
+
+/// The time, and the number of this transaction's first row. Only after all locks: see `schema`.
+pub(super) fn begun() -> String {
+    format!(
+        "SELECT {}, (base + pg_current_xact_id()::text::bigint) << {SHIFT} FROM candor_ledger",
+        now!()
+    )
+}
+
+fn broken(at: usize) -> StoreError {
+    StoreError::Corrupt(format!("column {at} of a row is not as we write it"))
+}
+
+fn get<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, StoreError> {
+    row.try_get(at).map_err(|_| broken(at))
+}
+
+fn number<T: TryFrom<i64>>(row: &Row, at: usize) -> Result<T, StoreError> {
+    T::try_from(get::<i64>(row, at)?).map_err(|_| broken(at))
+}
+
+fn number_if_any<T: TryFrom<i64>>(row: &Row, at: usize) -> Result<Option<T>, StoreError> {
+    get::<Option<i64>>(row, at)?.map(|found| T::try_from(found).map_err(|_| broken(at))).transpose()
+}
+
+fn bytes<const LEN: usize>(row: &Row, at: usize) -> Result<Option<[u8; LEN]>, StoreError> {
+    get::<Option<&[u8]>>(row, at)?.map(|found| found.try_into().map_err(|_| broken(at))).transpose()
+}
+
+/// A word that must be one of ours, if there is one.
+fn word<T>(
+    row: &Row,
+    at: usize,
+    from_word: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, StoreError> {
+    get::<Option<&str>>(row, at)?
+        .map(|found| from_word(found).ok_or_else(|| broken(at)))
+        .transpose()
+}
+
+pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
+    let columns = Columns {
+        state: word(row, 6, StateKind::from_word)?,
+        lapses: get(row, 7)?,
+        owner: bytes(row, 8)?,
+        since: get(row, 9)?,
+        license: word(row, 10, Licensed::from_word)?,
+        started_by: bytes(row, 11)?,
+        reason: word(row, 12, Reason::from_word)?,
+        round: number_if_any(row, 13)?,
+        by_whom: get(row, 14)?,
+        outcome_kind: word(row, 15, OutcomeKind::from_word)?,
+        outcome_len: number_if_any(row, 16)?,
+        outcome_digest: bytes(row, 17)?,
+        outcome: get::<Option<&[u8]>>(row, 18)?.map(Into::into),
+    };
+    Ok(Record {
+        fingerprint: Fingerprint(bytes(row, 0)?.ok_or_else(|| broken(0))?),
+        fence: Fence(number(row, 1)?),
+        attempt: number(row, 2)?,
+        by_nature: get(row, 3)?,
+        created: Moment(get(row, 4)?),
+        touched: Moment(get(row, 5)?),
+        state: columns.state().ok_or_else(|| broken(6))?,
+    })
+}
+
+/// The record's name, behind its columns, and what follows it: the time, its last row, or its own number.
+pub(super) fn name_and_number(row: &Row) -> Result<(RecordDigest, i64), StoreError> {
+    let name = bytes(row, BEHIND)?.ok_or_else(|| broken(BEHIND))?;
+    Ok((RecordDigest(name), get(row, BEHIND + 1)?))
+}
+
+/// Scope and key, from this column on.
+pub(super) fn id(row: &Row, at: usize) -> Result<(Scope, Option<Key>), StoreError> {
+    let scope = Scope {
+        principal: get(row, at)?,
+        server: get(row, at + 1)?,
+        instance: get(row, at + 2)?,
+        tool: get(row, at + 3)?,
+    };
+    let key: Option<String> = get(row, at + 4)?;
+    let key = key.map(|key| Key::new(key).map_err(|_| broken(at + 4))).transpose()?;
+    Ok((scope, key))
+}
+
+/// Whose, in which slot, and how much.
+pub(super) fn usage(row: &Row) -> Result<(String, i64, Part), StoreError> {
+    let part = Part {
+        records: get(row, 2)?,
+        bytes: get(row, 3)?,
+        hour: get(row, 4)?,
+        fresh: get(row, 5)?,
+    };
+    Ok((get(row, 0)?, get(row, 1)?, part))
+}
+
+pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
+    let (scope, key) = id(row, 2)?;
+    let from = word(row, 8, StateKind::from_word)?;
+    let to = word(row, 9, StateKind::from_word)?;
+    let change = match (from, to) {
+        (Some(from), Some(to)) => {
+            Some(Change { from, to, fence: Fence(number(row, 10)?), attempt: number(row, 11)? })
+        }
+        _ => None,
+    };
+    let text =
+        |at: usize| -> Result<_, StoreError> { Ok(get::<Option<&str>>(row, at)?.map(Into::into)) };
+    let duration: Option<u64> = number_if_any(row, 18)?;
+    Ok(AuditRow {
+        seq: number(row, 0)?,
+        at: Moment(get(row, 1)?),
+        scope,
+        key,
+        event: get(row, 7)?,
+        change,
+        reason: word(row, 12, Reason::from_word)?,
+        outcome: word(row, 13, OutcomeKind::from_word)?,
+        by: get(row, 14)?,
+        circumstances: Circumstances {
+            shape: text(15)?,
+            digest: bytes(row, 16)?,
+            hints: text(17)?,
+            duration: duration.map(Duration::from_micros),
+            note: text(19)?,
+        },
+    })
+}
+
+/// PostgreSQL's texts have no NUL. What only people read gets its picture instead.
+fn readable(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "\u{2400}").into() } else { text.into() }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Arrays to be bound in the order in which they stand.
+pub(super) type Arrays<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
+
+pub(super) fn bind<'a>(arrays: &'a Arrays<'a>) -> Vec<&'a (dyn ToSql + Sync)> {
+    arrays.iter().map(|array| &**array as &(dyn ToSql + Sync)).collect()
+}
+
+/// One array of what `of` finds in each.
+fn array<'a, S, T>(all: &'a [S], of: impl FnMut(&'a S) -> T) -> Box<dyn ToSql + Sync + Send + 'a>
+where
+    T: ToSql + Sync + Send + 'a,
+{
+    Box::new(all.iter().map(of).collect::<Vec<T>>())
+}
+
+/// A record to be written.
+pub(super) struct Put<'a> {
+    pub(super) id: &'a RecordId,
+    pub(super) digest: RecordDigest,
+    pub(super) record: &'a Record,
+    pub(super) last_row: i64,
+    /// Its own number, if it is new.
+    pub(super) row: i64,
+    pub(super) columns: Columns,
+}
+
+/// For [`PUT`].
+pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
+    vec![
+        array(all, |put| &put.record.fingerprint.0[..]),
+        array(all, |put| signed(put.record.fence.0)),
+        array(all, |put| i64::from(put.record.attempt)),
+        array(all, |put| put.record.by_nature),
+        array(all, |put| put.record.created.0),
+        array(all, |put| put.record.touched.0),
+        array(all, |put| put.columns.state.map(StateKind::as_str)),
+        array(all, |put| put.columns.lapses),
+        array(all, |put| put.columns.owner.as_ref().map(|owner| &owner[..])),
+        array(all, |put| put.columns.since),
+        array(all, |put| put.columns.license.map(Licensed::as_str)),
+        array(all, |put| put.columns.started_by.as_ref().map(|owner| &owner[..])),
+        array(all, |put| put.columns.reason.map(Reason::as_str)),
+        array(all, |put| put.columns.round.map(i64::from)),
+        array(all, |put| put.columns.by_whom.as_deref().map(readable)),
+        array(all, |put| put.columns.outcome_kind.map(OutcomeKind::as_str)),
+        array(all, |put| put.columns.outcome_len.map(signed)),
+        array(all, |put| put.columns.outcome_digest.as_ref().map(|digest| &digest[..])),
+        array(all, |put| put.columns.outcome.as_deref()),
+        array(all, |put| &put.digest.0[..]),
+        array(all, |put| put.last_row),
+        array(all, |put| put.row),
+        array(all, |put| put.id.scope.principal.as_str()),
+        array(all, |put| put.id.scope.server.as_str()),
+        array(all, |put| put.id.scope.instance.as_str()),
+        array(all, |put| put.id.scope.tool.as_str()),
+        array(all, |put| put.id.key.as_str()),
+    ]
+}
+
+/// For [`PUT_USAGE`].
+pub(super) fn usages<'a>(all: &'a [(&'a str, Part)], slot: i64) -> Arrays<'a> {
+    vec![
+        array(all, |(principal, _)| *principal),
+        array(all, move |_| slot),
+        array(all, |(_, part)| part.records),
+        array(all, |(_, part)| part.bytes),
+        array(all, |(_, part)| part.hour),
+        array(all, |(_, part)| part.fresh),
+    ]
+}
+
+/// A row to be appended, with its number. If it is about a record: which, and that record's last row before.
+pub(super) struct Append {
+    pub(super) seq: i64,
+    pub(super) row: AuditRow,
+    pub(super) record: Option<RecordDigest>,
+    pub(super) previous: Option<i64>,
+}
+
+/// For [`APPEND`].
+pub(super) fn appends(all: &[Append]) -> Arrays<'_> {
+    vec![
+        array(all, |append| append.seq),
+        array(all, |append| append.row.at.0),
+        array(all, |append| append.row.scope.principal.as_str()),
+        array(all, |append| append.row.scope.server.as_str()),
+        array(all, |append| append.row.scope.instance.as_str()),
+        array(all, |append| append.row.scope.tool.as_str()),
+        array(all, |append| append.row.key.as_ref().map(Key::as_str)),
+        array(all, |append| readable(&append.row.event)),
+        array(all, |append| append.row.change.map(|change| change.from.as_str())),
+        array(all, |append| append.row.change.map(|change| change.to.as_str())),
+        array(all, |append| append.row.change.map(|change| signed(change.fence.0))),
+        array(all, |append| append.row.change.map(|change| i64::from(change.attempt))),
+        array(all, |append| append.row.reason.map(Reason::as_str)),
+        array(all, |append| append.row.outcome.map(OutcomeKind::as_str)),
+        array(all, |append| append.row.by.as_deref().map(readable)),
+        array(all, |append| append.row.circumstances.shape.as_deref().map(readable)),
+        array(all, |append| append.row.circumstances.digest.as_ref().map(|digest| &digest[..])),
+        array(all, |append| append.row.circumstances.hints.as_deref().map(readable)),
+        array(all, |append| {
+            append
+                .row
+                .circumstances
+                .duration
+                .map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX))
+        }),
+        array(all, |append| append.row.circumstances.note.as_deref().map(readable)),
+        array(all, |append| append.record.as_ref().map(|record| &record.0[..])),
+        array(all, |append| append.previous),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nul_that_only_people_read_becomes_its_picture() {
+        assert_eq!(readable("a\0b"), "a␀b");
+        assert!(matches!(readable("plain"), Cow::Borrowed("plain")));
+    }
+}

@@ -1,0 +1,186 @@
+//! The tables, their version, and how an older ledger becomes a current one. As in SQLite, a *minor* version only adds, and who
+//! does not know a *major* version leaves everything alone.
+//!
+//! Numbers of rows. A sequence would leave rows that are committed late below numbers that somebody has already read past. So a
+//! row's number is that of its transaction, shifted, plus its place in it: `((base + xid) << SHIFT) + place`. What is below the
+//! oldest of our transactions that still runs can no longer grow, and a list from the oldest on ends there (`reader`). Within a
+//! record, numbers grow because a transaction gets its own only after it has locked the record. `base` is 0 in the cluster that the
+//! ledger was made in; where it is restored into another one, whose transactions count from elsewhere, it makes up for that.
+
+use tokio_postgres::Client;
+
+use super::error::explain;
+use crate::store::StoreError;
+
+pub(super) const MAJOR: u32 = 1;
+
+/// At most so many rows of one transaction, as a power of two. Numbers stay exact in a double for 2^43 transactions.
+pub(super) const SHIFT: u32 = 10;
+
+/// What each minor version adds, from the first on. The columns are those of SQLite; `usage` has one row per slot (`usage`).
+const ADDED: [&str; 1] = ["
+    CREATE TABLE records (
+        row            bigint PRIMARY KEY,
+        id             bytea NOT NULL UNIQUE,
+        principal      text NOT NULL,
+        server         text NOT NULL,
+        instance       text NOT NULL,
+        tool           text NOT NULL,
+        key            text NOT NULL,
+        fingerprint    bytea NOT NULL,
+        fence          bigint NOT NULL,
+        attempt        bigint NOT NULL,
+        by_nature      boolean NOT NULL,
+        created        bigint NOT NULL,
+        touched        bigint NOT NULL,
+        last_row       bigint NOT NULL,
+        state          text NOT NULL,
+        lapses         bigint,
+        owner          bytea,
+        since          bigint,
+        license        text,
+        started_by     bytea,
+        reason         text,
+        round          bigint,
+        by_whom        text,
+        outcome_kind   text,
+        outcome_len    bigint,
+        outcome_digest bytea,
+        outcome        bytea
+    );
+    CREATE INDEX records_lapse ON records (lapses) WHERE lapses IS NOT NULL;
+
+    CREATE TABLE usage (
+        principal text COLLATE \"C\" NOT NULL,
+        slot      bigint NOT NULL,
+        records   bigint NOT NULL,
+        bytes     bigint NOT NULL,
+        hour      bigint NOT NULL,
+        fresh     bigint NOT NULL,
+        PRIMARY KEY (principal, slot)
+    );
+
+    CREATE TABLE audit (
+        seq          bigint PRIMARY KEY,
+        at           bigint NOT NULL,
+        record       bytea,
+        previous     bigint,
+        principal    text NOT NULL,
+        server       text NOT NULL,
+        instance     text NOT NULL,
+        tool         text NOT NULL,
+        key          text,
+        event        text NOT NULL,
+        came_from    text,
+        came_to      text,
+        fence        bigint,
+        attempt      bigint,
+        reason       text,
+        outcome_kind text,
+        by_whom      text,
+        shape        text,
+        digest       bytea,
+        hints        text,
+        duration     bigint,
+        note         text
+    );
+"];
+
+/// The version, if there is a ledger; nothing if the schema is not there or empty.
+async fn version(client: &Client, schema: &str) -> Result<Option<(u32, u32)>, StoreError> {
+    let explain = |error: tokio_postgres::Error| explain(&error);
+    let tables = client
+        .query("SELECT tablename::text FROM pg_tables WHERE schemaname = $1", &[&schema])
+        .await
+        .map_err(explain)?;
+    let tables: Vec<String> =
+        tables.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().map_err(explain)?;
+    if tables.is_empty() {
+        return Ok(None);
+    }
+    if !tables.iter().any(|name| name == "candor_ledger") {
+        return Err(StoreError::Corrupt(format!(
+            "the schema {schema} has tables of another program; name another one with `?schema=`"
+        )));
+    }
+    let found = client
+        .query_opt("SELECT major::int, minor::int FROM candor_ledger", &[])
+        .await
+        .map_err(explain)?
+        .ok_or_else(|| StoreError::Corrupt("it does not say its version".into()))?;
+    let number = |at: usize| {
+        let number: i32 = found.try_get(at).map_err(explain)?;
+        u32::try_from(number).map_err(|_| StoreError::Corrupt("its version is no number".into()))
+    };
+    Ok(Some((number(0)?, number(1)?)))
+}
+
+/// Refuses what is not ours before anything is changed. On every new connection: others may have moved on meanwhile.
+pub(super) async fn check(client: &Client, schema: &str) -> Result<(), StoreError> {
+    match version(client, schema).await? {
+        Some((found, _)) if found > MAJOR => Err(StoreError::NewerSchema { found, known: MAJOR }),
+        _ => Ok(()),
+    }
+}
+
+/// Adds what is missing, one instance at a time.
+pub(super) async fn migrate(client: &Client, schema: &str, lock: i64) -> Result<(), StoreError> {
+    let known = ADDED.len() as u32;
+    if matches!(version(client, schema).await?, Some((_, minor)) if minor >= known)
+        && !is_restored(client).await?
+    {
+        return Ok(());
+    }
+    let explain = |error: tokio_postgres::Error| explain(&error);
+    client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await.map_err(explain)?;
+    let changed = async {
+        client.execute("SELECT pg_advisory_xact_lock($1)", &[&lock]).await.map_err(explain)?;
+        // Another instance may have been quicker.
+        check(client, schema).await?;
+        let has = version(client, schema).await?.map_or(0, |(_, minor)| minor);
+        if has == 0 {
+            // Who may not make schemas may have been given one: `IF NOT EXISTS` asks for the right even then.
+            let exists = client
+                .query_opt("SELECT 1 FROM pg_namespace WHERE nspname = $1", &[&schema])
+                .await
+                .map_err(explain)?;
+            if exists.is_none() {
+                let create = format!("CREATE SCHEMA \"{schema}\"");
+                client.batch_execute(&create).await.map_err(explain)?;
+            }
+            let create = "CREATE TABLE candor_ledger (major bigint NOT NULL, minor bigint NOT NULL, base bigint NOT NULL);
+                INSERT INTO candor_ledger VALUES (1, 0, 0)";
+            client.batch_execute(create).await.map_err(explain)?;
+        }
+        for added in ADDED.iter().skip(has as usize) {
+            client.batch_execute(added).await.map_err(explain)?;
+        }
+        client
+            .execute("UPDATE candor_ledger SET minor = greatest(minor, $1)", &[&i64::from(known)])
+            .await
+            .map_err(explain)?;
+        if is_restored(client).await? {
+            let rebase = format!(
+                "UPDATE candor_ledger SET base = (SELECT max(seq) >> {SHIFT} FROM audit) + 1"
+            );
+            client.batch_execute(&rebase).await.map_err(explain)?;
+        }
+        Ok(())
+    };
+    let changed = changed.await;
+    let end = if changed.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    client.batch_execute(end).await.map_err(explain).and(changed)
+}
+
+/// Whether there are rows of transactions that this cluster has not had yet: then they were written in another one.
+async fn is_restored(client: &Client) -> Result<bool, StoreError> {
+    let later = format!(
+        "SELECT coalesce((SELECT max(seq) >> {SHIFT} FROM audit) >= \
+         base + pg_snapshot_xmax(pg_current_snapshot())::text::bigint, false) FROM candor_ledger"
+    );
+    client
+        .query_one(&later, &[])
+        .await
+        .and_then(|row| row.try_get(0))
+        .map_err(|error| explain(&error))
+}

@@ -1,0 +1,94 @@
+//! Time's work, done by whichever instance has a moment. Beside the writer, on a connection of its own: nobody waits for a sweep.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::error::explain;
+use super::line::{Line, Session};
+use super::rows;
+use super::transaction::{self, Failure, Held, Judge, Work};
+use crate::audit::Circumstances;
+use crate::event::Event;
+use crate::id::{Moment, RecordId};
+use crate::store::{StoreError, Swept};
+use crate::watchers::Watchers;
+
+/// So many records at a time, so that others do not wait long for what these principals have.
+const PART: usize = 64;
+
+pub(super) struct Sweeper {
+    pub(super) line: Line,
+    /// One sweep at a time: a connection has one transaction.
+    pub(super) turn: Mutex<()>,
+    pub(super) judge: Arc<Judge>,
+}
+
+impl Sweeper {
+    pub(super) async fn sweep(
+        &self,
+        most: usize,
+        watchers: &Watchers,
+    ) -> Result<Swept, StoreError> {
+        let _turn = self.turn.lock().await;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let given = self.judge.clock.given();
+        let due: Vec<Work> = self
+            .line
+            .ask(async |session: Arc<Session>| {
+                let due = session.prepared(rows::DUE).await.map_err(|error| explain(&error))?;
+                let given = given.map(|now| now.0);
+                let due = session.client.query(&due, &[&given, &most]).await;
+                due.map_err(|error| explain(&error))?
+                    .iter()
+                    .filter_map(|row| to_do(row).transpose())
+                    .collect()
+            })
+            .await?;
+
+        let mut swept = Swept::default();
+        for part in due.chunks(PART) {
+            let session = self.line.session().await?;
+            let done = transaction::run(&session, &self.judge, part, Held::Skip).await;
+            let done = done.map_err(|failure| match failure {
+                Failure::LostBefore(error)
+                | Failure::Lost(error)
+                | Failure::Refused { error, .. } => error,
+            })?;
+            swept.records += done.changed.len();
+            done.changed.iter().for_each(|record| watchers.changed(record));
+        }
+
+        swept.rows = self
+            .line
+            .ask(async |session: Arc<Session>| {
+                let now = match given {
+                    Some(now) => Ok(now.0),
+                    None => session
+                        .client
+                        .query_one(rows::NOW, &[])
+                        .await
+                        .and_then(|row| row.try_get(0)),
+                };
+                let now = Moment(now.map_err(|error| explain(&error))?);
+                let age = i64::try_from(self.judge.rules.audit.as_millis()).unwrap_or(i64::MAX);
+                let forget = now.0.saturating_sub(age);
+                let statement =
+                    session.prepared(rows::FORGET).await.map_err(|error| explain(&error))?;
+                let forgotten = session.client.execute(&statement, &[&forget, &most]).await;
+                forgotten.map_err(|error| explain(&error))
+            })
+            .await
+            .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX))?;
+        Ok(swept)
+    }
+}
+
+fn to_do(row: &tokio_postgres::Row) -> Result<Option<Work>, StoreError> {
+    let (scope, key) = rows::id(row, 0)?;
+    Ok(key.map(|key| {
+        let id = RecordId { scope, key };
+        let digest = id.digest();
+        Work::Apply { id, digest, event: Event::Sweep, circumstances: Circumstances::default() }
+    }))
+}

@@ -1,0 +1,157 @@
+//! The one task that writes for this process.
+//!
+//! To make a write durable takes much longer than the write, and so does the way to the server. So it takes all commands that
+//! wait, and gives them one transaction. What this process says of one record happens in the order in which it was said.
+//!
+//! **Nothing that may have happened is tried again.** If the connection is lost after the `COMMIT` went out, all of the transaction
+//! are told that nobody knows. A transaction is repeated only where it is certain that the first has left nothing: the connection
+//! was lost before anything was written (a server that was restarted while nobody called), or the server refused a statement and
+//! the fault may be one command's; then each is on its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use super::line::Line;
+use super::transaction::{self, Failure, Held, Judge, Report, Work};
+use crate::event::Event;
+use crate::outcome::Body;
+use crate::store::StoreError;
+use crate::watchers::Watchers;
+
+/// At most so many commands share a transaction, so that none waits for too many others.
+const BATCH: usize = 64;
+/// And not more than this, unless one alone is larger.
+const BYTES: usize = 8 << 20;
+
+pub(super) struct Command {
+    pub(super) work: Work,
+    /// Used when what was done is durable.
+    pub(super) reply: oneshot::Sender<Result<Report, StoreError>>,
+}
+
+impl Command {
+    fn size(&self) -> usize {
+        match &self.work {
+            Work::Apply {
+                event: Event::Complete { outcome, .. } | Event::Suspend { asked: outcome, .. },
+                ..
+            } => match &outcome.body {
+                Body::Kept(bytes) => bytes.len(),
+                Body::Omitted { .. } => 0,
+            },
+            _ => 0,
+        }
+    }
+}
+
+pub(super) struct Writer {
+    pub(super) line: Line,
+    pub(super) judge: Arc<Judge>,
+    pub(super) watchers: Arc<Watchers>,
+}
+
+impl Writer {
+    /// Until nobody can send commands any more, and all that were sent have their answer.
+    pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
+        let mut answered = 0;
+        let mut took = Duration::ZERO;
+        while let Some(first) = commands.recv().await {
+            let mut size = first.size();
+            let mut waiting = vec![first];
+            // As in SQLite's writer: who was just answered has mostly more to say, so it is given a moment.
+            let patience = if answered > 1 {
+                (took / 4).min(Duration::from_millis(1))
+            } else {
+                Duration::ZERO
+            };
+            let until = Instant::now() + patience;
+            let expected = answered + 1;
+            while waiting.len() < BATCH && size < BYTES {
+                let next = match commands.try_recv() {
+                    Ok(next) => Some(next),
+                    Err(_) if waiting.len() < expected => {
+                        timeout_at(until, commands.recv()).await.ok().flatten()
+                    }
+                    Err(_) => None,
+                };
+                let Some(next) = next else { break };
+                size += next.size();
+                waiting.push(next);
+            }
+            answered = waiting.len();
+            let begun = Instant::now();
+            let lost = self.write(waiting).await;
+            took = begun.elapsed();
+            if let Err(error) = lost {
+                // Those behind waited just as long, and must not wait for one attempt after the other.
+                while let Ok(command) = commands.try_recv() {
+                    let _ = command.reply.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// `Err`: the server cannot be reached.
+    async fn write(&self, commands: Vec<Command>) -> Result<(), StoreError> {
+        let (work, replies): (Vec<_>, Vec<_>) =
+            commands.into_iter().map(|command| (command.work, command.reply)).unzip();
+        let failure = match self.transact(&work).await {
+            Ok(reports) => {
+                for (reply, report) in replies.into_iter().zip(reports) {
+                    // Who asked may be gone; what was written stays.
+                    let _ = reply.send(report);
+                }
+                return Ok(());
+            }
+            Err(failure) => failure,
+        };
+        match failure {
+            Failure::Refused { of_one: true, .. } if work.len() > 1 => {
+                for (work, reply) in work.into_iter().zip(replies) {
+                    Box::pin(self.write(vec![Command { work, reply }])).await?;
+                }
+                Ok(())
+            }
+            Failure::Refused { error, .. } => {
+                tell(replies, &error);
+                Ok(())
+            }
+            Failure::LostBefore(error) | Failure::Lost(error) => {
+                tell(replies, &error);
+                Err(error)
+            }
+        }
+    }
+
+    async fn transact(&self, work: &[Work]) -> Result<Vec<Result<Report, StoreError>>, Failure> {
+        let begun = Instant::now();
+        let mut is_first = true;
+        loop {
+            let session = self.line.session().await.map_err(Failure::LostBefore)?;
+            match transaction::run(&session, &self.judge, work, Held::Wait).await {
+                Ok(done) => {
+                    done.changed.iter().for_each(|record| self.watchers.changed(record));
+                    return Ok(done.reports);
+                }
+                // It was lost before we came, so it is seen at once. Who has waited has waited long enough.
+                Err(Failure::LostBefore(_))
+                    if is_first
+                        && session.is_over()
+                        && begun.elapsed() < Duration::from_secs(1) =>
+                {
+                    is_first = false;
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+}
+
+fn tell(replies: Vec<oneshot::Sender<Result<Report, StoreError>>>, error: &StoreError) {
+    for reply in replies {
+        let _ = reply.send(Err(error.clone()));
+    }
+}

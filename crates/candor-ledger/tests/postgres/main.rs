@@ -1,0 +1,441 @@
+//! What is PostgreSQL's own: its schema, several instances, late commits, who may know what, and (in `outage`) a server that
+//! stops in the middle of it.
+
+#![cfg(feature = "postgres")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(unix)]
+mod outage;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use candor_ledger::*;
+use common::database::Schema;
+use common::{SAME, call, claim, id, outcome, say, wait};
+
+fn postgres(schema: &Schema, rules: Rules) -> PostgresStore {
+    PostgresStore::open(&schema.url(), Options { rules, ..Options::default() }).unwrap()
+}
+
+/// A schema, or the end of the test.
+macro_rules! schema {
+    ($test:literal) => {
+        match Schema::new($test) {
+            Some(schema) => schema,
+            None => return,
+        }
+    };
+}
+
+#[test]
+fn a_newer_ledger_is_refused_by_name_and_left_alone() {
+    let schema = schema!("a_newer_ledger_is_refused_by_name_and_left_alone");
+    drop(postgres(&schema, Rules::default()));
+    schema.sql("UPDATE candor_ledger SET major = 2; DROP TABLE usage");
+    let refused = PostgresStore::open(&schema.url(), Options::default()).err().unwrap();
+    assert_eq!(refused, StoreError::NewerSchema { found: 2, known: 1 });
+    assert!(refused.to_string().contains("schema 2"), "{refused}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
+    assert_eq!(schema.number(tables), 3);
+}
+
+#[test]
+fn who_runs_when_the_ledger_becomes_newer_is_refused_at_its_next_connection() {
+    let schema = schema!("who_runs_when_the_ledger_becomes_newer");
+    let store = postgres(&schema, Rules::default());
+    wait(call(&store, &id("a"), "x"));
+    schema.sql("UPDATE candor_ledger SET major = 2");
+    lose_connections(&schema);
+    let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let refused = wait(store.apply(&id("b"), event, Circumstances::default()));
+    assert_eq!(refused, Err(StoreError::NewerSchema { found: 2, known: 1 }));
+}
+
+#[test]
+fn a_newer_minor_version_goes_on_working() {
+    let schema = schema!("a_newer_minor_version_goes_on_working");
+    drop(postgres(&schema, Rules::default()));
+    schema.sql("UPDATE candor_ledger SET minor = 9; ALTER TABLE records ADD COLUMN later text");
+    wait(call(&postgres(&schema, Rules::default()), &id("a"), "x"));
+    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 9);
+}
+
+#[test]
+fn a_schema_of_another_program_is_refused() {
+    let schema = schema!("a_schema_of_another_program_is_refused");
+    schema.sql(&format!("CREATE SCHEMA {0}; CREATE TABLE {0}.songs (name text)", schema.name));
+    let refused = PostgresStore::open(&schema.url(), Options::default()).err().unwrap();
+    assert!(refused.to_string().contains("another program"), "{refused}");
+}
+
+#[test]
+fn instances_that_start_at_once_make_one_ledger() {
+    let schema = schema!("instances_that_start_at_once_make_one_ledger");
+    thread::scope(|scope| {
+        for at in 0..8 {
+            let schema = &schema;
+            scope.spawn(move || {
+                let store = postgres(schema, Rules::default());
+                wait(call(&store, &id(&format!("key-{at}")), "x"));
+            });
+        }
+    });
+    assert_eq!(schema.number("SELECT count(*) FROM candor_ledger"), 1);
+    assert_eq!(schema.number("SELECT count(*) FROM records"), 8);
+}
+
+/// The server ends all connections of the ledger, as when it is restarted.
+fn lose_connections(schema: &Schema) {
+    let end = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '{}'",
+        schema.name
+    );
+    assert!(schema.number(&end) > 0);
+    thread::sleep(Duration::from_millis(50));
+}
+
+#[test]
+fn connections_that_are_lost_while_nobody_calls_are_not_missed() {
+    let schema = schema!("connections_that_are_lost_while_nobody_calls_are_not_missed");
+    let store = postgres(&schema, Rules::default());
+    wait(call(&store, &id("a"), "x"));
+    let _ = wait(store.recall(&id("a"), SAME, false)).unwrap();
+    store_reads_everything(&store);
+    lose_connections(&schema);
+    assert!(wait(store.recall(&id("a"), SAME, false)).unwrap().is_some());
+    wait(call(&store, &id("b"), "x"));
+    store_reads_everything(&store);
+}
+
+fn store_reads_everything(store: &PostgresStore) {
+    assert!(!wait(store.rows(Filter::default(), Page::default())).unwrap().items.is_empty());
+    wait(store.sweep(10)).unwrap();
+}
+
+#[test]
+fn a_server_that_is_not_there_or_says_nothing_is_found_at_once_and_no_password_told() {
+    let port = |listener: &std::net::TcpListener| listener.local_addr().unwrap().port();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        port(&listener)
+    };
+    for port in [gone, port(&silent)] {
+        let begun = Instant::now();
+        let url = format!("postgres://ada:hush@127.0.0.1:{port}/books");
+        let refused = open(&url, Options::default()).err().unwrap();
+        assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+        assert!(!format!("{refused} {refused:?}").contains("hush"), "{refused}");
+        assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn what_describes_it_names_the_place_and_no_secret() {
+    let schema = schema!("what_describes_it_names_the_place_and_no_secret");
+    let url = schema.url().replacen("://postgres@", "://postgres:hush@", 1);
+    let store = open(&url, Options::default()).unwrap();
+    let described = store.describe();
+    assert!(described.starts_with("PostgreSQL database "), "{described}");
+    assert!(described.contains(&schema.name) && !described.contains("hush"), "{described}");
+}
+
+#[test]
+fn who_waits_is_woken_by_another_instance_and_by_time() {
+    let schema = schema!("who_waits_is_woken_by_another_instance_and_by_time");
+    let rules = Rules { lease: Duration::from_millis(400), ..Rules::default() };
+    let (one, other) = (postgres(&schema, rules.clone()), Arc::new(postgres(&schema, rules)));
+    wait(async {
+        let holder = claim(&one, &id("a")).await.unwrap();
+        say(&one, &id("a"), Event::Dispatch(holder)).await;
+        let Err(Answer::InFlight { fence, state, .. }) = claim(&*other, &id("a")).await else {
+            panic!()
+        };
+        let joined = Arc::clone(&other);
+        let waiting = thread::spawn(move || {
+            wait(joined.watch(&id("a"), Seen { fence, state })).unwrap();
+            Instant::now()
+        });
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let done = Instant::now();
+        say(&one, &id("a"), Event::Complete { holder, outcome: outcome("x") }).await;
+        let woken = waiting.join().unwrap();
+        assert!(woken > done && woken - done < Duration::from_millis(300), "{:?}", woken - done);
+
+        let holder = claim(&one, &id("b")).await.unwrap();
+        say(&one, &id("b"), Event::Dispatch(holder)).await;
+        let begun = Instant::now();
+        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        other.watch(&id("b"), seen).await.unwrap();
+        assert!(begun.elapsed() > Duration::from_millis(300), "{:?}", begun.elapsed());
+        assert!(matches!(
+            claim(&*other, &id("b")).await,
+            Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. })
+        ));
+    });
+}
+
+#[test]
+fn instances_that_sweep_at_once_sweep_each_record_once() {
+    let schema = schema!("instances_that_sweep_at_once_sweep_each_record_once");
+    let rules = Rules { lease: Duration::from_millis(1), ..Rules::default() };
+    let stores: Vec<PostgresStore> = (0..3).map(|_| postgres(&schema, rules.clone())).collect();
+    const KEYS: usize = 300;
+    wait(async {
+        for key in 0..KEYS {
+            let mut id = id(&format!("key-{key}"));
+            id.scope.principal = format!("principal-{}", key % 7);
+            claim(&stores[0], &id).await.unwrap();
+        }
+    });
+    thread::sleep(Duration::from_millis(5));
+    let swept: usize = thread::scope(|scope| {
+        let sweeps: Vec<_> = stores
+            .iter()
+            .map(|store| {
+                scope.spawn(move || {
+                    (0..4).map(|_| wait(store.sweep(1_000)).unwrap().records).sum::<usize>()
+                })
+            })
+            .collect();
+        sweeps.into_iter().map(|sweep| sweep.join().unwrap()).sum()
+    });
+    assert_eq!(swept, KEYS);
+    assert_eq!(schema.number("SELECT count(*) FROM audit WHERE event = 'lapse'"), KEYS as i64);
+    assert_eq!(schema.number("SELECT count(*) FROM records WHERE state = 'open'"), KEYS as i64);
+    // Each principal has what it had: nothing was counted away twice.
+    assert_eq!(schema.number("SELECT sum(records)::bigint FROM usage"), KEYS as i64);
+}
+
+#[test]
+fn what_a_principal_has_is_counted_across_instances() {
+    let schema = schema!("what_a_principal_has_is_counted_across_instances");
+    let quotas = Quotas { records: 6, keys_per_hour: 7, ..Quotas::default() };
+    let rules = Rules { retention: Duration::ZERO, quotas, ..Rules::default() };
+    // All within one hour, and a little later.
+    let time = Arc::new(AtomicI64::new(1_700_000_000_000));
+    let told = Arc::clone(&time);
+    let clock = Clock::Given(Arc::new(move || told.load(Ordering::SeqCst)));
+    let options = Options { rules, clock, max_bytes: None };
+    // Each counts in a slot of its own, most likely; it must make no difference if two share one.
+    let stores: Vec<PostgresStore> =
+        (0..4).map(|_| PostgresStore::open(&schema.url(), options.clone()).unwrap()).collect();
+    let try_with = |store: &PostgresStore, key: &str| {
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        wait(store.apply(&id(key), event, Circumstances::default()))
+    };
+    for at in 0..6 {
+        wait(call(&stores[at % 4], &id(&format!("key-{at}")), "x"));
+    }
+    let refused = Err(StoreError::Quota(Quota::Records { most: 6 }));
+    assert_eq!(try_with(&stores[1], "more"), refused);
+    assert_eq!(schema.number("SELECT sum(bytes)::bigint FROM usage"), 6);
+    // Who sweeps counts down what others have counted up.
+    time.fetch_add(5, Ordering::SeqCst);
+    assert_eq!(wait(stores[3].sweep(10)).unwrap().records, 6);
+    assert_eq!(schema.number("SELECT sum(records)::bigint FROM usage"), 0);
+    assert_eq!(schema.number("SELECT sum(bytes)::bigint FROM usage"), 0);
+    assert!(try_with(&stores[2], "more").is_ok());
+    let refused = Err(StoreError::Quota(Quota::KeysPerHour { most: 7 }));
+    assert_eq!(try_with(&stores[0], "yet-more"), refused);
+}
+
+#[test]
+fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
+    let schema = schema!("a_list_from_the_oldest_on_misses_no_row_that_is_committed_late");
+    let store = Arc::new(postgres(&schema, Rules::default()));
+    let other = postgres(&schema, Rules::default());
+    wait(call(&other, &id("before"), "x"));
+    let oldest = |from| Page { from, most: 100, order: Order::Oldest };
+    let first = wait(store.rows(Filter::default(), oldest(None))).unwrap().items;
+    assert_eq!(first.len(), 3);
+    let read_to = first[2].seq + 1;
+
+    schema.with(async |stuck| {
+        // Another instance has numbered its rows, and cannot commit yet.
+        stuck.batch_execute("BEGIN; LOCK TABLE usage IN SHARE MODE").await.unwrap();
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let late = other.apply(&id("late"), event, Circumstances::default());
+        let stands =
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage'::regclass";
+        while stuck.query_one(stands, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let note = Note {
+            scope: id("x").scope,
+            key: None,
+            event: "after".into(),
+            outcome: None,
+            circumstances: Circumstances::default(),
+        };
+        store.note(note).await.unwrap();
+        // Who looks from the newest on sees what is there; who reads on does not read past what is still to come.
+        let newest = store.rows(Filter::default(), Page::default()).await.unwrap().items;
+        assert_eq!((newest.len(), newest[0].event.as_str()), (4, "after"));
+        let next = store.rows(Filter::default(), oldest(Some(read_to))).await.unwrap();
+        assert_eq!((next.items.len(), next.next), (0, None));
+        // It is waited for, if it does not take too long.
+        let reading = Arc::clone(&store);
+        let reading = tokio::spawn(async move {
+            reading.rows(Filter::default(), oldest(Some(read_to))).await.unwrap().items
+        });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stuck.batch_execute("COMMIT").await.unwrap();
+        late.await.unwrap();
+        let next = reading.await.unwrap();
+        let events: Vec<&str> = next.iter().map(|row| row.event.as_str()).collect();
+        assert_eq!(events, ["claim", "after"]);
+    });
+}
+
+#[test]
+fn an_export_under_load_has_every_row_once() {
+    let schema = schema!("an_export_under_load_has_every_row_once");
+    let stores: Vec<PostgresStore> = (0..2).map(|_| postgres(&schema, Rules::default())).collect();
+    const CALLS: usize = 150;
+    let reader = postgres(&schema, Rules::default());
+    let (mut read, mut from) = (Vec::new(), None);
+    thread::scope(|scope| {
+        let callers: Vec<_> = stores
+            .iter()
+            .enumerate()
+            .flat_map(|(at, store)| (0..3).map(move |caller| (at, caller, store)))
+            .map(|(at, caller, store)| {
+                scope.spawn(move || {
+                    for key in 0..CALLS / 3 {
+                        wait(call(store, &id(&format!("key-{at}-{caller}-{key}")), "x"));
+                    }
+                })
+            })
+            .collect();
+        // One who follows, and never looks back.
+        loop {
+            let over = callers.iter().all(thread::ScopedJoinHandle::is_finished);
+            let page = Page { from, most: 20, order: Order::Oldest };
+            let part = wait(reader.rows(Filter::default(), page)).unwrap();
+            read.extend(part.items.iter().map(|row| row.seq));
+            from = part.next.or(part.items.last().map(|row| row.seq + 1)).or(from);
+            if over && part.items.is_empty() {
+                break;
+            }
+        }
+    });
+    assert!(read.is_sorted());
+    assert_eq!(read.len(), 2 * CALLS * 3);
+}
+
+#[test]
+fn a_ledger_that_is_restored_elsewhere_goes_on_counting() {
+    let schema = schema!("a_ledger_that_is_restored_elsewhere_goes_on_counting");
+    wait(call(&postgres(&schema, Rules::default()), &id("a"), "x"));
+    // As if it came from a cluster that has had many more transactions than this one.
+    schema.sql(
+        "UPDATE audit SET seq = seq + (1::bigint << 40), previous = previous + (1::bigint << 40);
+         UPDATE records SET row = row + (1::bigint << 40), last_row = last_row + (1::bigint << 40)",
+    );
+    let store = postgres(&schema, Rules::default());
+    wait(async {
+        call(&store, &id("b"), "x").await;
+        let page = Page { order: Order::Oldest, ..Page::default() };
+        let rows = store.rows(Filter::default(), page).await.unwrap().items;
+        let keys: Vec<&str> = rows.iter().map(|row| row.key.as_ref().unwrap().as_str()).collect();
+        assert_eq!(keys, ["a", "a", "a", "b", "b", "b"]);
+        assert_eq!(store.story(&id("a")).await.unwrap().len(), 3);
+    });
+}
+
+#[test]
+fn who_gives_up_the_answer_does_not_give_up_the_event() {
+    let schema = schema!("who_gives_up_the_answer_does_not_give_up_the_event");
+    let store = postgres(&schema, Rules::default());
+    let holder = wait(claim(&store, &id("a"))).unwrap();
+    drop(store.apply(&id("a"), Event::Dispatch(holder), Circumstances::default()));
+    // Not even if the store goes: it finishes what it has.
+    drop(store);
+    let store = postgres(&schema, Rules::default());
+    let found = wait(store.find(&id("a"))).unwrap().unwrap();
+    assert_eq!(found.stored.state.kind(), StateKind::Dispatched);
+}
+
+fn claims(store: &PostgresStore, keys: &[String]) -> Vec<Result<Answer, StoreError>> {
+    // Sent when they are made: all wait for the writer together.
+    let many: Vec<_> = keys
+        .iter()
+        .map(|key| {
+            let owner = Owner::random().unwrap();
+            let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+            store.apply(&id(key), event, Circumstances::default())
+        })
+        .collect();
+    wait(async {
+        let mut answers = Vec::new();
+        for answer in many {
+            answers.push(answer.await);
+        }
+        answers
+    })
+}
+
+#[test]
+fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
+    let schema = schema!("in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it");
+    let quotas = Quotas { keys_per_hour: 40, ..Quotas::default() };
+    let store = postgres(&schema, Rules { quotas, ..Rules::default() });
+    // A value that the server does not take.
+    schema.sql("ALTER TABLE records ADD CHECK (key <> 'key-7')");
+    let keys: Vec<String> = (0..60).map(|at| format!("key-{at}")).collect();
+    let answers = claims(&store, &keys);
+    let mut granted = 0;
+    for (key, answer) in keys.iter().zip(&answers) {
+        let found = wait(store.find(&id(key))).unwrap();
+        match answer {
+            Ok(Answer::Claimed { .. }) => {
+                granted += 1;
+                assert!(found.is_some());
+            }
+            Err(StoreError::Quota(Quota::KeysPerHour { most: 40 })) => assert!(found.is_none()),
+            Err(StoreError::Unavailable(_)) => assert!(key == "key-7" && found.is_none()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(granted, 40);
+    assert_eq!(schema.number("SELECT fresh FROM usage"), 40);
+}
+
+#[test]
+fn a_lock_that_is_never_let_go_of_is_not_waited_for_without_end() {
+    let schema = schema!("a_lock_that_is_never_let_go_of_is_not_waited_for_without_end");
+    let store = postgres(&schema, Rules::default());
+    let holder = wait(claim(&store, &id("a"))).unwrap();
+    schema.with(async |stuck| {
+        stuck.batch_execute("BEGIN; LOCK TABLE records").await.unwrap();
+        let begun = Instant::now();
+        let dispatch = store.apply(&id("a"), Event::Dispatch(holder), Circumstances::default());
+        let refused = dispatch.await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+        stuck.batch_execute("ROLLBACK").await.unwrap();
+    });
+    assert_eq!(wait(say(&store, &id("a"), Event::Dispatch(holder))), Answer::Done);
+}
+
+#[test]
+fn a_nul_is_refused_in_a_name_and_shown_elsewhere() {
+    let schema = schema!("a_nul_is_refused_in_a_name_and_shown_elsewhere");
+    let store = postgres(&schema, Rules::default());
+    let mut odd = id("a");
+    odd.scope.tool = "create\0invoice".into();
+    let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let refused = wait(store.apply(&odd, event.clone(), Circumstances::default())).unwrap_err();
+    assert!(refused.to_string().contains("NUL"), "{refused}");
+    let circumstances = Circumstances { note: Some("a\0b".into()), ..Circumstances::default() };
+    wait(store.apply(&id("a"), event, circumstances)).unwrap();
+    let story = wait(store.story(&id("a"))).unwrap();
+    assert_eq!(story[0].circumstances.note.as_deref(), Some("a␀b"));
+    let vain = Filter { tool: Some(odd.scope.tool), ..Filter::default() };
+    assert!(wait(store.rows(vain, Page::default())).unwrap().items.is_empty());
+}

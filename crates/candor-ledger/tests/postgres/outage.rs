@@ -1,0 +1,209 @@
+//! A PostgreSQL that is stopped in the middle of load and comes back, and one that wants TLS.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use candor_ledger::*;
+
+use crate::common::cluster::Cluster;
+use crate::common::database::{Schema, skipped};
+use crate::common::{Folder, SAME, call, id, outcome, wait};
+
+const KEYS: usize = 3_000;
+
+/// What the callers know, whatever the ledger says.
+#[derive(Default)]
+struct Truth {
+    /// Under which fences a key was started.
+    effects: Mutex<HashMap<usize, Vec<Fence>>>,
+    /// Completions that the ledger has acknowledged.
+    acknowledged: Mutex<Vec<usize>>,
+    refused: AtomicUsize,
+    longest: Mutex<Duration>,
+    over: AtomicBool,
+}
+
+impl Truth {
+    async fn say(&self, store: &dyn Store, id: &RecordId, event: Event) -> Option<Answer> {
+        let begun = Instant::now();
+        let answer = store.apply(id, event, Circumstances::default()).await;
+        let mut longest = self.longest.lock().unwrap();
+        *longest = (*longest).max(begun.elapsed());
+        match answer {
+            Ok(answer) => Some(answer),
+            Err(StoreError::Unavailable(_)) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// One call, as the pipeline makes it: what is not known to be granted is not started.
+    async fn attempt(&self, store: &dyn Store, key: usize) {
+        let id = id(&format!("key-{key}"));
+        let owner = Owner::random().unwrap();
+        let claim = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+        let Some(Answer::Claimed { fence, .. }) = self.say(store, &id, claim).await else { return };
+        let holder = Holder { owner, fence };
+        if self.say(store, &id, Event::Dispatch(holder)).await != Some(Answer::Done) {
+            return;
+        }
+        self.effects.lock().unwrap().entry(key).or_default().push(fence);
+        // After the start the ledger is told for as long as it takes to try.
+        for _ in 0..3 {
+            let complete = Event::Complete { holder, outcome: outcome(&format!("{key}")) };
+            if self.say(store, &id, complete).await == Some(Answer::Done) {
+                self.acknowledged.lock().unwrap().push(key);
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+#[test]
+fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_what_was_done() {
+    let Some(cluster) = Cluster::make("the outage of PostgreSQL", "") else { return };
+    cluster.up();
+    let schema = Schema::at(cluster.url());
+    let quotas = Quotas { keys_per_hour: u64::MAX, ..Quotas::default() };
+    let rules = Rules { lease: Duration::from_millis(300), quotas, ..Rules::default() };
+    let options = Options { rules, ..Options::default() };
+    let truth = Arc::new(Truth::default());
+    let load: Vec<_> = (0..2)
+        .map(|at| {
+            // Each an instance of its own.
+            let (truth, store) =
+                (Arc::clone(&truth), open(&schema.url(), options.clone()).unwrap());
+            thread::spawn(move || {
+                let runtime =
+                    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+                let callers = (0..8).map(|caller| {
+                    let (truth, store) = (Arc::clone(&truth), Arc::clone(&store));
+                    runtime.spawn(async move {
+                        let mut key = at * 7 + caller;
+                        while !truth.over.load(Ordering::Relaxed) {
+                            key = (key * 31 + 17) % KEYS;
+                            if let Ok(None) =
+                                store.recall(&id(&format!("key-{key}")), SAME, false).await
+                            {
+                                truth.attempt(&*store, key).await;
+                            }
+                        }
+                    })
+                });
+                let callers: Vec<_> = callers.collect();
+                runtime.block_on(async {
+                    for caller in callers {
+                        caller.await.unwrap();
+                    }
+                });
+            })
+        })
+        .collect();
+    let started = || truth.effects.lock().unwrap().len();
+    for _ in 0..4 {
+        let before = started();
+        // It heals by itself, or nothing would be started any more.
+        let begun = Instant::now();
+        while started() < before + 50 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is started any more");
+            thread::sleep(Duration::from_millis(10));
+        }
+        cluster.down();
+        thread::sleep(Duration::from_millis(200));
+        cluster.up();
+    }
+    thread::sleep(Duration::from_millis(300));
+    truth.over.store(true, Ordering::Relaxed);
+    load.into_iter().for_each(|load| load.join().unwrap());
+    thread::sleep(Duration::from_millis(400));
+
+    let store = open(&schema.url(), options).unwrap();
+    let effects = truth.effects.lock().unwrap();
+    let acknowledged = truth.acknowledged.lock().unwrap();
+    for key in 0..KEYS {
+        let id = id(&format!("key-{key}"));
+        let starts = wait(store.story(&id)).unwrap();
+        let starts = starts.iter().filter(|row| row.event == "dispatch").count();
+        assert!(starts <= 1, "key {key} was started {starts} times");
+        let told = wait(store.recall(&id, SAME, false)).unwrap();
+        if let Some(effects) = effects.get(&key) {
+            assert_eq!(effects.len(), 1, "key {key} happened twice");
+            assert_eq!(starts, 1);
+            assert!(
+                matches!(told, Some(Answer::Replay { .. } | Answer::OutcomeUnknown { .. })),
+                "key {key} happened, and a caller is told {told:?}"
+            );
+        }
+        if acknowledged.contains(&key) {
+            assert!(matches!(told, Some(Answer::Replay { .. })), "key {key} is lost: {told:?}");
+        }
+    }
+    let longest = *truth.longest.lock().unwrap();
+    assert!(longest < Duration::from_secs(15), "a call took {longest:?}");
+    assert!(truth.refused.load(Ordering::Relaxed) > 0, "no call met the outage");
+    drop(store);
+}
+
+fn openssl(folder: &Folder, arguments: &str) -> bool {
+    let mut command = Command::new("openssl");
+    command.args(arguments.split(' ')).current_dir(folder.join(""));
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn tls_is_used_as_the_url_says() {
+    let test = "tls_is_used_as_the_url_says";
+    let settings = "ssl = on\nssl_cert_file = 'server.pem'\nssl_key_file = 'server.key'";
+    let Some(cluster) = Cluster::make(test, settings) else { return };
+    let folder = cluster.folder();
+    fs::write(folder.join("names"), "subjectAltName=IP:127.0.0.1").unwrap();
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    for line in [
+        format!("req -x509 {key} -subj /CN=authority -days 2 -keyout ca.key -out ca.pem"),
+        format!("req -x509 {key} -subj /CN=stranger -days 2 -keyout other.key -out other.pem"),
+        format!("req {key} -subj /CN=server -keyout data/server.key -out server.csr"),
+        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out data/server.pem"
+            .to_owned(),
+    ] {
+        if !openssl(folder, &line) {
+            skipped(test, "there is no `openssl` to make certificates with");
+            return;
+        }
+    }
+    cluster.give_away(&cluster.data().join("server.key"));
+    fs::write(cluster.data().join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n").unwrap();
+    cluster.up();
+
+    let try_with = |options: &str| {
+        let store = open(&format!("{}?{options}", cluster.url()), Options::default())?;
+        wait(call(&*store, &id(&Owner::random().unwrap().to_string()), "x"));
+        Ok::<_, StoreError>(())
+    };
+    let root =
+        |name: &str| format!("sslmode=verify-full&sslrootcert={}", folder.join(name).display());
+    try_with("sslmode=prefer").unwrap();
+    try_with("sslmode=require").unwrap();
+    try_with(&root("ca.pem")).unwrap();
+    for refused in
+        ["sslmode=disable".to_owned(), "sslmode=verify-full".to_owned(), root("other.pem")]
+    {
+        let error = try_with(&refused).unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{refused}: {error:?}");
+    }
+    // Another name for the same place, which the certificate does not have.
+    let url = cluster.url().replace("127.0.0.1", "localhost");
+    let refused = open(&format!("{url}?{}&hostaddr=127.0.0.1", root("ca.pem")), Options::default());
+    let refused = refused.err().unwrap().to_string();
+    assert!(
+        refused.contains("not valid for name") || refused.contains("NotValidForName"),
+        "{refused}"
+    );
+}
