@@ -15,6 +15,7 @@
 //! framework; no crate may depend on it.
 
 pub mod folder;
+pub mod ledger;
 pub mod load;
 pub mod message;
 pub mod peers;

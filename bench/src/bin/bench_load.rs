@@ -20,6 +20,8 @@ Usage: bench-load WHAT AMOUNT MODE…
                       registering typed tools, checking arguments, evaluating effects; AMOUNT is not used
   folder | folder-bare
                       listing a folder of files through an endpoint, or by the standard library; AMOUNT is not used
+  ledger | ledger-bare
+                      keyed calls through a ledger, many at once, or a transaction for each transition; AMOUNT is not used
   idle                memory after the first answer; AMOUNT is not used
 
 MODE… is what `bench-server`, which stands beside this program, is started with.";
@@ -42,7 +44,8 @@ fn run(words: &[String]) -> Outcome<Value> {
     let [what, amount, mode @ ..] = words else { return Err(USAGE.into()) };
     let amount: u64 = amount.parse().map_err(|_| USAGE)?;
     // Before there is a second thread: all that come later go where this one is.
-    let pinned = pin_load();
+    // Not where what is measured has a thread of its own.
+    let pinned = !what.starts_with("ledger") && pin_load();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = match what.as_str() {
         "stdio-sequential" => stdio::sequential(amount, mode)?,
@@ -53,6 +56,8 @@ fn run(words: &[String]) -> Outcome<Value> {
         "check" => candor_bench::typed::check()?,
         "folder" => runtime.block_on(candor_bench::folder::listed())?,
         "folder-bare" => candor_bench::folder::bare()?,
+        "ledger" => runtime.block_on(candor_bench::ledger::together())?,
+        "ledger-bare" => candor_bench::ledger::bare()?,
         "idle" => runtime.block_on(start::idle(mode))?,
         name => {
             let scenario = Scenario::of(name).ok_or(USAGE)?;

@@ -88,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 21] = [
+pub(super) static ROWS: [Row; 22] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -156,6 +156,16 @@ pub(super) static ROWS: [Row; 21] = [
             figure: Figure::Checking,
             ours: side("candor", "foresee", &[]),
             limit: 1.0,
+        },
+    },
+    Row {
+        name: "ledger-64",
+        what: "keyed calls through SQLite with full sync, 64 at once, against one transaction for each of three transitions",
+        kind: Kind::Ratio {
+            figure: Figure::Checking,
+            ours: side("candor", "ledger", &[]),
+            theirs: side("bare", "ledger-bare", &[]),
+            at_most: 0.125,
         },
     },
     Row {
