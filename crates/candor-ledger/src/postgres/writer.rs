@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::line::Line;
 use super::transaction::{self, Failure, Held, Judge, Report, Work};
@@ -56,35 +56,19 @@ pub(super) struct Writer {
 impl Writer {
     /// Until nobody can send commands any more, and all that were sent have their answer.
     pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
-        let mut answered = 0;
-        let mut took = Duration::ZERO;
         while let Some(first) = commands.recv().await {
             let mut size = first.size();
             let mut waiting = vec![first];
-            // As in SQLite's writer: who was just answered has mostly more to say, so it is given a moment.
-            let patience = if answered > 1 {
-                (took / 4).min(Duration::from_millis(1))
-            } else {
-                Duration::ZERO
-            };
-            let until = Instant::now() + patience;
-            let expected = answered + 1;
-            while waiting.len() < BATCH && size < BYTES {
-                let next = match commands.try_recv() {
-                    Ok(next) => Some(next),
-                    Err(_) if waiting.len() < expected => {
-                        timeout_at(until, commands.recv()).await.ok().flatten()
-                    }
-                    Err(_) => None,
-                };
-                let Some(next) = next else { break };
+            // SQLite's writer gives those that it has just answered a moment to say more. Here that was tried and costs more than
+            // it brings: a timer's smallest step is as long as a whole transaction.
+            while waiting.len() < BATCH
+                && size < BYTES
+                && let Ok(next) = commands.try_recv()
+            {
                 size += next.size();
                 waiting.push(next);
             }
-            answered = waiting.len();
-            let begun = Instant::now();
             let lost = self.write(waiting).await;
-            took = begun.elapsed();
             if let Err(error) = lost {
                 // Those behind waited just as long, and must not wait for one attempt after the other.
                 while let Ok(command) = commands.try_recv() {
