@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -151,6 +153,81 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
     assert!(longest < Duration::from_secs(15), "a call took {longest:?}");
     assert!(truth.refused.load(Ordering::Relaxed) > 0, "no call met the outage");
     drop(store);
+}
+
+/// Carries bytes to the server and back. Once `cut` is set, the next `COMMIT` still goes through, and its answer does not.
+fn carry(server: &str, cut: &Arc<AtomicBool>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (server, cut) = (server.to_owned(), Arc::clone(cut));
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(behind) = TcpStream::connect(&server) else { continue };
+            let is_mute = Arc::new(AtomicBool::new(false));
+            let mute = Arc::clone(&is_mute);
+            let (mut from, mut to) = (behind.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || {
+                let mut bytes = [0; 8192];
+                while let Ok(len @ 1..) = from.read(&mut bytes) {
+                    if mute.load(Ordering::SeqCst) || to.write_all(&bytes[..len]).is_err() {
+                        break;
+                    }
+                }
+                let _ = to.shutdown(Shutdown::Both);
+            });
+            let (mut from, mut to) = (client, behind);
+            let cut = Arc::clone(&cut);
+            thread::spawn(move || {
+                let mut bytes = [0; 8192];
+                while let Ok(len @ 1..) = from.read(&mut bytes) {
+                    // Not the one in READ COMMITTED.
+                    let ends = bytes[..len].windows(7).any(|part| part == b"COMMIT\0");
+                    if ends && cut.swap(false, Ordering::SeqCst) {
+                        is_mute.store(true, Ordering::SeqCst);
+                    }
+                    if to.write_all(&bytes[..len]).is_err() {
+                        break;
+                    }
+                }
+                let _ = to.shutdown(Shutdown::Write);
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_told_as_unknown_and_starts_nothing_again() {
+    let Some(schema) = Schema::new("a_commit_whose_answer_is_lost") else { return };
+    let Some((server, port)) = schema.server() else { return };
+    let cut = Arc::new(AtomicBool::new(false));
+    let carried = carry(&format!("{server}:{port}"), &cut);
+    let url =
+        schema.url().replacen(&format!("{server}:{port}"), &format!("127.0.0.1:{carried}"), 1);
+    let store = open(&format!("{url}&sslmode=disable"), Options::default()).unwrap();
+    let (id, owner) = (id("a"), Owner([1; 16]));
+    let say = |event| store.apply(&id, event, Circumstances::default());
+    wait(async {
+        // The claim is made, and who made it does not know.
+        cut.store(true, Ordering::SeqCst);
+        let claim = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+        let told = say(claim.clone()).await;
+        assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
+        let found = store.find(&id).await.unwrap().unwrap();
+        assert_eq!(found.stored.state.kind(), StateKind::Claimed);
+        // Said again, it finds its own traces.
+        assert!(matches!(say(claim).await, Ok(Answer::InFlight { .. })));
+
+        // So with the dispatch: it stands, nobody knows, and it is not granted twice.
+        let holder = Holder { owner, fence: found.stored.fence };
+        cut.store(true, Ordering::SeqCst);
+        let told = say(Event::Dispatch(holder)).await;
+        assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
+        assert_eq!(say(Event::Dispatch(holder)).await, Ok(Answer::Lost));
+        let story = store.story(&id).await.unwrap();
+        let events: Vec<&str> = story.iter().map(|row| row.event.as_str()).collect();
+        assert_eq!(events, ["claim", "dispatch"]);
+    });
 }
 
 fn openssl(folder: &Folder, arguments: &str) -> bool {
