@@ -169,7 +169,12 @@ fn carry(server: &str, cut: &Arc<AtomicBool>) -> u16 {
             thread::spawn(move || {
                 let mut bytes = [0; 8192];
                 while let Ok(len @ 1..) = from.read(&mut bytes) {
-                    if mute.load(Ordering::SeqCst) || to.write_all(&bytes[..len]).is_err() {
+                    if mute.load(Ordering::SeqCst) {
+                        // Until the server says that it is in no transaction any more.
+                        if bytes[..len].windows(6).any(|part| part == b"Z\0\0\0\x05I") {
+                            break;
+                        }
+                    } else if to.write_all(&bytes[..len]).is_err() {
                         break;
                     }
                 }
