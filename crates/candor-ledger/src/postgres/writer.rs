@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::line::Line;
 use super::transaction::{self, Failure, Held, Judge, Report, Work};
@@ -29,7 +29,16 @@ const BYTES: usize = 8 << 20;
 pub(super) struct Command {
     pub(super) work: Work,
     /// Used when what was done is durable.
-    pub(super) reply: oneshot::Sender<Result<Report, StoreError>>,
+    pub(super) reply: Reply,
+}
+
+type Reply = oneshot::Sender<Result<Report, StoreError>>;
+
+/// The server cannot be reached.
+struct Lost {
+    error: StoreError,
+    /// Who is still to be told.
+    untold: Vec<Reply>,
 }
 
 impl Command {
@@ -56,72 +65,57 @@ pub(super) struct Writer {
 impl Writer {
     /// Until nobody can send commands any more, and all that were sent have their answer.
     pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
-        let mut answered = 0;
-        let mut took = Duration::ZERO;
         while let Some(first) = commands.recv().await {
             let mut size = first.size();
             let mut waiting = vec![first];
-            // As in SQLite's writer: who was just answered has mostly more to say, so it is given a moment.
-            let patience = if answered > 1 {
-                (took / 4).min(Duration::from_millis(1))
-            } else {
-                Duration::ZERO
-            };
-            let until = Instant::now() + patience;
-            let expected = answered + 1;
-            while waiting.len() < BATCH && size < BYTES {
-                let next = match commands.try_recv() {
-                    Ok(next) => Some(next),
-                    Err(_) if waiting.len() < expected => {
-                        timeout_at(until, commands.recv()).await.ok().flatten()
-                    }
-                    Err(_) => None,
-                };
-                let Some(next) = next else { break };
+            // SQLite's writer gives those that it has just answered a moment to say more. Here that was tried and costs more than
+            // it brings: a timer's smallest step is as long as a whole transaction.
+            while waiting.len() < BATCH
+                && size < BYTES
+                && let Ok(next) = commands.try_recv()
+            {
                 size += next.size();
                 waiting.push(next);
             }
-            answered = waiting.len();
-            let begun = Instant::now();
-            let lost = self.write(waiting).await;
-            took = begun.elapsed();
-            if let Err(error) = lost {
-                // Those behind waited just as long, and must not wait for one attempt after the other.
+            if let Err(Lost { error, mut untold }) = self.write(waiting).await {
+                // Those behind waited just as long, and must not wait for one attempt after the other. Who is told may come
+                // back at once, and is then no longer one of those.
                 while let Ok(command) = commands.try_recv() {
-                    let _ = command.reply.send(Err(error.clone()));
+                    untold.push(command.reply);
                 }
+                tell(untold, &error);
             }
         }
     }
 
-    /// `Err`: the server cannot be reached.
-    async fn write(&self, commands: Vec<Command>) -> Result<(), StoreError> {
+    async fn write(&self, commands: Vec<Command>) -> Result<(), Lost> {
         let (work, replies): (Vec<_>, Vec<_>) =
             commands.into_iter().map(|command| (command.work, command.reply)).unzip();
-        let failure = match self.transact(&work).await {
+        match self.transact(&work).await {
             Ok(reports) => {
                 for (reply, report) in replies.into_iter().zip(reports) {
                     // Who asked may be gone; what was written stays.
                     let _ = reply.send(report);
                 }
-                return Ok(());
+                Ok(())
             }
-            Err(failure) => failure,
-        };
-        match failure {
-            Failure::Refused { of_one: true, .. } if work.len() > 1 => {
-                for (work, reply) in work.into_iter().zip(replies) {
-                    Box::pin(self.write(vec![Command { work, reply }])).await?;
+            Err(Failure::Refused { of_one: true, .. }) if work.len() > 1 => {
+                let mut each = work.into_iter().zip(replies);
+                while let Some((work, reply)) = each.next() {
+                    let alone = vec![Command { work, reply }];
+                    if let Err(mut lost) = Box::pin(self.write(alone)).await {
+                        lost.untold.extend(each.map(|(_, reply)| reply));
+                        return Err(lost);
+                    }
                 }
                 Ok(())
             }
-            Failure::Refused { error, .. } => {
+            Err(Failure::Refused { error, .. }) => {
                 tell(replies, &error);
                 Ok(())
             }
-            Failure::LostBefore(error) | Failure::Lost(error) => {
-                tell(replies, &error);
-                Err(error)
+            Err(Failure::LostBefore(error) | Failure::Lost(error)) => {
+                Err(Lost { error, untold: replies })
             }
         }
     }
@@ -150,7 +144,7 @@ impl Writer {
     }
 }
 
-fn tell(replies: Vec<oneshot::Sender<Result<Report, StoreError>>>, error: &StoreError) {
+fn tell(replies: Vec<Reply>, error: &StoreError) {
     for reply in replies {
         let _ = reply.send(Err(error.clone()));
     }
