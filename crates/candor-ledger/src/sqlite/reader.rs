@@ -139,9 +139,13 @@ impl Readers {
 /// Where a record may be written to stand that time has brought here.
 fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
     let from: &[StateKind] = match state {
-        StateKind::Absent => {
-            &[StateKind::Tombstone, StateKind::Abandoned, StateKind::Completed, StateKind::Claimed]
-        }
+        StateKind::Absent => &[
+            StateKind::Tombstone,
+            StateKind::Abandoned,
+            StateKind::Completed,
+            StateKind::Open,
+            StateKind::Claimed,
+        ],
         StateKind::Open => &[StateKind::Claimed],
         StateKind::Indeterminate => {
             &[StateKind::Dispatched, StateKind::Suspended, StateKind::Claimed]
