@@ -154,7 +154,7 @@ impl Ledger {
     /// what has happened has happened.
     pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
         let stays = self.0.audit == Audit::All || ended.refused || !call.hints.is_read_only();
-        let canonical = stays.then(|| canonical(call.arguments));
+        let canonical = stays.then(|| canonical(call));
         let note = Note {
             scope: self.scope(call),
             key: ended.key,
@@ -217,9 +217,13 @@ fn named(client: &Implementation) -> String {
     format!("{} {}", cut(&client.name), cut(&client.version))
 }
 
-/// The arguments that a key stands for, in one spelling.
-fn canonical(arguments: &Arguments) -> String {
-    candor_schema::canonical(arguments.clone().without(KEY_ARGUMENT).as_value())
+/// The arguments that a key stands for, in one spelling. Where the key is no argument, what bears its name is one like any
+/// other.
+fn canonical(call: &Call<'_>) -> String {
+    if !call.entry.idempotency.has_argument() {
+        return candor_schema::canonical(call.arguments.as_value());
+    }
+    candor_schema::canonical(call.arguments.clone().without(KEY_ARGUMENT).as_value())
 }
 
 fn fingerprint(canonical: &str) -> Fingerprint {

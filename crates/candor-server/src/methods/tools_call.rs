@@ -80,6 +80,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Err(error) => return Ok(says.refused(error)),
     };
 
+    if ledger.is_none() && key.is_some() {
+        return Ok(says.refused(words::nobody_remembers(entry.name())));
+    }
+
     // foresee
     let (prepared, effective) = entry.effects.of(&arguments, prepared).await;
     // An evaluator that fails cannot make a call look safe.
@@ -206,6 +210,11 @@ impl<'a> Says<'a> {
                 Ok(if replayed { answer.replayed() } else { answer })
             }
             Told::Asks { questions, resumes } if exchange.era() == Era::Modern => {
+                if let Err(unable) = questions.answerable_by(&exchange.client)
+                    && let Some(error) = unable.protocol_error(Era::Modern)
+                {
+                    return Err(error);
+                }
                 let (bound, ttl) = (binding.digest(&exchange.principal), engine.limits().round);
                 let put = questions.put(engine.rounds(), &bound, ttl, Some(resumes));
                 Ok(engine.input_required(exchange, put))
