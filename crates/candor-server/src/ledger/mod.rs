@@ -13,7 +13,7 @@ pub(crate) mod once;
 pub(crate) mod words;
 
 use std::sync::{Arc, Once, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
 use candor_ledger::{
@@ -22,6 +22,7 @@ use candor_ledger::{
 use candor_protocol::json::Object;
 use candor_protocol::types::Implementation;
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -153,6 +154,19 @@ impl Ledger {
     /// Notes a call that has no record. Those that are to stay are durable when this ends; if that fails, the log says so:
     /// what has happened has happened.
     pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
+        let Some(note) = self.remember(call, ended) else { return };
+        if let Err(error) = self.0.store.note(note).await {
+            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
+        }
+    }
+
+    /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
+    pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> Watched<'a> {
+        Watched { ledger: self, call, begun: Instant::now(), ended: false }
+    }
+
+    /// What is to be written of a call, if it is to stay; else it is remembered for a while.
+    fn remember(&self, call: &Call<'_>, ended: Noted) -> Option<Note> {
         let stays = self.0.audit == Audit::All || ended.refused || !call.hints.is_read_only();
         let canonical = stays.then(|| canonical(call));
         let note = Note {
@@ -166,12 +180,11 @@ impl Ledger {
             },
         };
         if !stays {
-            return self.0.recent.push(note);
+            self.0.recent.push(note);
+            return None;
         }
         self.tend();
-        if let Err(error) = self.0.store.note(note).await {
-            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
-        }
+        Some(note)
     }
 
     /// Somebody must look after the store while the server lives: time alone changes records.
@@ -191,6 +204,39 @@ pub(crate) struct Noted {
     pub(crate) duration: Option<Duration>,
     /// Somebody wanted what was not done: that is worth keeping, whatever it was.
     pub(crate) refused: bool,
+}
+
+/// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
+pub(crate) struct Watched<'a> {
+    ledger: &'a Ledger,
+    call: &'a Call<'a>,
+    begun: Instant,
+    ended: bool,
+}
+
+impl Watched<'_> {
+    /// It has ended by itself: after this time.
+    pub(crate) fn ended(mut self) -> Duration {
+        self.ended = true;
+        self.begun.elapsed()
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
+        let duration = Some(self.begun.elapsed());
+        let left = Noted { event: "left", key: None, outcome: None, duration, refused: false };
+        let Some(note) = self.ledger.remember(self.call, left) else { return };
+        let ledger = self.ledger.clone();
+        let noting = async move {
+            if let Err(error) = ledger.0.store.note(note).await {
+                tracing::error!(%error, "a call whose caller left could not be written down");
+            }
+        };
+        // Whoever ends the server waits for it.
+        self.ledger.0.running.spawn_on(noting, &runtime);
+    }
 }
 
 async fn tend(ledger: Weak<Inner>) {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
 use candor_hints::{Effective, Hints};
 use candor_ledger::{Key, OutcomeKind};
@@ -25,7 +24,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
-use crate::ledger::{Call, Noted, words};
+use crate::ledger::{Call, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Round};
@@ -104,16 +103,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     let Some((ledger, key)) = ledger.zip(key.clone()) else {
         // run, shape, record: nothing to remember but that it was called
-        let begun = Instant::now();
+        let watched = ledger.map(|ledger| ledger.watch(&about));
         let run = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx));
-        let ended = match run.await? {
+        let ran = run.await;
+        let duration = watched.map(Watched::ended);
+        let ended = match ran? {
             Ran::Asks(questions) => {
                 return Ok(asking::ask(engine, exchange, &binding, questions));
             }
             ran => shape(entry, ran, era),
         };
         if let Some(ledger) = ledger {
-            let duration = Some(begun.elapsed());
             let outcome = ended.kind();
             let event = "called";
             ledger
