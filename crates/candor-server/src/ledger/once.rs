@@ -164,7 +164,9 @@ impl Operation {
             Ok(claim) => claim,
             Err(told) => {
                 caller.end().await;
-                let _ = told.map(|told| tell.send(told));
+                if let Some(told) = told {
+                    let _ = tell.send(told);
+                }
                 return;
             }
         };

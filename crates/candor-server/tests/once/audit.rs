@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{AuditRow, OutcomeKind, Rules, StateKind};
+use candor_server::store::{AuditRow, OutcomeKind, Reason, Rules, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
 use candor_server::{Audit, Ctx, Elicit, Secret, Server};
@@ -283,7 +283,7 @@ async fn what_became_of_a_call_stands_in_its_story() {
         let all = rows(client.engine()).await;
         let row = all.into_iter().rfind(|row| row.key.as_ref().is_some_and(|k| k.as_str() == key));
         let row = row.unwrap();
-        (row.event, row.outcome, row.reason.map(|reason| reason.as_str()))
+        (row.event, row.outcome, row.reason.map(Reason::as_str))
     };
     assert_eq!(ends("a").await, ("unknown".to_owned(), None, Some("panicked")));
     assert_eq!(ends("b").await, ("complete".to_owned(), Some(OutcomeKind::Invalid), None));

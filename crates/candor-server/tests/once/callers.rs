@@ -1,5 +1,6 @@
 //! Callers who leave: what has begun goes on, and its result is there for whoever asks again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use candor_server::protocol::Revision;
@@ -269,21 +270,23 @@ async fn whoever_only_reads_may_be_interrupted_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn who_joined_a_reading_call_goes_on_with_it_when_its_caller_leaves() {
+async fn who_joined_a_reading_call_starts_it_again_when_its_caller_leaves() {
     let work = Work::new();
-    let client = server().tool(reading(work.waiting("act"))).test().keyed("k");
-    let leaving = async {
-        leave(&client, &work).await;
-        let joined = client.call("act", json!({}));
-        let mut joined = Box::pin(joined);
-        assert!(tokio::time::timeout(A_MOMENT / 3, &mut joined).await.is_err());
-        joined
+    let client = Arc::new(server().tool(reading(work.waiting("act"))).test().keyed("k"));
+    let call = || {
+        let client = client.clone();
+        tokio::spawn(async move { client.call("act", json!({})).await })
     };
-    // The first is gone here, and its successor has begun.
-    let joined = leaving.await;
+    let first = call();
+    work.began().await;
+    let joined = call();
+    tokio::time::sleep(A_MOMENT).await;
+    assert_eq!(work.starts(), 1, "it waits for the first");
+    first.abort();
+    work.began().await;
     work.let_go();
-    let joined = soon(joined).await;
-    assert!(!joined.is_error(), "{:#}", joined.raw());
+    let joined = soon(joined).await.unwrap();
+    assert_eq!(joined.structured(), Some(&json!({"number": 2, "cancelled": false})));
     assert_eq!(work.ends(), 1);
 }
 

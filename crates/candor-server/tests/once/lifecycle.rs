@@ -140,9 +140,9 @@ fn long(work: &Work, blocks: bool) -> JsonTool {
             const LONG: Duration = Duration::from_millis(1500);
             work.start();
             if blocks {
-                std::thread::sleep(LONG)
+                std::thread::sleep(LONG);
             } else {
-                tokio::time::sleep(LONG).await
+                tokio::time::sleep(LONG).await;
             }
             Ok::<_, ToolError>("done")
         }
