@@ -11,6 +11,10 @@ use syn::{Error, Expr, Ident, LitStr, Result, Token};
 use crate::effects::{Table, WORDS, Words, escaped};
 use crate::signature::Function;
 
+/// What is said to whoever declares keys in another way.
+const IDEMPOTENCY: &str = "write `idempotency = argument` (a key may be sent as an argument), `idempotency = required` (it must \
+                           be), or `idempotency = key(order_id)` (it is made of the arguments)";
+
 /// The options of a tool.
 #[derive(Default)]
 pub(crate) struct Options {
@@ -118,11 +122,7 @@ impl Options {
 
     /// How a call is recognised when it comes again.
     pub(crate) fn idempotency(&self) -> Result<Idempotency> {
-        let refuse = |at: &Expr| {
-            let message = "write `idempotency = argument` (a key may be sent as an argument), `idempotency = required` (it must \
-                           be), or `idempotency = key(order_id)` (it is made of the arguments)";
-            Error::new_spanned(at, message)
-        };
+        let refuse = |at: &Expr| Error::new_spanned(at, IDEMPOTENCY);
         let known =
             |word| Idempotency { declared: quote!(::candor::tool::Idempotency::#word), key: None };
         Ok(match &self.idempotency {
@@ -236,6 +236,7 @@ impl Parse for Word {
                 "effects" => Given::Table(inside.parse()?),
                 "at_most" => Given::Words(inside.parse()?),
                 "recorded" => Given::Names(Punctuated::parse_terminated(&inside)?),
+                "idempotency" => return Err(Error::new(word.span(), IDEMPOTENCY)),
                 _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
             }
         } else {
@@ -278,10 +279,7 @@ impl Word {
                 word.span(),
                 "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
             )),
-            ("idempotency", _) => Err(Error::new(
-                word.span(),
-                "write `idempotency = argument`, `idempotency = required` or `idempotency = key(order_id)`",
-            )),
+            ("idempotency", _) => Err(Error::new(word.span(), IDEMPOTENCY)),
             ("recorded", _) => Err(Error::new(
                 word.span(),
                 "name the arguments whose values may stand in history: `recorded(amount, currency)`",

@@ -13,13 +13,14 @@ pub(crate) mod once;
 pub(crate) mod words;
 
 use std::sync::{Arc, Once, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
 use candor_ledger::{AuditRow, Circumstances, Fingerprint, Key, Note, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
 use candor_protocol::types::Implementation;
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -151,8 +152,21 @@ impl Ledger {
     /// Notes a call that has no record. Those that are to stay are durable when this ends; if that fails, the log says so:
     /// what has happened has happened.
     pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
+        let Some(note) = self.remember(call, ended) else { return };
+        if let Err(error) = self.0.store.note(note).await {
+            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
+        }
+    }
+
+    /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
+    pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> Watched<'a> {
+        Watched { ledger: self, call, begun: Instant::now(), ended: false }
+    }
+
+    /// What is to be written of a call, if it is to stay; else it is remembered for a while.
+    fn remember(&self, call: &Call<'_>, ended: Noted) -> Option<Note> {
         let stays = self.0.audit == Audit::All || ended.refused || !call.hints.is_read_only();
-        let canonical = stays.then(|| canonical(call.arguments));
+        let canonical = stays.then(|| canonical(call));
         let note = Note {
             scope: self.scope(call),
             key: ended.key,
@@ -164,12 +178,11 @@ impl Ledger {
             },
         };
         if !stays {
-            return self.0.recent.push(note);
+            self.0.recent.push(note);
+            return None;
         }
         self.tend();
-        if let Err(error) = self.0.store.note(note).await {
-            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
-        }
+        Some(note)
     }
 
     /// Somebody must look after the store while the server lives: time alone changes records.
@@ -189,6 +202,39 @@ pub(crate) struct Noted {
     pub(crate) duration: Option<Duration>,
     /// Somebody wanted what was not done: that is worth keeping, whatever it was.
     pub(crate) refused: bool,
+}
+
+/// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
+pub(crate) struct Watched<'a> {
+    ledger: &'a Ledger,
+    call: &'a Call<'a>,
+    begun: Instant,
+    ended: bool,
+}
+
+impl Watched<'_> {
+    /// It has ended by itself: after this time.
+    pub(crate) fn ended(mut self) -> Duration {
+        self.ended = true;
+        self.begun.elapsed()
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
+        let duration = Some(self.begun.elapsed());
+        let left = Noted { event: "left", key: None, outcome: None, duration, refused: false };
+        let Some(note) = self.ledger.remember(self.call, left) else { return };
+        let ledger = self.ledger.clone();
+        let noting = async move {
+            if let Err(error) = ledger.0.store.note(note).await {
+                tracing::error!(%error, "a call whose caller left could not be written down");
+            }
+        };
+        // Whoever ends the server waits for it.
+        self.ledger.0.running.spawn_on(noting, &runtime);
+    }
 }
 
 async fn tend(ledger: Weak<Inner>) {
@@ -215,9 +261,13 @@ fn named(client: &Implementation) -> String {
     format!("{} {}", cut(&client.name), cut(&client.version))
 }
 
-/// The arguments that a key stands for, in one spelling.
-fn canonical(arguments: &Arguments) -> String {
-    candor_schema::canonical(arguments.clone().without(KEY_ARGUMENT).as_value())
+/// The arguments that a key stands for, in one spelling. Where the key is no argument, what bears its name is one like any
+/// other.
+fn canonical(call: &Call<'_>) -> String {
+    if !call.entry.idempotency.has_argument() {
+        return candor_schema::canonical(call.arguments.as_value());
+    }
+    candor_schema::canonical(call.arguments.clone().without(KEY_ARGUMENT).as_value())
 }
 
 fn fingerprint(canonical: &str) -> Fingerprint {

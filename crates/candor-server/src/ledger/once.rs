@@ -96,7 +96,7 @@ struct Claim {
 
 impl Operation {
     pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Self {
-        let canonical = canonical(call.arguments);
+        let canonical = canonical(call);
         Self {
             fingerprint: fingerprint(&canonical),
             canonical,
@@ -143,7 +143,6 @@ impl Operation {
         let caller = ctx.clone();
         let task = async move {
             Arc::new(self).run(&caller, circumstances, resumes, work, tell).await;
-            caller.end().await;
             drop(room);
         };
         ledger.0.running.spawn(task.in_current_span());
@@ -165,19 +164,20 @@ impl Operation {
         work: BoxFuture<'static, Ended>,
         tell: oneshot::Sender<Told>,
     ) {
-        // Taken back before anything was said of it: then nothing is.
-        if caller.gone().is_cancelled() {
-            return;
-        }
-        let claim = match self.claim(circumstances, resumes).await {
+        let claim = match self.claim(caller, circumstances, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
-                let _ = tell.send(told);
+                caller.end().await;
+                if let Some(told) = told {
+                    let _ = tell.send(told);
+                }
                 return;
             }
         };
         let begun = Instant::now();
         let heart = self.keep_alive(claim.holder);
+        // What was spawned last waits for this very thread, and the handler may not let go of it: the first beat comes first.
+        tokio::task::yield_now().await;
         let ended = tokio::select! {
             biased;
             ended = work => Ok(ended),
@@ -189,6 +189,8 @@ impl Operation {
         let circumstances =
             Circumstances { duration: Some(begun.elapsed()), ..Circumstances::default() };
         let written = self.apply(event.clone(), circumstances.clone()).await;
+        // A task that the handler has left running says nothing after the answer.
+        caller.end().await;
         let _ = tell.send(told(&written));
         if let Err(error) = written {
             tracing::error!(%error, tool = self.id.scope.tool, "an outcome could not be written down; trying again");
@@ -197,13 +199,14 @@ impl Operation {
         drop(heart);
     }
 
-    /// The right to start it, or to go on with it.
+    /// The right to start it, or to go on with it; else what the caller is told, if there still is one.
     async fn claim(
         &self,
+        caller: &Ctx,
         circumstances: Circumstances,
         resumes: Option<Resumes>,
-    ) -> Result<Claim, Told> {
-        let refused = |error: StoreError| Told::Refused(words::unavailable(&error));
+    ) -> Result<Claim, Option<Told>> {
+        let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
@@ -216,12 +219,25 @@ impl Operation {
             }
         };
         loop {
+            // Taken back before anything was said of it: then nothing is.
+            if caller.gone().is_cancelled() {
+                return Err(None);
+            }
+            // It would be stopped at its first pause.
+            if self.ledger.0.halt.is_cancelled() {
+                return Err(Some(Told::Refused(words::busy())));
+            }
             match self.apply(event, circumstances.clone()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
                 answer => {
-                    if let Some(told) = self.told(answer, until).await {
+                    let told = tokio::select! {
+                        biased;
+                        told = self.told(answer, until) => told,
+                        () = caller.gone().cancelled() => return Err(None),
+                    };
+                    if told.is_some() {
                         return Err(told);
                     }
                 }
@@ -344,13 +360,21 @@ impl Operation {
                 let event = Event::Discard { holder, why: Harmless::NothingHappened };
                 (event, Box::new(move |_| Told::Failed(error)))
             }
-            Ok(Ended::Panicked) => unknown(holder, Reason::Panicked),
+            Ok(Ended::Panicked) => self.unknown(holder, Reason::Panicked),
             Err(Interrupted::TakenBack) => {
                 let event = Event::Discard { holder, why: Harmless::ByNature };
                 (event, Box::new(|_| Told::Refused(words::lost())))
             }
-            Err(Interrupted::Halted) => unknown(holder, Reason::Stopped),
+            Err(Interrupted::Halted) => self.unknown(holder, Reason::Stopped),
         }
+    }
+
+    fn unknown(&self, holder: Holder, reason: Reason) -> (Event, Tell) {
+        let error = match self.by_nature {
+            true => words::may_be_repeated(reason),
+            false => words::outcome_unknown(reason, None),
+        };
+        (Event::Unknown { holder, reason }, Box::new(move |_| Told::Refused(error)))
     }
 
     /// Says that the owner lives, until dropped. A task of its own: a handler that does not let go of its thread must not
@@ -381,11 +405,13 @@ impl Operation {
     async fn insist(&self, event: Event, circumstances: Circumstances) {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(200);
-        while begun.elapsed() < INSIST {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.ledger.0.halt.cancelled() => return,
-            }
+        let mut halted = false;
+        while begun.elapsed() < INSIST && !halted {
+            halted = tokio::select! {
+                () = tokio::time::sleep(pause) => false,
+                // Once more, and no more.
+                () = self.ledger.0.halt.cancelled() => true,
+            };
             pause = (pause * 2).min(Duration::from_secs(10));
             if self.apply(event.clone(), circumstances.clone()).await.is_ok() {
                 return;
@@ -415,11 +441,6 @@ type Written = Result<Answer, StoreError>;
 
 /// What the caller is told then.
 type Tell = Box<dyn FnOnce(&Written) -> Told + Send>;
-
-fn unknown(holder: Holder, reason: Reason) -> (Event, Tell) {
-    let tell = move |_: &Written| Told::Refused(words::outcome_unknown(reason, None));
-    (Event::Unknown { holder, reason }, Box::new(tell))
-}
 
 fn read(bytes: &[u8]) -> Option<CallToolResult> {
     let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
