@@ -290,7 +290,7 @@ impl Operation {
         &self,
         Claim { holder, attempt }: Claim,
         ended: Result<Ended, Interrupted>,
-    ) -> (Event, Box<dyn FnOnce(&Written) -> Told + Send>) {
+    ) -> (Event, Tell) {
         let key = self.id.key.clone();
         match ended {
             Ok(Ended::Result { result, kind, not_started }) => {
@@ -404,7 +404,10 @@ impl Operation {
 
 type Written = Result<Answer, StoreError>;
 
-fn unknown(holder: Holder, reason: Reason) -> (Event, Box<dyn FnOnce(&Written) -> Told + Send>) {
+/// What the caller is told, by what came of the writing.
+type Tell = Box<dyn FnOnce(&Written) -> Told + Send>;
+
+fn unknown(holder: Holder, reason: Reason) -> (Event, Tell) {
     let tell = move |_: &Written| Told::Refused(words::outcome_unknown(reason, None));
     (Event::Unknown { holder, reason }, Box::new(tell))
 }
