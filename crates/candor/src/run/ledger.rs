@@ -15,11 +15,11 @@ use crate::{Error, Result, Secret, Server};
 const NONE: &str = "none";
 
 /// The server with its ledger and its secret.
-pub(super) async fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
+pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     let place = Place::of(args.ledger.as_deref());
     let (server, place) = match &place {
         None => (server, None),
-        Some(place) => match place.open().await {
+        Some(place) => match place.open() {
             Ok(store) => {
                 if place.is_forgotten() {
                     tracing::warn!(
@@ -33,7 +33,7 @@ pub(super) async fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
                 tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
                 (server, None)
             }
-            Err(problem) => return Err(place.refused(&problem)),
+            Err(problem) => return Err(place.refused(server.wants_ledger(), &problem)),
         },
     };
     if let Some(tool) = server.wants_ledger() {
@@ -74,7 +74,7 @@ impl Place {
         }
     }
 
-    async fn open(&self) -> std::result::Result<Arc<dyn Store>, StoreError> {
+    fn open(&self) -> std::result::Result<Arc<dyn Store>, StoreError> {
         if self.url.is_empty() {
             return Err(StoreError::Unavailable(
                 "there is no home folder to keep it in".to_owned(),
@@ -87,17 +87,22 @@ impl Place {
         self.url == "memory:"
     }
 
-    fn refused(&self, problem: &StoreError) -> Error {
-        let place = match (&self.path, self.given) {
-            (Some(path), _) => format!("{}: ", path.display()),
-            (None, _) => String::new(),
-        };
-        let how = if self.given {
-            ""
-        } else {
-            "\n  say where calls should be remembered: --ledger sqlite:PATH, or memory: to forget them with this process"
-        };
-        Error::new(format!("{place}{problem}{how}"))
+    /// Why a server does not start, and what to do. `wanted_by` is the tool whose calls must be remembered.
+    fn refused(&self, wanted_by: Option<&str>, problem: &StoreError) -> Error {
+        let mut problem = problem.to_string();
+        if let Some(path) = self.path.as_ref().map(|path| path.display().to_string())
+            && !problem.contains(&path)
+        {
+            problem = format!("{path}: {problem}");
+        }
+        match wanted_by {
+            // Nobody has asked for this place, so it is said why there must be one.
+            Some(tool) if !self.given => Error::new(format!(
+                "{tool} has idempotency keys, and nobody can remember them: {problem}\n  say where calls should be remembered: \
+                 --ledger sqlite:PATH, or memory: to forget them with this process"
+            )),
+            _ => Error::new(problem),
+        }
     }
 
     /// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.

@@ -68,7 +68,7 @@ fn boxed(
             clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
         });
         log_to_stderr(args.log_format);
-        let server = ledger::attach(server, &args).await?;
+        let server = ledger::attach(server, &args)?;
         let server = match args.split {
             None => server,
             Some(split) => server.split(split.into()),
