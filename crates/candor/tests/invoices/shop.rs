@@ -15,6 +15,13 @@ use crate::process::Program;
 /// Who pays.
 pub(crate) const CUSTOMER: &str = "8f14e45f-ceea-467f-a0e6-1f5b0d1b7a3c";
 
+/// How a server is reached. It is not the same caller who comes the one way or the other.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    Http,
+    Stdio,
+}
+
 pub(crate) struct Shop {
     folder: PathBuf,
 }
@@ -58,6 +65,14 @@ impl Shop {
         let mut server = Program::start(self.command().arg("--stdio").args(flags));
         let desk = Desk::stdio(&mut server);
         (server, desk)
+    }
+
+    /// The server either way.
+    pub(crate) async fn start(&self, way: Way) -> (Program, Desk) {
+        match way {
+            Way::Http => self.http(&[]).await,
+            Way::Stdio => self.stdio(&[]),
+        }
     }
 
     /// The books, past any server.

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::desk::{Desk, Told, code};
 use crate::messages::text;
 use crate::process::{Ended, Program};
-use crate::shop::{Shop, order};
+use crate::shop::{Shop, Way, order};
 
 /// A call that has started, at a server that was then told to stop.
 async fn stopped(shop: &Shop, server: Program, desk: &Desk) -> (Connection, Calling, Stopping) {
@@ -45,12 +45,9 @@ async fn started(shop: &Shop, starts: usize) {
 
 #[tokio::test]
 async fn a_server_that_is_told_to_stop_lets_the_call_end_and_answers_it() {
-    for way in ["http", "stdio"] {
-        let shop = Shop::new(&format!("stop-{way}"));
-        let (server, desk) = match way {
-            "http" => shop.http(&[]).await,
-            _ => shop.stdio(&[]),
-        };
+    for (name, way) in [("stop-http", Way::Http), ("stop-stdio", Way::Stdio)] {
+        let shop = Shop::new(name);
+        let (server, desk) = shop.start(way).await;
         let (books, calling, stopping) = stopped(&shop, server, &desk).await;
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(!stopping.is_finished(), "it left a running call alone");
@@ -59,13 +56,10 @@ async fn a_server_that_is_told_to_stop_lets_the_call_end_and_answers_it() {
         assert_eq!(code(&answer), None, "{answer}");
         assert_eq!(stopping.await.unwrap().status.code(), Some(0));
 
-        let (_server, desk) = shop.stdio(&[]);
+        let (_server, desk) = shop.start(way).await;
         let again = desk.call("create_invoice", &order("running")).await;
-        // Over stdio callers are the same; over HTTP they are somebody else.
-        if way == "stdio" {
-            assert_eq!(text(&again), text(&answer));
-            assert_eq!(shop.invoices()["running"].len(), 1);
-        }
+        assert_eq!(text(&again), text(&answer));
+        assert_eq!(shop.invoices()["running"].len(), 1);
     }
 }
 
