@@ -17,7 +17,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
 
 /// Creates a new invoice
-#[tool(additive, closed_world, idempotency = required, recorded(amount_cents))]
+#[tool(additive, closed_world, blocking, idempotency = required, recorded(amount_cents))]
 fn create_invoice(
     /// The customer who is to pay
     #[schemars(extend("format" = "uuid"))]
@@ -40,7 +40,7 @@ fn create_invoice(
 }
 
 /// Fetches an invoice with all its details
-#[tool(read_only, closed_world)]
+#[tool(read_only, closed_world, blocking)]
 fn get_invoice(
     /// An id from list_invoices
     invoice_id: String,
@@ -50,7 +50,7 @@ fn get_invoice(
 }
 
 /// Lists invoices, the earliest first
-#[tool(read_only, closed_world)]
+#[tool(read_only, closed_world, blocking)]
 fn list_invoices(
     /// Only those in this state
     #[optional]
@@ -82,7 +82,7 @@ fn list_invoices(
 }
 
 /// Search for existing issues
-#[tool(read_only, closed_world)]
+#[tool(read_only, closed_world, blocking)]
 fn search_issues(
     /// Words that the title or the text has
     query: String,
@@ -101,7 +101,7 @@ fn search_issues(
 }
 
 /// Creates a user or updates if exists. Idempotent.
-#[tool(additive, idempotent, closed_world)]
+#[tool(additive, idempotent, closed_world, blocking)]
 fn upsert_user(
     #[email] email: String,
     name: String,
@@ -136,7 +136,7 @@ fn upsert_user(
 /// Sends the invoice to the customer via email. Idempotent: calling twice on the same invoice does not send duplicate emails.
 /// The customer receives the hosted payment link in the email body. This can be reverted by calling `revoke_sent_invoice` if
 /// sent in error.
-#[tool(additive, idempotent)]
+#[tool(additive, idempotent, blocking)]
 fn send_invoice_email(
     /// An id from list_invoices
     invoice_id: String,
@@ -161,7 +161,7 @@ fn send_invoice_email(
 
 /// Takes back an invoice that was sent in error: its mail leaves the outbox, and it is a draft again. Idempotent. Can be
 /// reverted with `send_invoice_email`.
-#[tool(destructive, idempotent)]
+#[tool(destructive, idempotent, blocking)]
 fn revoke_sent_invoice(
     /// An id from list_invoices
     invoice_id: String,

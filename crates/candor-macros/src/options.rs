@@ -28,6 +28,7 @@ pub(crate) struct Options {
     table: Option<Table>,
     function: Option<Expr>,
     at_most: Option<Words>,
+    blocking: Option<Ident>,
     idempotency: Option<Expr>,
     recorded: Option<Punctuated<Ident, Token![,]>>,
 }
@@ -117,6 +118,17 @@ impl Options {
                 let declared = self.words.declared(at)?;
                 Ok(Effects::Known(quote!(::candor::tool::Effects::Fixed(#declared))))
             }
+        }
+    }
+
+    /// Whether the function keeps its thread, and so must have one of its own.
+    pub(crate) fn is_blocking(&self, function: &Function) -> Result<bool> {
+        match &self.blocking {
+            Some(word) if function.is_async => {
+                let message = "an async function gives its thread back while it waits; `blocking` is for plain functions";
+                Err(Error::new(word.span(), message))
+            }
+            word => Ok(word.is_some()),
         }
     }
 
@@ -258,6 +270,7 @@ impl Word {
             ("effects", Given::Table(table)) => set(&mut options.table, table, &word),
             ("effects", Given::Value(function)) => set(&mut options.function, function, &word),
             ("at_most", Given::Words(words)) => set(&mut options.at_most, words, &word),
+            ("blocking", Given::Nothing) => set(&mut options.blocking, word.clone(), &word),
             ("idempotency", Given::Value(value)) => set(&mut options.idempotency, value, &word),
             ("recorded", Given::Names(names)) => set(&mut options.recorded, names, &word),
             ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
@@ -269,7 +282,7 @@ impl Word {
             ("output_schema", Given::Value(value)) => set(&mut options.output_schema, value, &word),
             (
                 "read_only" | "additive" | "destructive" | "idempotent" | "closed_world"
-                | "unclassified",
+                | "unclassified" | "blocking",
                 _,
             ) => Err(Error::new(word.span(), format!("write `{name}` alone, without a value"))),
             ("name" | "title" | "description" | "input_schema" | "output_schema", _) => {
@@ -290,7 +303,7 @@ impl Word {
             _ => Err(Error::new(
                 word.span(),
                 format!(
-                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, name, title, \
+                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, blocking, name, title, \
                      description, input_schema, output_schema"
                 ),
             )),
