@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Outcome,
+    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Note, Outcome,
     OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Call, Ledger, Noted, canonical, fingerprint, record_id, words};
+use super::{Call, Ledger, canonical, fingerprint, record_id, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -34,7 +35,7 @@ pub(crate) struct Operation {
     fingerprint: Fingerprint,
     /// Whether to repeat it is harmless by its nature, its key aside.
     by_nature: bool,
-    read_only: bool,
+    hints: Hints,
     circumstances: Circumstances,
 }
 
@@ -101,7 +102,7 @@ impl Operation {
             circumstances: ledger.circumstances(call, Some(&canonical)),
             id: record_id(ledger.scope(call), key),
             by_nature: call.hints.is_idempotent(),
-            read_only: call.hints.is_read_only(),
+            hints: call.hints,
             ledger: ledger.clone(),
         }
     }
@@ -165,6 +166,7 @@ impl Operation {
             Err(told) => {
                 caller.end().await;
                 if let Some(told) = told {
+                    self.note(&told).await;
                     let _ = tell.send(told);
                 }
                 return;
@@ -178,7 +180,7 @@ impl Operation {
             biased;
             ended = work => Ok(ended),
             // Whoever reads may be interrupted.
-            () = caller.gone().cancelled(), if self.read_only => Err(Interrupted::TakenBack),
+            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(Interrupted::TakenBack),
             () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
         };
         let (event, told) = self.conclude(claim, ended);
@@ -415,15 +417,22 @@ impl Operation {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
-    /// How a repetition is noted.
-    pub(crate) fn noted(&self, told: &Told) -> Noted {
+    /// Notes what a repetition was told. Who is refused wanted what was not done: that is worth keeping, whatever it was.
+    pub(crate) async fn note(&self, told: &Told) {
         let (event, refused) = match told {
             Told::Result { .. } => ("replayed", false),
             Told::Asks { .. } => ("asked again", false),
             Told::Refused(error) => ("refused", !error.is_passing()),
             Told::Failed(_) => ("refused", true),
         };
-        Noted { event, key: Some(self.id.key.clone()), outcome: None, duration: None, refused }
+        let note = Note {
+            scope: self.id.scope.clone(),
+            key: Some(self.id.key.clone()),
+            event: event.to_owned(),
+            outcome: None,
+            circumstances: self.circumstances.clone(),
+        };
+        self.ledger.write(note, refused || self.ledger.stays(self.hints)).await;
     }
 }
 

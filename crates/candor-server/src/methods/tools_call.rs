@@ -24,7 +24,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
-use crate::ledger::{Call, Noted, Watched, words};
+use crate::ledger::{self, Call, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Round};
@@ -115,10 +115,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         if let Some(ledger) = ledger {
             let outcome = ended.kind();
-            let event = "called";
-            ledger
-                .note(&about, Noted { event, key: None, outcome, duration, refused: false })
-                .await;
+            ledger.note(&about, ledger::Ended { event: "called", outcome, duration }).await;
         }
         return says.ended(ended);
     };
@@ -130,7 +127,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     if resumes.is_none()
         && let Some(told) = operation.recall().await
     {
-        ledger.note(&about, operation.noted(&told)).await;
+        operation.note(&told).await;
         return says.told(told, &binding);
     }
 

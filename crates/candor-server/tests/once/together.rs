@@ -8,7 +8,7 @@ use candor_server::store::StateKind;
 use candor_server::tool::code;
 use serde_json::json;
 
-use crate::bench::{File, Work, bare, comes_to, server};
+use crate::bench::{File, Work, bare, comes_to, rows, server};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_hundred_at_once_are_one_start_and_one_answer() {
@@ -41,6 +41,9 @@ async fn two_hundred_at_once_are_one_start_and_one_answer() {
         }
         assert_eq!((work.starts(), work.ends(), first), (1, 1, 1), "sqlite: {sqlite}");
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        let rows = rows(client.engine()).await;
+        let count = |event: &str| rows.iter().filter(|row| row.event == event).count();
+        assert_eq!([count("start"), count("complete"), count("replayed")], [1, 1, 199]);
     }
 }
 
