@@ -152,9 +152,9 @@ impl Ledger {
     }
 
     /// Notes a call that has no record.
-    pub(crate) async fn note(&self, call: &Call<'_>, ended: Ended) {
+    pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
         let stays = self.stays(call.hints);
-        self.write(self.noted(call, ended, stays), stays).await;
+        self.write(self.note_of(call, ended, stays), stays).await;
     }
 
     /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
@@ -167,8 +167,8 @@ impl Ledger {
         self.0.audit == Audit::All || !hints.is_read_only()
     }
 
-    fn noted(&self, call: &Call<'_>, ended: Ended, stays: bool) -> Note {
-        let Ended { event, outcome, duration } = ended;
+    fn note_of(&self, call: &Call<'_>, ended: Noted, stays: bool) -> Note {
+        let Noted { event, outcome, duration } = ended;
         let canonical = stays.then(|| canonical(call));
         Note {
             scope: self.scope(call),
@@ -205,7 +205,8 @@ impl Ledger {
 }
 
 /// How a call ended that has no record.
-pub(crate) struct Ended {
+#[derive(Clone, Copy)]
+pub(crate) struct Noted {
     pub(crate) event: &'static str,
     pub(crate) outcome: Option<OutcomeKind>,
     pub(crate) duration: Option<Duration>,
@@ -232,8 +233,8 @@ impl Drop for Watched<'_> {
         let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
         let duration = Some(self.begun.elapsed());
         let (ledger, stays) = (self.ledger.clone(), self.ledger.stays(self.call.hints));
-        let left = Ended { event: "left", outcome: None, duration };
-        let note = ledger.noted(self.call, left, stays);
+        let left = Noted { event: "left", outcome: None, duration };
+        let note = ledger.note_of(self.call, left, stays);
         // Whoever ends the server waits for it.
         self.ledger.0.running.spawn_on(async move { ledger.write(note, stays).await }, &runtime);
     }

@@ -24,7 +24,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
-use crate::ledger::{self, Call, Watched, words};
+use crate::ledger::{Call, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Round};
@@ -115,7 +115,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         if let Some(ledger) = ledger {
             let outcome = ended.kind();
-            ledger.note(&about, ledger::Ended { event: "called", outcome, duration }).await;
+            ledger.note(&about, Noted { event: "called", outcome, duration }).await;
         }
         return says.ended(ended);
     };
