@@ -273,6 +273,20 @@ async fn digests_tell_equal_calls_and_nobody_without_the_secret_can_make_them() 
 }
 
 #[tokio::test]
+async fn a_key_is_no_part_of_the_digest_even_where_the_author_takes_it() {
+    let schema =
+        json!({"type": "object", "properties": {"n": {}, "idempotency_key": {"type": "string"}}});
+    let tool = JsonTool::new("act", &schema, |_, _| async { Ok::<_, ToolError>("done") });
+    let client = server().tool(tool.idempotency(Idempotency::Argument)).test();
+    client.call("act", json!({"n": 1, "idempotency_key": "a"})).await;
+    client.keyed("b").call("act", json!({"n": 1})).await;
+    client.call("act", json!({"n": 1})).await;
+    let all = rows(client.engine()).await;
+    let digests: Vec<_> = all.iter().filter_map(|row| row.circumstances.digest).collect();
+    assert_eq!(digests, [digests[0]; 3]);
+}
+
+#[tokio::test]
 async fn what_became_of_a_call_stands_in_its_story() {
     let work = Work::new();
     let client = server().tool(obeying()).tool(work.waiting("wait")).test();
