@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Outcome,
+    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Note, Outcome,
     OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Call, Ledger, Noted, canonical, fingerprint, words};
+use super::{Audit, Call, Ledger, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -34,7 +35,9 @@ pub(crate) struct Operation {
     fingerprint: Fingerprint,
     /// Whether to repeat it is harmless by its nature, its key aside.
     by_nature: bool,
-    read_only: bool,
+    hints: Hints,
+    /// Without the digest, which costs more than all the rest of a repetition.
+    circumstances: Circumstances,
     /// The arguments that the key stands for.
     canonical: String,
 }
@@ -99,10 +102,11 @@ impl Operation {
         let canonical = canonical(call);
         Self {
             fingerprint: fingerprint(&canonical),
+            circumstances: ledger.circumstances(call, None),
             canonical,
             id: RecordId { scope: ledger.scope(call), key },
             by_nature: call.hints.is_idempotent(),
-            read_only: call.hints.is_read_only(),
+            hints: call.hints,
             ledger: ledger.clone(),
         }
     }
@@ -128,13 +132,11 @@ impl Operation {
     /// caller's deadline; the task goes on.
     pub(crate) async fn carry_out(
         self,
-        call: &Call<'_>,
         ctx: &Ctx,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
     ) -> Told {
         let ledger = self.ledger.clone();
-        let circumstances = ledger.circumstances(call, Some(&self.canonical));
         let Ok(room) = ledger.0.room.clone().try_acquire_owned() else {
             return Told::Refused(words::busy());
         };
@@ -142,7 +144,7 @@ impl Operation {
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::new(self).run(&caller, circumstances, resumes, work, tell).await;
+            Arc::new(self).run(&caller, resumes, work, tell).await;
             drop(room);
         };
         ledger.0.running.spawn(task.in_current_span());
@@ -159,16 +161,16 @@ impl Operation {
     async fn run(
         self: Arc<Self>,
         caller: &Ctx,
-        circumstances: Circumstances,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
         tell: oneshot::Sender<Told>,
     ) {
-        let claim = match self.claim(caller, circumstances, resumes).await {
+        let claim = match self.claim(caller, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
                 caller.end().await;
                 if let Some(told) = told {
+                    self.note(&told).await;
                     let _ = tell.send(told);
                 }
                 return;
@@ -182,7 +184,7 @@ impl Operation {
             biased;
             ended = work => Ok(ended),
             // Whoever reads may be interrupted.
-            () = caller.gone().cancelled(), if self.read_only => Err(Interrupted::TakenBack),
+            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(Interrupted::TakenBack),
             () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
         };
         let (event, told) = self.conclude(claim, ended);
@@ -200,12 +202,7 @@ impl Operation {
     }
 
     /// The right to start it, or to go on with it; else what the caller is told, if there still is one.
-    async fn claim(
-        &self,
-        caller: &Ctx,
-        circumstances: Circumstances,
-        resumes: Option<Resumes>,
-    ) -> Result<Claim, Option<Told>> {
+    async fn claim(&self, caller: &Ctx, resumes: Option<Resumes>) -> Result<Claim, Option<Told>> {
         let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
@@ -227,7 +224,7 @@ impl Operation {
             if self.ledger.0.halt.is_cancelled() {
                 return Err(Some(Told::Refused(words::busy())));
             }
-            match self.apply(event, circumstances.clone()).await.map_err(refused)? {
+            match self.apply(event, self.digested()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
@@ -424,15 +421,29 @@ impl Operation {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
-    /// How a repetition is noted.
-    pub(crate) fn noted(&self, told: &Told) -> Noted {
+    /// Notes what a repetition was told. Who is refused wanted what was not done: that is worth keeping, whatever it was.
+    pub(crate) async fn note(&self, told: &Told) {
         let (event, refused) = match told {
             Told::Result { .. } => ("replayed", false),
             Told::Asks { .. } => ("asked again", false),
             Told::Refused(error) => ("refused", !error.is_passing()),
             Told::Failed(_) => ("refused", true),
         };
-        Noted { event, key: Some(self.id.key.clone()), outcome: None, duration: None, refused }
+        // A replay is a read: to write it down for good would make it a hundred times as dear.
+        let stays = refused || self.ledger.0.audit == Audit::All;
+        let note = Note {
+            scope: self.id.scope.clone(),
+            key: Some(self.id.key.clone()),
+            event: event.to_owned(),
+            outcome: None,
+            circumstances: if stays { self.digested() } else { self.circumstances.clone() },
+        };
+        self.ledger.write(note, stays).await;
+    }
+
+    fn digested(&self) -> Circumstances {
+        let digest = self.ledger.0.digests.digest(self.canonical.as_bytes());
+        Circumstances { digest: Some(digest), ..self.circumstances.clone() }
     }
 }
 

@@ -115,10 +115,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         if let Some(ledger) = ledger {
             let outcome = ended.kind();
-            let event = "called";
-            ledger
-                .note(&about, Noted { event, key: None, outcome, duration, refused: false })
-                .await;
+            ledger.note(&about, Noted { event: "called", outcome, duration }).await;
         }
         return says.ended(ended);
     };
@@ -130,14 +127,14 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     if resumes.is_none()
         && let Some(told) = operation.recall().await
     {
-        ledger.note(&about, operation.noted(&told)).await;
+        operation.note(&told).await;
         return says.told(told, &binding);
     }
 
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
     let ctx = Ctx::keyed(engine, exchange, round, key);
     let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
-    says.told(operation.carry_out(&about, &ctx, resumes, work).await, &binding)
+    says.told(operation.carry_out(&ctx, resumes, work).await, &binding)
 }
 
 /// The handler of a call that has a key, to its end.
