@@ -96,7 +96,9 @@ fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
     let state = operation.state()?;
     let name = match state {
         State::Claimed { .. } | State::Dispatched { .. } => "lease ends",
-        State::Suspended { .. } => "waits until",
+        State::Suspended { .. } | State::Waiting { .. } => "waits until",
+        State::Approved { .. } => "may start",
+        State::Denied { .. } => "refused to",
         State::Completed { .. } => "kept until",
         State::Open { license: License::First, .. } => "forgotten",
         State::Open { .. } => "may start",

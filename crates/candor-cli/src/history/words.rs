@@ -23,6 +23,9 @@ pub(crate) fn kind(kind: StateKind) -> &'static str {
     match kind {
         StateKind::Absent => "forgotten",
         StateKind::Open => "not done",
+        StateKind::Waiting => "waiting for an approval",
+        StateKind::Approved => "approved, not started",
+        StateKind::Denied => "denied",
         StateKind::Claimed => "starting",
         StateKind::Dispatched => "running",
         StateKind::Suspended => "waiting for an answer",

@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::grants;
 use super::line::Line;
-use super::transaction::{self, Failure, Held, Judge, Report, Work};
+use super::transaction::{self, Done, Failure, Held, Judge, Report, Work};
 use crate::event::Event;
 use crate::outcome::Body;
 use crate::store::StoreError;
@@ -51,6 +52,7 @@ impl Command {
                 Body::Kept(bytes) => bytes.len(),
                 Body::Omitted { .. } => 0,
             },
+            Work::Apply { event: Event::Ask { asked, .. }, .. } => asked.len(),
             _ => 0,
         }
     }
@@ -89,6 +91,18 @@ impl Writer {
     }
 
     async fn write(&self, commands: Vec<Command>) -> Result<(), Lost> {
+        // A grant has a transaction of its own, and what was said before it happens before it.
+        let is_grant = |command: &Command| matches!(command.work, Work::Grants(_));
+        if commands.len() > 1 && commands.iter().any(is_grant) {
+            let mut rest = commands.into_iter();
+            while let Some(command) = rest.next() {
+                if let Err(mut lost) = Box::pin(self.write(vec![command])).await {
+                    lost.untold.extend(rest.map(|command| command.reply));
+                    return Err(lost);
+                }
+            }
+            return Ok(());
+        }
         let (work, replies): (Vec<_>, Vec<_>) =
             commands.into_iter().map(|command| (command.work, command.reply)).unzip();
         match self.transact(&work).await {
@@ -125,7 +139,13 @@ impl Writer {
         let mut is_first = true;
         loop {
             let session = self.line.session().await.map_err(Failure::LostBefore)?;
-            match transaction::run(&session, &self.judge, work, Held::Wait).await {
+            let done = match work {
+                [Work::Grants(change)] => grants::run(&session, &self.judge, change)
+                    .await
+                    .map(|report| Done { reports: vec![report], changed: Vec::new() }),
+                work => transaction::run(&session, &self.judge, work, Held::Wait).await,
+            };
+            match done {
                 Ok(done) => {
                     done.changed.iter().for_each(|record| self.watchers.changed(record));
                     return Ok(done.reports);

@@ -207,7 +207,7 @@ impl Operation {
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
-        let start = Event::Start { fingerprint, owner, by_nature };
+        let start = Event::Start { fingerprint, owner, by_nature, approval: None };
         let mut event = match resumes {
             None => start.clone(),
             Some(Resumes { fence, round }) => {
@@ -295,7 +295,12 @@ impl Operation {
             }
             Answer::Expired { until } => Told::Refused(words::expired(until)),
             Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
-            Answer::Lost
+            // Nothing asks for approvals yet.
+            Answer::Waiting { .. }
+            | Answer::Approved { .. }
+            | Answer::Denied { .. }
+            | Answer::NotApproved
+            | Answer::Lost
             | Answer::Done
             | Answer::Refused(_)
             | Answer::Claimed { .. }
