@@ -46,6 +46,7 @@ use proc_macro::TokenStream;
 ///   nothing is said, and callers must expect the worst. One of these is required.
 /// - `idempotency = argument` (a key may be sent as an argument), `required` (it must be), or `key(order_id)` (an expression over the parameters makes
 ///   it): the same call is started at most once per key. `recorded(amount)` names arguments whose values may stand in history.
+/// - `ask = always`, `writes` or `destructive`: a person is asked about these calls before they start, whatever the server does.
 /// - `blocking`, on a plain function that waits for a disk or a lock: it gets a thread of its own. Without it, a plain function runs where others
 ///   wait for their turn, so it should not take long.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.

@@ -186,8 +186,8 @@ impl Ctx {
         self.0.next_progress.fetch_max(1, Ordering::Relaxed);
         #[expect(clippy::cast_precision_loss, reason = "few")]
         let done = (step + 1) as f64 * 1e-6;
-        let Some(done) = serde_json::Number::from_f64(done) else { return };
-        let mut params = ProgressParams::new(token.clone(), Number::from(done));
+        let Some(done) = Number::from_f64(done) else { return };
+        let mut params = ProgressParams::new(token.clone(), done);
         params.message = Some(message.to_owned());
         self.notify(notification::PROGRESS, &params).await;
     }

@@ -25,6 +25,7 @@ use crate::changes::Changes;
 use crate::completion::Completions;
 use crate::dispatch;
 use crate::exchange::{Arrival, Exchange};
+use crate::gate::Policy;
 use crate::ledger::{Audit, Ledger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
@@ -64,6 +65,8 @@ pub(crate) struct Parts {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) instance: String,
     pub(crate) audit: Audit,
+    /// Who is asked about what.
+    pub(crate) policy: Policy,
 }
 
 struct Inner {

@@ -233,6 +233,13 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
+    /// One that the framework itself puts.
+    pub(crate) fn single(key: &str, request: InputRequest) -> Self {
+        let asked = BTreeMap::from([(key.to_owned(), digest(raw(&request).get().as_bytes()))]);
+        let open = BTreeMap::from([(key.to_owned(), request)]);
+        Self { open, state: State { asked, answers: BTreeMap::new() } }
+    }
+
     /// Whether this client can answer them all: who asks again may not be who was asked.
     pub(crate) fn answerable_by(&self, client: &Client) -> Result<(), AskError> {
         self.open.values().try_for_each(|question| ask::answerable(question, client))

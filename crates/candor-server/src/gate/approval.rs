@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use candor_ledger::{Answer, Binding, Decision, Event, Fence, Question, Refusal, Seen, StateKind, Via};
+use candor_ledger::{
+    Answer, Binding, Decision, Event, Fence, Question, Refusal, Seen, StateKind, Via,
+};
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::names::{extension, method};
@@ -48,11 +50,8 @@ impl Approval<'_> {
         if self.policy.out_of_band {
             return;
         }
-        let question = Question {
-            fence,
-            fingerprint: self.operation.fingerprint(),
-            binding: self.binding(),
-        };
+        let question =
+            Question { fence, fingerprint: self.operation.fingerprint(), binding: self.binding() };
         let by = self.call.exchange.principal.as_str().to_owned();
         let event = Event::Decide { question, by, via: Via::Client, decision };
         // What is in the way of it is told by whatever comes next.
@@ -98,7 +97,10 @@ impl Approval<'_> {
                 let mut request = InputRequest::new(method::ELICIT);
                 request.params = Some(raw(&self.form()));
                 let questions = Questions::single(extension::APPROVAL, request);
-                return Err(Told::Asks { questions, resumes: Resumes::Approval { fence: fence.0 } });
+                return Err(Told::Asks {
+                    questions,
+                    resumes: Resumes::Approval { fence: fence.0 },
+                });
             }
             let seen = Seen { fence, state: StateKind::Waiting };
             if asks_client && !asked_client {
@@ -117,7 +119,10 @@ impl Approval<'_> {
             }
             let left = self.policy.hold.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                return Err(Told::Refused(words::approval_required(&self.operation.short_id(), until)));
+                return Err(Told::Refused(words::approval_required(
+                    &self.operation.short_id(),
+                    until,
+                )));
             }
             ctx.waiting("Waiting for a person's approval").await;
             let _ = tokio::time::timeout(left.min(SAY_SO), self.operation.changed(seen)).await;

@@ -65,9 +65,10 @@ impl Pattern {
             let fit = if any.contains(&name.as_str()) {
                 Fits::Any
             } else if let Some((_, folder)) = under.iter().find(|(argument, _)| argument == name) {
-                Fits::Under(steps(folder).ok_or_else(|| {
-                    PatternError(format!("`{folder}` is no plain path"))
-                })?)
+                Fits::Under(
+                    steps(folder)
+                        .ok_or_else(|| PatternError(format!("`{folder}` is no plain path")))?,
+                )
             } else {
                 Fits::Is(value.clone())
             };
@@ -156,9 +157,17 @@ mod tests {
         for inside in ["notes/a", "./notes/b/c", "notes/b/"] {
             assert!(fits(inside), "{inside}");
         }
-        for outside in
-            ["notes/../a", "notes//a", "notesx/a", "/notes/a", "notes/%2e%2e/a", "notes\\..\\a", "a", "", ".."]
-        {
+        for outside in [
+            "notes/../a",
+            "notes//a",
+            "notesx/a",
+            "/notes/a",
+            "notes/%2e%2e/a",
+            "notes\\..\\a",
+            "a",
+            "",
+            "..",
+        ] {
             assert!(!fits(outside), "{outside}");
         }
         assert!(!pattern.fits(&json!({"path": 7, "action": "delete"})));
@@ -175,7 +184,9 @@ mod tests {
         assert!(!pattern.fits(&json!({"id": 7, "force": false, "recursive": true})));
         assert_eq!(Pattern::read(&pattern.to_string()), Some(pattern));
         assert!(Pattern::like(&call, &["nobody"], &[]).is_err());
-        for bad in ["", "[]", r#"{"a": 1}"#, r#"{"a": {"is": 1, "any": true}}"#, r#"{"a": {"like": 1}}"#] {
+        for bad in
+            ["", "[]", r#"{"a": 1}"#, r#"{"a": {"is": 1, "any": true}}"#, r#"{"a": {"like": 1}}"#]
+        {
             assert_eq!(Pattern::read(bad), None, "{bad}");
         }
     }

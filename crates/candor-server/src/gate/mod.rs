@@ -96,7 +96,8 @@ impl Policy {
     /// Whether anybody may ever be asked.
     pub(crate) fn asks(&self) -> bool {
         let rules = self.by_tool.values();
-        self.ask != Ask::Never || rules.into_iter().any(|rule| matches!(rule, Rule::Ask(ask) if *ask != Ask::Never))
+        self.ask != Ask::Never
+            || rules.into_iter().any(|rule| matches!(rule, Rule::Ask(ask) if *ask != Ask::Never))
     }
 
     /// Nobody is asked less than the tool's author wants, nor less than the server does.

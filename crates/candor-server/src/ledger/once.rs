@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Note, Outcome,
-    OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
+    Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
+    Note, Outcome, OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -36,6 +36,8 @@ pub(crate) struct Operation {
     /// Whether to repeat it is harmless by its nature, its key aside.
     by_nature: bool,
     hints: Hints,
+    /// It has no key of its own, and is recorded because a person is asked about it.
+    keyless: bool,
     /// Without the digest, which costs more than all the rest of a repetition.
     circumstances: Circumstances,
     /// The arguments that the key stands for.
@@ -107,8 +109,55 @@ impl Operation {
             id: RecordId { scope: ledger.scope(call), key },
             by_nature: call.hints.is_idempotent(),
             hints: call.hints,
+            keyless: false,
             ledger: ledger.clone(),
         }
+    }
+
+    /// A call without a key that a person is asked about: it is named after the caller, the tool and the arguments, by a name that no caller can send.
+    pub(crate) fn keyless(ledger: &Ledger, call: &Call<'_>) -> Self {
+        let fingerprint = fingerprint(&canonical(call));
+        let name: String = fingerprint.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = Key::new(format!("{}{name}", super::key::RESERVED)).expect("visible and short");
+        Self { keyless: true, ..Self::new(ledger, call, key) }
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        &self.id.key
+    }
+
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    pub(crate) fn is_keyless(&self) -> bool {
+        self.keyless
+    }
+
+    /// By which people find it.
+    pub(crate) fn short_id(&self) -> String {
+        self.id.digest().to_string().chars().take(12).collect()
+    }
+
+    /// Lets something happen to its record that is not the call itself.
+    pub(crate) async fn say(&self, event: Event) -> Written {
+        self.ledger.tend();
+        self.apply(event, self.digested()).await
+    }
+
+    /// Ends when its record no longer stands there.
+    pub(crate) async fn changed(&self, seen: Seen) -> Result<(), StoreError> {
+        self.ledger.0.store.watch(&self.id, seen).await
+    }
+
+    /// What a person has permitted of such calls.
+    pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
+        self.ledger.0.store.grants_in_force(&self.id.scope).await
+    }
+
+    /// What the caller is told of a record that is in the way of asking.
+    pub(crate) async fn answered(&self, answer: Answer) -> Option<Told> {
+        self.told(answer, Instant::now() + self.ledger.0.join).await
     }
 
     /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
@@ -117,7 +166,8 @@ impl Operation {
         loop {
             let store = &self.ledger.0.store;
             match store.recall(&self.id, self.fingerprint, self.by_nature).await {
-                Ok(None) => return None,
+                // Whether a person must still be asked is for the gate to say.
+                Ok(None | Some(Answer::Waiting { .. })) => return None,
                 Ok(Some(answer)) => {
                     if let Some(told) = self.told(answer, until).await {
                         return Some(told);
@@ -133,6 +183,7 @@ impl Operation {
     pub(crate) async fn carry_out(
         self,
         ctx: &Ctx,
+        approval: Option<Binding>,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
     ) -> Told {
@@ -144,7 +195,7 @@ impl Operation {
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::new(self).run(&caller, resumes, work, tell).await;
+            Arc::new(self).run(&caller, approval, resumes, work, tell).await;
             drop(room);
         };
         ledger.0.running.spawn(task.in_current_span());
@@ -161,11 +212,12 @@ impl Operation {
     async fn run(
         self: Arc<Self>,
         caller: &Ctx,
+        approval: Option<Binding>,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
         tell: oneshot::Sender<Told>,
     ) {
-        let claim = match self.claim(caller, resumes).await {
+        let claim = match self.claim(caller, approval, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
                 caller.end().await;
@@ -202,15 +254,20 @@ impl Operation {
     }
 
     /// The right to start it, or to go on with it; else what the caller is told, if there still is one.
-    async fn claim(&self, caller: &Ctx, resumes: Option<Resumes>) -> Result<Claim, Option<Told>> {
+    async fn claim(
+        &self,
+        caller: &Ctx,
+        approval: Option<Binding>,
+        resumes: Option<Resumes>,
+    ) -> Result<Claim, Option<Told>> {
         let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
-        let start = Event::Start { fingerprint, owner, by_nature, approval: None };
+        let start = Event::Start { fingerprint, owner, by_nature, approval };
         let mut event = match resumes {
-            None => start.clone(),
-            Some(Resumes { fence, round }) => {
+            None | Some(Resumes::Approval { .. }) => start.clone(),
+            Some(Resumes::Round { fence, round }) => {
                 let (fence, round) = (Fence(fence), Round(round));
                 Event::Resume { fingerprint, fence, round, owner }
             }
@@ -283,7 +340,7 @@ impl Operation {
                     Body::Kept(bytes) => Questions::from_bytes(bytes),
                     Body::Omitted { .. } => None,
                 };
-                let resumes = Resumes { fence: fence.0, round: round.0 };
+                let resumes = Resumes::Round { fence: fence.0, round: round.0 };
                 kept.map_or_else(
                     || Told::Refused(words::waits_elsewhere()),
                     |questions| Told::Asks { questions, resumes },
@@ -295,12 +352,14 @@ impl Operation {
             }
             Answer::Expired { until } => Told::Refused(words::expired(until)),
             Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
-            // Nothing asks for approvals yet.
-            Answer::Waiting { .. }
-            | Answer::Approved { .. }
-            | Answer::Denied { .. }
-            | Answer::NotApproved
-            | Answer::Lost
+            Answer::Waiting { until, .. } => {
+                Told::Refused(words::approval_required(&self.short_id(), until))
+            }
+            Answer::Denied { by, reason, .. } => {
+                Told::Refused(words::denied(&by, reason.as_deref()))
+            }
+            Answer::Approved { .. } | Answer::NotApproved => Told::Refused(words::approval_gone()),
+            Answer::Lost
             | Answer::Done
             | Answer::Refused(_)
             | Answer::Claimed { .. }
@@ -350,7 +409,7 @@ impl Operation {
                 let asked = Outcome::new(OutcomeKind::Success, questions.to_bytes());
                 let tell = move |written: &Written| match written {
                     Ok(Answer::Suspended { fence, round, .. }) => {
-                        let resumes = Resumes { fence: fence.0, round: round.0 };
+                        let resumes = Resumes::Round { fence: fence.0, round: round.0 };
                         Told::Asks { questions, resumes }
                     }
                     Ok(_) => Told::Refused(words::lost()),

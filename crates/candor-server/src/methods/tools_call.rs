@@ -22,12 +22,14 @@ use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::gate::Judgement;
+use crate::gate::approval::Approval;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
 use crate::ledger::{Call, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
-use crate::round::{Binding, Round};
+use crate::round::{Binding, Resumes, Round};
 use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
@@ -43,7 +45,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         call.request_state.as_deref(),
         &call.extra,
     )?;
-    let ledger = engine.ledger();
+    let (ledger, policy) = (engine.ledger(), &engine.parts().policy);
     let beside = match ledger {
         Some(_) => key::beside(exchange, &call.extra)?,
         None => None,
@@ -101,40 +103,64 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     };
     let era = exchange.era();
 
-    let Some((ledger, key)) = ledger.zip(key.clone()) else {
-        // run, shape, record: nothing to remember but that it was called
-        let watched = ledger.map(|ledger| ledger.watch(&about));
-        let run = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx));
-        let ran = run.await;
-        let duration = watched.map(Watched::ended);
-        let ended = match ran? {
-            Ran::Asks(questions) => {
-                return Ok(asking::ask(engine, exchange, &binding, questions));
-            }
-            ran => shape(entry, ran, era),
-        };
-        if let Some(ledger) = ledger {
-            let outcome = ended.kind();
-            ledger.note(&about, Noted { event: "called", outcome, duration }).await;
-        }
-        return says.ended(ended);
-    };
+    let mut operation =
+        ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
 
     // recall
     let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
     let resumes = round.resumes;
-    let operation = Operation::new(ledger, &about, key.clone());
     if resumes.is_none()
+        && let Some(operation) = &operation
         && let Some(told) = operation.recall().await
     {
         operation.note(&told).await;
         return says.told(told, &binding);
     }
 
+    // gate
+    let asks = match policy.judge(entry, by_nature) {
+        Judgement::Allow => false,
+        Judgement::Deny => return Ok(says.refused(words::not_allowed(entry.name()))),
+        // Whoever goes on with a call was asked when it began.
+        Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
+    };
+    if asks && let (Some(ledger), None) = (ledger, &operation) {
+        operation = Some(Operation::keyless(ledger, &about));
+    }
+    let Some(operation) = operation else {
+        // run, shape, record: nothing to remember but that it was called
+        let watched = ledger.map(|ledger| ledger.watch(&about));
+        let ran = asking::run(engine, exchange, &binding, round, |ctx| prepared.run(ctx)).await;
+        let duration = watched.map(Watched::ended);
+        let ended = match ran {
+            Ran::Asks(questions) => {
+                return Ok(asking::ask(engine, exchange, &binding, questions));
+            }
+            ran => shape(entry, ran, era),
+        };
+        if let Some(ledger) = ledger {
+            let (event, outcome) = ("called", ended.kind());
+            ledger.note(&about, Noted { event, outcome, duration }).await;
+        }
+        return says.ended(ended);
+    };
+    let ctx = Ctx::keyed(engine, exchange, round, operation.key().clone());
+    let mut approval = None;
+    if asks {
+        let asking = Approval { policy, call: &about, operation: &operation };
+        asking.brought(ctx.round()).await;
+        approval = match asking.get(&ctx).await {
+            Ok(approval) => approval,
+            Err(told) => {
+                ctx.end().await;
+                return says.told(told, &binding);
+            }
+        };
+    }
+
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
-    let ctx = Ctx::keyed(engine, exchange, round, key);
     let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
-    says.told(operation.carry_out(&ctx, resumes, work).await, &binding)
+    says.told(operation.carry_out(&ctx, approval, resumes, work).await, &binding)
 }
 
 /// The handler of a call that has a key, to its end.

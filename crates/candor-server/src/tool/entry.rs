@@ -13,6 +13,7 @@ use super::idempotency::{self, Idempotency};
 use super::publish::is_boxed;
 use super::split::{self, Part};
 use super::{Effects, Tool, coverage};
+use crate::gate::Ask;
 use crate::mirror::{self, Mirror};
 
 /// A tool that has been checked.
@@ -29,6 +30,8 @@ pub(crate) struct Entry {
     pub(crate) idempotency: Idempotency,
     /// Whether the author's function takes the argument for the key itself.
     pub(crate) takes_key: bool,
+    /// Which of its calls a person is asked about, at least.
+    pub(crate) ask: Ask,
     /// Whether results stand in a box of one field.
     pub(crate) boxed: bool,
 }
@@ -57,7 +60,7 @@ impl Entry {
             Effects::Table(table) => Effects::Table(Arc::new(coverage::complete(&table, &schema)?)),
             other => other,
         };
-        let idempotency = tool.idempotency();
+        let (idempotency, ask) = (tool.idempotency(), tool.ask());
         let mut takes_key = false;
         if idempotency.has_argument() {
             let with_key = idempotency::with_key(&schema, idempotency)?;
@@ -81,6 +84,7 @@ impl Entry {
             effects,
             idempotency,
             takes_key,
+            ask,
             boxed,
         };
         Ok(entry)

@@ -175,7 +175,10 @@ impl ToolError {
 
     /// Whether it says no more than that now is not the time.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(&*self.0.code, code::APPROVAL_REQUIRED | code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY)
+        matches!(
+            &*self.0.code,
+            code::APPROVAL_REQUIRED | code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY
+        )
     }
 
     /// Whether nothing has happened: the tool says so, or it ended with a question that had no answer, before which nothing

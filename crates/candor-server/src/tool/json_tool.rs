@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{Effects, Idempotency, IntoOutput, Invalid, Output, Prepared, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::gate::Ask;
 
 type Handler =
     dyn Fn(Arguments, Ctx) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;
@@ -35,6 +36,7 @@ pub struct JsonTool {
     evaluate: Option<Arc<Evaluate>>,
     idempotency: Idempotency,
     derive_key: Option<Arc<DeriveKey>>,
+    ask: Ask,
     recorded: Vec<String>,
 }
 
@@ -60,6 +62,7 @@ impl JsonTool {
             evaluate: None,
             idempotency: Idempotency::default(),
             derive_key: None,
+            ask: Ask::Never,
             recorded: Vec::new(),
         }
     }
@@ -128,6 +131,13 @@ impl JsonTool {
         self
     }
 
+    /// Asks a person about these calls before they start, whatever the server does.
+    #[must_use]
+    pub fn ask(mut self, ask: Ask) -> Self {
+        self.ask = ask;
+        self
+    }
+
     /// Names arguments whose values may stand in history. Of the others it has the shape.
     #[must_use]
     pub fn recorded(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -156,6 +166,10 @@ impl Tool for JsonTool {
 
     fn idempotency(&self) -> Idempotency {
         self.idempotency
+    }
+
+    fn ask(&self) -> Ask {
+        self.ask
     }
 
     fn recorded(&self) -> &[String] {

@@ -20,6 +20,7 @@ use futures_util::future::BoxFuture;
 
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::gate::Ask;
 use crate::state::Need;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
@@ -53,6 +54,11 @@ pub trait Tool: Send + Sync + 'static {
     /// How its calls are recognised when they come again; looked at once, when the tool is registered.
     fn idempotency(&self) -> Idempotency {
         Idempotency::default()
+    }
+
+    /// Which of its calls a person is asked about, at least.
+    fn ask(&self) -> Ask {
+        Ask::Never
     }
 
     /// The arguments whose values may stand in history. Of the others it has the shape.

@@ -17,6 +17,7 @@ use super::effects;
 use super::{Effects, Idempotency, Invalid, Output, Prepared, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::gate::Ask;
 use crate::state::Need;
 
 /// A tool made of a function.
@@ -26,6 +27,7 @@ pub struct TypedTool {
     needs: Vec<Need>,
     effects: Effects,
     idempotency: Idempotency,
+    ask: Ask,
     recorded: Vec<String>,
 }
 
@@ -61,6 +63,8 @@ pub struct Spec {
     pub effects: Effects,
     /// How its calls are recognised when they come again.
     pub idempotency: Idempotency,
+    /// Which of its calls a person is asked about, at least.
+    pub ask: Ask,
     /// The arguments whose values may stand in history.
     pub recorded: &'static [&'static str],
     /// What must be there for it to run.
@@ -190,6 +194,7 @@ impl TypedTool {
             needs: spec.needs,
             effects: spec.effects,
             idempotency: spec.idempotency,
+            ask: spec.ask,
             recorded: spec.recorded.iter().map(|&name| name.to_owned()).collect(),
         }
     }
@@ -259,6 +264,10 @@ impl Tool for TypedTool {
 
     fn idempotency(&self) -> Idempotency {
         self.idempotency
+    }
+
+    fn ask(&self) -> Ask {
+        self.ask
     }
 
     fn recorded(&self) -> &[String] {
