@@ -135,7 +135,7 @@ async fn race(ledger: &str, place: &Path) {
 fn either(owner: Owner, by_nature: bool) -> Event {
     match random(2) {
         0 => Event::Claim { fingerprint: SAME, owner, by_nature },
-        _ => Event::Start { fingerprint: SAME, owner, by_nature },
+        _ => Event::Start { fingerprint: SAME, owner, by_nature, approval: None },
     }
 }
 
@@ -208,7 +208,12 @@ const LIVE_KEYS: u64 = 1_500;
 
 /// Short leases: whoever dies is missed while the test still runs.
 fn live_rules() -> Rules {
-    let quotas = Quotas { records: u64::MAX, bytes: u64::MAX / 2, keys_per_hour: u64::MAX };
+    let quotas = Quotas {
+        records: u64::MAX,
+        bytes: u64::MAX / 2,
+        keys_per_hour: u64::MAX,
+        ..Quotas::default()
+    };
     Rules { lease: Duration::from_millis(150), quotas, ..Rules::default() }
 }
 

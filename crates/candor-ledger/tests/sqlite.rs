@@ -320,8 +320,12 @@ fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
          BEGIN SELECT RAISE(ABORT, 'for this test'); END",
     )
     .unwrap();
-    let start =
-        || Event::Start { fingerprint: SAME, owner: Owner::random().unwrap(), by_nature: false };
+    let start = || Event::Start {
+        fingerprint: SAME,
+        owner: Owner::random().unwrap(),
+        by_nature: false,
+        approval: None,
+    };
     // Alone, and among others that have done nothing wrong.
     let alone = wait(store.apply(&of_tool("second", "poison"), start(), Circumstances::default()));
     assert!(alone.is_err(), "{alone:?}");
@@ -391,7 +395,8 @@ fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
-    let start = Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let start =
+        Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false, approval: None };
     let started = wait(say(&store, &id("a"), start.clone()));
     assert_eq!(started, Answer::Started { fence: Fence(1), attempt: 1 });
     let db = rusqlite::Connection::open(&path).unwrap();

@@ -40,7 +40,7 @@ fn a_newer_ledger_is_refused_by_name_and_left_alone() {
     assert_eq!(refused, StoreError::NewerSchema { found: 2, known: 1 });
     assert!(refused.to_string().contains("schema 2"), "{refused}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
-    assert_eq!(schema.number(tables), 3);
+    assert_eq!(schema.number(tables), 4);
 }
 
 #[test]
