@@ -28,7 +28,7 @@ pub(crate) enum Action {
 }
 
 /// Read, append, replace, or delete file contents
-#[tool(effects(by = action), closed_world)]
+#[tool(effects(by = action), closed_world, blocking)]
 pub(crate) fn manage_files(
     /// File path to operate on
     path: String,

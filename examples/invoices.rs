@@ -8,14 +8,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use candor::prelude::*;
 use candor::run::ServeArgs;
 use clap::Parser;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
 
 /// Creates a new invoice
-#[tool(additive, closed_world, idempotency = required, recorded(amount_cents))]
+#[tool(additive, closed_world, blocking, idempotency = required, recorded(amount_cents))]
 fn create_invoice(
     /// The customer who is to pay
     #[schemars(extend("format" = "uuid"))]
@@ -28,29 +30,27 @@ fn create_invoice(
     books: State<Books>,
 ) -> Result<Created, ToolError> {
     let db = books.open();
+    // Nothing here looks for the key: that this runs once for each is seen to before.
     db.execute(
-        "INSERT INTO invoices (customer_id, amount_cents, status, idempotency_key) VALUES (?, ?, 'draft', ?)",
-        params![customer_id, amount_cents, idempotency_key],
-    )?;
+        "INSERT INTO invoices (customer_id, amount_cents, status, idempotency_key) VALUES (?, ?, ?, ?)",
+        params![customer_id, amount_cents, Status::Draft, idempotency_key],
+    )
+    .map_err(unless_busy)?;
     Ok(Created { invoice_id: format!("inv_{}", db.last_insert_rowid()), status: Status::Draft })
 }
 
 /// Fetches an invoice with all its details
-#[tool(read_only, closed_world)]
+#[tool(read_only, closed_world, blocking)]
 fn get_invoice(
     /// An id from list_invoices
     invoice_id: String,
     books: State<Books>,
 ) -> Result<Invoice, ToolError> {
-    books.invoice(&invoice_id)?.ok_or_else(|| {
-        ToolError::new(format!("Invoice {invoice_id} not found."))
-            .code("not_found")
-            .instead("list_invoices", json!({}))
-    })
+    books.invoice(&invoice_id)?.ok_or_else(|| not_found(&invoice_id))
 }
 
 /// Lists invoices, the earliest first
-#[tool(read_only, closed_world)]
+#[tool(read_only, closed_world, blocking)]
 fn list_invoices(
     /// Only those in this state
     #[optional]
@@ -64,13 +64,16 @@ fn list_invoices(
     after: Option<String>,
     books: State<Books>,
 ) -> Result<Page, ToolError> {
-    let after = after.as_deref().map_or(Some(0), number).ok_or_else(|| unknown_id("after"))?;
+    let after = match &after {
+        None => 0,
+        Some(id) => number(id).ok_or_else(|| not_found(id))?,
+    };
     let db = books.open();
     let mut list = db.prepare_cached(
         "SELECT id, customer_id, amount_cents, status FROM invoices \
          WHERE id > ?1 AND (?2 IS NULL OR status = ?2) ORDER BY id LIMIT ?3",
     )?;
-    let status = status.map(Status::as_str);
+    // One more than wanted tells whether there are more.
     let found = list.query_map(params![after, status, i64::from(limit) + 1], Invoice::of)?;
     let mut invoices = found.collect::<Result<Vec<_>, _>>()?;
     let more = invoices.len() > limit as usize;
@@ -79,7 +82,7 @@ fn list_invoices(
 }
 
 /// Search for existing issues
-#[tool(read_only, closed_world)]
+#[tool(read_only, closed_world, blocking)]
 fn search_issues(
     /// Words that the title or the text has
     query: String,
@@ -98,7 +101,7 @@ fn search_issues(
 }
 
 /// Creates a user or updates if exists. Idempotent.
-#[tool(additive, idempotent, closed_world)]
+#[tool(additive, idempotent, closed_world, blocking)]
 fn upsert_user(
     #[email] email: String,
     name: String,
@@ -123,9 +126,7 @@ fn upsert_user(
     match db.execute(update, params![email, name, row]) {
         Ok(1) => Ok(User { id, email, name }),
         Ok(_) => Err(ToolError::new(format!("User {id} not found.")).code("not_found")),
-        Err(error)
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
-        {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
             Err(ToolError::new(format!("Another user has the address {email}.")).code("conflict"))
         }
         Err(error) => Err(error.into()),
@@ -135,33 +136,64 @@ fn upsert_user(
 /// Sends the invoice to the customer via email. Idempotent: calling twice on the same invoice does not send duplicate emails.
 /// The customer receives the hosted payment link in the email body. This can be reverted by calling `revoke_sent_invoice` if
 /// sent in error.
-#[tool(additive, idempotent)]
+#[tool(additive, idempotent, blocking)]
 fn send_invoice_email(
     /// An id from list_invoices
     invoice_id: String,
     books: State<Books>,
 ) -> Result<String, ToolError> {
-    let invoice = books.invoice(&invoice_id)?.ok_or_else(|| unknown_id(&invoice_id))?;
+    let invoice = books.invoice(&invoice_id)?.ok_or_else(|| not_found(&invoice_id))?;
+    let body =
+        format!("Please pay {} cents: https://pay.example/{invoice_id}", invoice.amount_cents);
+    let row = number(&invoice_id);
     let mut db = books.open();
     // The mail and the state of its invoice, or neither. A mail server would take it from the outbox.
     let change = db.transaction()?;
     change.execute(
         "INSERT OR IGNORE INTO outbox (invoice, body) VALUES (?, ?)",
-        params![
-            number(&invoice_id),
-            format!("Please pay {} cents: https://pay.example/{invoice_id}", invoice.amount_cents)
-        ],
+        params![row, body],
     )?;
-    change.execute(
-        "UPDATE invoices SET status = 'open' WHERE id = ? AND status = 'draft'",
-        [number(&invoice_id)],
-    )?;
+    let opened = "UPDATE invoices SET status = ? WHERE id = ? AND status = ?";
+    change.execute(opened, params![Status::Open, row, Status::Draft])?;
     change.commit()?;
     Ok(format!("Invoice {invoice_id} sent."))
 }
 
-fn unknown_id(id: &str) -> ToolError {
-    ToolError::new(format!("Invoice {id} not found.")).code("not_found").not_started()
+/// Takes back an invoice that was sent in error: its mail leaves the outbox, and it is a draft again. Idempotent. Can be
+/// reverted with `send_invoice_email`.
+#[tool(destructive, idempotent, blocking)]
+fn revoke_sent_invoice(
+    /// An id from list_invoices
+    invoice_id: String,
+    books: State<Books>,
+) -> Result<String, ToolError> {
+    books.invoice(&invoice_id)?.ok_or_else(|| not_found(&invoice_id))?;
+    let row = number(&invoice_id);
+    let mut db = books.open();
+    let change = db.transaction()?;
+    change.execute("DELETE FROM outbox WHERE invoice = ?", [row])?;
+    let drafted = "UPDATE invoices SET status = ? WHERE id = ? AND status = ?";
+    change.execute(drafted, params![Status::Draft, row, Status::Open])?;
+    change.commit()?;
+    Ok(format!("Invoice {invoice_id} is not sent."))
+}
+
+fn not_found(invoice_id: &str) -> ToolError {
+    ToolError::new(format!("Invoice {invoice_id} not found"))
+        .code("not_found")
+        .instead("list_invoices", json!({}))
+        .not_started()
+}
+
+/// A failure is kept under its key like any other result, unless it is certain that nothing has happened.
+fn unless_busy(error: rusqlite::Error) -> ToolError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy) => ToolError::new("Another process writes. Nothing was done")
+            .code("busy")
+            .retry_after(Duration::from_secs(1))
+            .not_started(),
+        _ => error.into(),
+    }
 }
 
 fn number(invoice_id: &str) -> Option<i64> {
@@ -181,16 +213,26 @@ enum Status {
 }
 
 impl Status {
-    const ALL: [Self; 5] = [Self::Draft, Self::Open, Self::Paid, Self::Void, Self::Archive];
+    const WORDS: [(Self, &'static str); 5] = [
+        (Self::Draft, "draft"),
+        (Self::Open, "open"),
+        (Self::Paid, "paid"),
+        (Self::Void, "void"),
+        (Self::Archive, "archive"),
+    ];
+}
 
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::Open => "open",
-            Self::Paid => "paid",
-            Self::Void => "void",
-            Self::Archive => "archive",
-        }
+impl ToSql for Status {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(Self::WORDS[*self as usize].1.into())
+    }
+}
+
+impl FromSql for Status {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let word = value.as_str()?;
+        let known = Self::WORDS.into_iter().find(|(_, known)| *known == word);
+        known.map(|(status, _)| status).ok_or(FromSqlError::InvalidType)
     }
 }
 
@@ -210,12 +252,11 @@ struct Invoice {
 
 impl Invoice {
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let word: String = row.get(3)?;
         Ok(Self {
             invoice_id: format!("inv_{}", row.get::<_, i64>(0)?),
             customer_id: row.get(1)?,
             amount_cents: row.get(2)?,
-            status: Status::ALL.into_iter().find(|s| s.as_str() == word).unwrap_or(Status::Draft),
+            status: row.get(3)?,
         })
     }
 }
@@ -247,7 +288,7 @@ struct Books(Mutex<Connection>);
 impl Books {
     fn at(path: &Path) -> rusqlite::Result<Self> {
         let db = Connection::open(path)?;
-        db.busy_timeout(std::time::Duration::from_secs(5))?;
+        db.busy_timeout(Duration::from_secs(5))?;
         db.execute_batch(
             "PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
@@ -301,7 +342,8 @@ async fn main() -> candor::Result<()> {
             list_invoices,
             search_issues,
             upsert_user,
-            send_invoice_email
+            send_invoice_email,
+            revoke_sent_invoice
         ])
         .serve(options.serve, &[])
         .await

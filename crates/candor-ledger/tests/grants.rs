@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::slice::from_ref;
 use std::time::Duration;
 
 use candor_ledger::*;
@@ -39,7 +40,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
 
         let revoked = store.revoke(second.id, "otto".into()).await.unwrap().unwrap();
         assert_eq!(revoked.revoked.as_ref().map(|(by, _)| by.as_str()), Some("otto"));
-        assert_eq!(store.grants_in_force(&scope).await.unwrap(), [first.clone()]);
+        assert_eq!(store.grants_in_force(&scope).await.unwrap(), from_ref(&first));
         // Once more, by another: it is said who it was.
         assert_eq!(store.revoke(second.id, "olga".into()).await.unwrap(), Some(revoked.clone()));
         assert_eq!(store.revoke(GrantId([7; 16]), "olga".into()).await.unwrap(), None);
@@ -53,7 +54,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
         assert_eq!(all, [revoked, first.clone()]);
         let part = Page { most: 1, order: Order::Oldest, ..Page::default() };
         let part = store.grants(Filter::default(), part).await.unwrap();
-        assert_eq!(part.items, [first.clone()]);
+        assert_eq!(part.items, from_ref(&first));
         assert!(part.next.is_some());
         let of_bob = Filter { principal: Some("bob".into()), ..Filter::default() };
         assert!(store.grants(of_bob, Page::default()).await.unwrap().items.is_empty());
@@ -128,7 +129,7 @@ async fn seen_at_once(one: &dyn Store, other: &dyn Store) {
     let scope = id("x").scope;
     for _ in 0..20 {
         let grant = one.grant(granting("any")).await.unwrap();
-        assert_eq!(other.grants_in_force(&scope).await.unwrap(), std::slice::from_ref(&grant));
+        assert_eq!(other.grants_in_force(&scope).await.unwrap(), from_ref(&grant));
         one.revoke(grant.id, "olga".into()).await.unwrap();
         assert!(other.grants_in_force(&scope).await.unwrap().is_empty());
     }

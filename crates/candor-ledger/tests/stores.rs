@@ -109,7 +109,7 @@ fn the_laws_hold_in_postgresql() {
         return;
     }
     let config =
-        ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+        ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(ops in ops())| {
         let schema = Schema::new("the_laws_hold_in_postgresql").unwrap();
         World::new(&mut Stored::new(schema.url())).run(&ops);

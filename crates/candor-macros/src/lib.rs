@@ -44,6 +44,10 @@ use proc_macro::TokenStream;
 ///   `effects(method == "GET" => read_only, path.glob("/repos/*/*") => additive, otherwise => destructive)`; or
 ///   `effects = function, at_most(destructive)` with a pure function of references to the parameters. Or `unclassified`:
 ///   nothing is said, and callers must expect the worst. One of these is required.
+/// - `idempotency = argument` (a key may be sent as an argument), `required` (it must be), or `key(order_id)` (an expression over the parameters makes
+///   it): the same call is started at most once per key. `recorded(amount)` names arguments whose values may stand in history.
+/// - `blocking`, on a plain function that waits for a disk or a lock: it gets a thread of its own. Without it, a plain function runs where others
+///   wait for their turn, so it should not take long.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.
 /// - `input_schema = …`, `output_schema = …`: a schema of your own, as JSON text or `json!` value, published as it is and
 ///   enforced. The parameters are read from whatever it lets through.

@@ -11,6 +11,10 @@ use syn::{Error, Expr, Ident, LitStr, Result, Token};
 use crate::effects::{Table, WORDS, Words, escaped};
 use crate::signature::Function;
 
+/// What is said to whoever declares keys in another way.
+const IDEMPOTENCY: &str = "write `idempotency = argument` (a key may be sent as an argument), `idempotency = required` (it must \
+                           be), or `idempotency = key(order_id)` (it is made of the arguments)";
+
 /// The options of a tool.
 #[derive(Default)]
 pub(crate) struct Options {
@@ -24,6 +28,7 @@ pub(crate) struct Options {
     table: Option<Table>,
     function: Option<Expr>,
     at_most: Option<Words>,
+    blocking: Option<Ident>,
     idempotency: Option<Expr>,
     recorded: Option<Punctuated<Ident, Token![,]>>,
 }
@@ -116,13 +121,20 @@ impl Options {
         }
     }
 
+    /// Whether the function keeps its thread, and so must have one of its own.
+    pub(crate) fn is_blocking(&self, function: &Function) -> Result<bool> {
+        match &self.blocking {
+            Some(word) if function.is_async => {
+                let message = "an async function gives its thread back while it waits; `blocking` is for plain functions";
+                Err(Error::new(word.span(), message))
+            }
+            word => Ok(word.is_some()),
+        }
+    }
+
     /// How a call is recognised when it comes again.
     pub(crate) fn idempotency(&self) -> Result<Idempotency> {
-        let refuse = |at: &Expr| {
-            let message = "write `idempotency = argument` (a key may be sent as an argument), `idempotency = required` (it must \
-                           be), or `idempotency = key(order_id)` (it is made of the arguments)";
-            Error::new_spanned(at, message)
-        };
+        let refuse = |at: &Expr| Error::new_spanned(at, IDEMPOTENCY);
         let known =
             |word| Idempotency { declared: quote!(::candor::tool::Idempotency::#word), key: None };
         Ok(match &self.idempotency {
@@ -236,6 +248,7 @@ impl Parse for Word {
                 "effects" => Given::Table(inside.parse()?),
                 "at_most" => Given::Words(inside.parse()?),
                 "recorded" => Given::Names(Punctuated::parse_terminated(&inside)?),
+                "idempotency" => return Err(Error::new(word.span(), IDEMPOTENCY)),
                 _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
             }
         } else {
@@ -257,6 +270,7 @@ impl Word {
             ("effects", Given::Table(table)) => set(&mut options.table, table, &word),
             ("effects", Given::Value(function)) => set(&mut options.function, function, &word),
             ("at_most", Given::Words(words)) => set(&mut options.at_most, words, &word),
+            ("blocking", Given::Nothing) => set(&mut options.blocking, word.clone(), &word),
             ("idempotency", Given::Value(value)) => set(&mut options.idempotency, value, &word),
             ("recorded", Given::Names(names)) => set(&mut options.recorded, names, &word),
             ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
@@ -268,7 +282,7 @@ impl Word {
             ("output_schema", Given::Value(value)) => set(&mut options.output_schema, value, &word),
             (
                 "read_only" | "additive" | "destructive" | "idempotent" | "closed_world"
-                | "unclassified",
+                | "unclassified" | "blocking",
                 _,
             ) => Err(Error::new(word.span(), format!("write `{name}` alone, without a value"))),
             ("name" | "title" | "description" | "input_schema" | "output_schema", _) => {
@@ -278,10 +292,7 @@ impl Word {
                 word.span(),
                 "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
             )),
-            ("idempotency", _) => Err(Error::new(
-                word.span(),
-                "write `idempotency = argument`, `idempotency = required` or `idempotency = key(order_id)`",
-            )),
+            ("idempotency", _) => Err(Error::new(word.span(), IDEMPOTENCY)),
             ("recorded", _) => Err(Error::new(
                 word.span(),
                 "name the arguments whose values may stand in history: `recorded(amount, currency)`",
@@ -292,7 +303,7 @@ impl Word {
             _ => Err(Error::new(
                 word.span(),
                 format!(
-                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, name, title, \
+                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, blocking, name, title, \
                      description, input_schema, output_schema"
                 ),
             )),

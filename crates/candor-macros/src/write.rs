@@ -53,7 +53,11 @@ pub(crate) fn tool(
     let taken = taken(function);
     let names = (0..function.parameters.len()).map(local);
     let returns = &function.returns;
-    let waiting = function.is_async.then(|| quote!(.await));
+    let returned = match (function.is_async, options.is_blocking(function)?) {
+        (true, _) => quote!(#call(#(#names),*).await),
+        (false, false) => quote!(#call(#(#names),*)),
+        (false, true) => quote!(::candor::__private::blocking(move || #call(#(#names),*)).await),
+    };
     let output = match &options.output_schema {
         None => quote!(::candor::__private::published(__kind.schema())),
         Some(schema) => {
@@ -99,7 +103,7 @@ pub(crate) fn tool(
                 #share
                 async move {
                     #taken
-                    let __returned = #call(#(#names),*) #waiting;
+                    let __returned = #returned;
                     match __split.open(__returned) {
                         ::core::result::Result::Ok(value) => __kind.send(value, __carried),
                         ::core::result::Result::Err(error) => {

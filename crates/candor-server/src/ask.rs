@@ -246,6 +246,27 @@ pub(crate) async fn roots(ctx: &Ctx) -> Result<Vec<Root>, AskError> {
     Ok(result.roots)
 }
 
+/// Whether a client has said that it can answer a question that was put to another.
+pub(crate) fn answerable(question: &InputRequest, client: &Client) -> Result<(), AskError> {
+    let can = &client.capabilities;
+    let member = |name: &str| {
+        let params = question.params.as_deref()?;
+        Object::decode(params.into()).ok()?.get(name).map(|value| value.text().to_owned())
+    };
+    match question.method.as_str() {
+        method::ELICIT if member("mode").as_deref() == Some(r#""url""#) => {
+            need(can.elicits_urls(), &json!({"elicitation": {"url": {}}}))
+        }
+        method::ELICIT => need(can.elicits_forms(), &json!({"elicitation": {}})),
+        method::SAMPLE if member("tools").or_else(|| member("toolChoice")).is_some() => {
+            let tools = can.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some());
+            need(tools, &json!({"sampling": {"tools": {}}}))
+        }
+        method::SAMPLE => need(can.sampling.is_some(), &json!({"sampling": {}})),
+        _ => need(can.roots.is_some(), &json!({"roots": {}})),
+    }
+}
+
 fn need(declared: bool, capability: &Value) -> Result<(), AskError> {
     if declared { Ok(()) } else { Err(AskError::NotSupported(capability.clone())) }
 }

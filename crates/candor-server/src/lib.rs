@@ -24,6 +24,7 @@ mod arguments;
 mod ask;
 mod attempt;
 pub mod auth;
+mod blocking;
 mod call_tracker;
 mod caller;
 mod changes;
@@ -57,6 +58,8 @@ mod written;
 pub use answer::{Answer, CacheHint, CacheScope};
 pub use arguments::Arguments;
 pub use ask::{AskError, Elicit, Elicited, Sample};
+#[doc(hidden)]
+pub use blocking::blocking;
 pub use caller::Client;
 pub use changes::Changes;
 pub use ctx::Ctx;

@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
-use crate::ask::{AskError, Question};
+use crate::ask::{self, AskError, Question};
+use crate::caller::Client;
 use crate::seal::Seal;
 
 /// What a request's state is bound to, besides its principal: everything that a retry repeats.
@@ -225,6 +226,11 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
+    /// Whether this client can answer them all: who asks again may not be who was asked.
+    pub(crate) fn answerable_by(&self, client: &Client) -> Result<(), AskError> {
+        self.open.values().try_for_each(|question| ask::answerable(question, client))
+    }
+
     /// As they go to the client, with the state to bring back with the answers.
     pub(crate) fn put(
         self,

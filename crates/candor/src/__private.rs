@@ -91,6 +91,8 @@ pub trait ReadsNothing<P, T> {
 
 impl<P, T> ReadsNothing<P, T> for Reads<P, T> {}
 
+pub use candor_server::blocking;
+
 /// A value as JSON, for the rows of a table.
 #[must_use]
 pub fn value(value: &(impl serde::Serialize + ?Sized)) -> serde_json::Value {

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs)]
 
+#[path = "run/example.rs"]
+mod example;
 #[path = "run/http.rs"]
 mod http;
 #[path = "run/messages.rs"]
@@ -15,16 +17,4 @@ mod signals;
 #[path = "run/stdio.rs"]
 mod stdio;
 
-use tokio::process::Command;
-
-/// An example server; `cargo test` builds it next to the tests.
-fn example(name: &str) -> Command {
-    let tests = std::env::current_exe().unwrap();
-    let built = tests.parent().and_then(|deps| deps.parent()).unwrap();
-    let program = built.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(program.exists(), "build it with `cargo build -p candor --examples`: {program:?}");
-    let mut command = Command::new(program);
-    // Not among the calls of whoever runs the tests.
-    command.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
-    command
-}
+use example::example;

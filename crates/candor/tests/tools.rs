@@ -21,6 +21,8 @@ mod functions;
 mod given;
 #[path = "tools/injected.rs"]
 mod injected;
+#[path = "tools/keys.rs"]
+mod keys;
 #[path = "tools/log.rs"]
 mod log;
 #[path = "tools/parameters.rs"]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::grants;
 use super::line::Line;
@@ -30,7 +30,16 @@ const BYTES: usize = 8 << 20;
 pub(super) struct Command {
     pub(super) work: Work,
     /// Used when what was done is durable.
-    pub(super) reply: oneshot::Sender<Result<Report, StoreError>>,
+    pub(super) reply: Reply,
+}
+
+type Reply = oneshot::Sender<Result<Report, StoreError>>;
+
+/// The server cannot be reached.
+struct Lost {
+    error: StoreError,
+    /// Who is still to be told.
+    untold: Vec<Reply>,
 }
 
 impl Command {
@@ -58,86 +67,69 @@ pub(super) struct Writer {
 impl Writer {
     /// Until nobody can send commands any more, and all that were sent have their answer.
     pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
-        let mut answered = 0;
-        let mut took = Duration::ZERO;
         while let Some(first) = commands.recv().await {
             let mut size = first.size();
             let mut waiting = vec![first];
-            // As in SQLite's writer: who was just answered has mostly more to say, so it is given a moment.
-            let patience = if answered > 1 {
-                (took / 4).min(Duration::from_millis(1))
-            } else {
-                Duration::ZERO
-            };
-            let until = Instant::now() + patience;
-            let expected = answered + 1;
-            while waiting.len() < BATCH && size < BYTES {
-                let next = match commands.try_recv() {
-                    Ok(next) => Some(next),
-                    Err(_) if waiting.len() < expected => {
-                        timeout_at(until, commands.recv()).await.ok().flatten()
-                    }
-                    Err(_) => None,
-                };
-                let Some(next) = next else { break };
+            // SQLite's writer gives those that it has just answered a moment to say more. Here that was tried and costs more than
+            // it brings: a timer's smallest step is as long as a whole transaction.
+            while waiting.len() < BATCH
+                && size < BYTES
+                && let Ok(next) = commands.try_recv()
+            {
                 size += next.size();
                 waiting.push(next);
             }
-            answered = waiting.len();
-            let begun = Instant::now();
-            let lost = self.write(waiting).await;
-            took = begun.elapsed();
-            if let Err(error) = lost {
-                // Those behind waited just as long, and must not wait for one attempt after the other.
+            if let Err(Lost { error, mut untold }) = self.write(waiting).await {
+                // Those behind waited just as long, and must not wait for one attempt after the other. Who is told may come
+                // back at once, and is then no longer one of those.
                 while let Ok(command) = commands.try_recv() {
-                    let _ = command.reply.send(Err(error.clone()));
+                    untold.push(command.reply);
                 }
+                tell(untold, &error);
             }
         }
     }
 
-    /// `Err`: the server cannot be reached.
-    async fn write(&self, commands: Vec<Command>) -> Result<(), StoreError> {
+    async fn write(&self, commands: Vec<Command>) -> Result<(), Lost> {
         // A grant has a transaction of its own, and what was said before it happens before it.
         let is_grant = |command: &Command| matches!(command.work, Work::Grants(_));
         if commands.len() > 1 && commands.iter().any(is_grant) {
-            let mut rest = commands.into_iter();
-            while let Some(command) = rest.next() {
-                if let Err(error) = Box::pin(self.write(vec![command])).await {
-                    tell(rest.map(|command| command.reply).collect(), &error);
-                    return Err(error);
-                }
-            }
-            return Ok(());
+            return self.write_each(commands).await;
         }
         let (work, replies): (Vec<_>, Vec<_>) =
             commands.into_iter().map(|command| (command.work, command.reply)).unzip();
-        let failure = match self.transact(&work).await {
+        match self.transact(&work).await {
             Ok(reports) => {
                 for (reply, report) in replies.into_iter().zip(reports) {
                     // Who asked may be gone; what was written stays.
                     let _ = reply.send(report);
                 }
-                return Ok(());
-            }
-            Err(failure) => failure,
-        };
-        match failure {
-            Failure::Refused { of_one: true, .. } if work.len() > 1 => {
-                for (work, reply) in work.into_iter().zip(replies) {
-                    Box::pin(self.write(vec![Command { work, reply }])).await?;
-                }
                 Ok(())
             }
-            Failure::Refused { error, .. } => {
+            Err(Failure::Refused { of_one: true, .. }) if work.len() > 1 => {
+                let each = work.into_iter().zip(replies);
+                self.write_each(each.map(|(work, reply)| Command { work, reply }).collect()).await
+            }
+            Err(Failure::Refused { error, .. }) => {
                 tell(replies, &error);
                 Ok(())
             }
-            Failure::LostBefore(error) | Failure::Lost(error) => {
-                tell(replies, &error);
-                Err(error)
+            Err(Failure::LostBefore(error) | Failure::Lost(error)) => {
+                Err(Lost { error, untold: replies })
             }
         }
+    }
+
+    /// Each in a transaction of its own.
+    async fn write_each(&self, commands: Vec<Command>) -> Result<(), Lost> {
+        let mut each = commands.into_iter();
+        while let Some(alone) = each.next() {
+            if let Err(mut lost) = Box::pin(self.write(vec![alone])).await {
+                lost.untold.extend(each.map(|command| command.reply));
+                return Err(lost);
+            }
+        }
+        Ok(())
     }
 
     async fn transact(&self, work: &[Work]) -> Result<Vec<Result<Report, StoreError>>, Failure> {
@@ -170,7 +162,7 @@ impl Writer {
     }
 }
 
-fn tell(replies: Vec<oneshot::Sender<Result<Report, StoreError>>>, error: &StoreError) {
+fn tell(replies: Vec<Reply>, error: &StoreError) {
     for reply in replies {
         let _ = reply.send(Err(error.clone()));
     }

@@ -46,6 +46,14 @@ impl Schema {
         format!("{}{join}schema={1}&application_name={1}", self.base, self.name)
     }
 
+    /// Host and port as the URL has them, if it has.
+    pub fn server(&self) -> Option<(&str, u16)> {
+        let place = self.base.split_once("://")?.1;
+        let place = place.split_once(['/', '?']).map_or(place, |(place, _)| place);
+        let (host, port) = place.rsplit('@').next()?.rsplit_once(':')?;
+        Some((host, port.parse().ok()?))
+    }
+
     /// SQL of the test's own, on a connection of its own.
     pub fn sql(&self, sql: &str) {
         self.with(async |client| client.batch_execute(sql).await.unwrap());

@@ -13,13 +13,14 @@ pub(crate) mod once;
 pub(crate) mod words;
 
 use std::sync::{Arc, Once, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
-use candor_ledger::{AuditRow, Circumstances, Fingerprint, Key, Note, OutcomeKind, Scope, Store};
+use candor_ledger::{AuditRow, Circumstances, Fingerprint, Note, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
 use candor_protocol::types::Implementation;
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -148,27 +149,47 @@ impl Ledger {
         }
     }
 
-    /// Notes a call that has no record. Those that are to stay are durable when this ends; if that fails, the log says so:
-    /// what has happened has happened.
+    /// Notes a call that has no record.
     pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
-        let stays = self.0.audit == Audit::All || ended.refused || !call.hints.is_read_only();
-        let canonical = stays.then(|| canonical(call.arguments));
-        let note = Note {
+        let stays = self.stays(call.hints);
+        self.write(self.note_of(call, ended, stays), stays).await;
+    }
+
+    /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
+    pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> Watched<'a> {
+        Watched { ledger: self, call, begun: Instant::now(), ended: false }
+    }
+
+    /// Whether a row is durable because of what its call may do.
+    fn stays(&self, hints: Hints) -> bool {
+        self.0.audit == Audit::All || !hints.is_read_only()
+    }
+
+    fn note_of(&self, call: &Call<'_>, ended: Noted, stays: bool) -> Note {
+        let Noted { event, outcome, duration } = ended;
+        let canonical = stays.then(|| canonical(call));
+        Note {
             scope: self.scope(call),
-            key: ended.key,
-            event: ended.event.to_owned(),
-            outcome: ended.outcome,
+            key: None,
+            event: event.to_owned(),
+            outcome,
             circumstances: Circumstances {
-                duration: ended.duration,
+                duration,
                 ..self.circumstances(call, canonical.as_deref())
             },
-        };
+        }
+    }
+
+    /// Those that are to stay are durable when this ends; if that fails, the log says so: what has happened has happened. The
+    /// others are remembered for a while.
+    async fn write(&self, note: Note, stays: bool) {
         if !stays {
             return self.0.recent.push(note);
         }
         self.tend();
+        let tool = note.scope.tool.clone();
         if let Err(error) = self.0.store.note(note).await {
-            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
+            tracing::error!(%error, tool, "a call could not be written down");
         }
     }
 
@@ -182,13 +203,39 @@ impl Ledger {
 }
 
 /// How a call ended that has no record.
+#[derive(Clone, Copy)]
 pub(crate) struct Noted {
     pub(crate) event: &'static str,
-    pub(crate) key: Option<Key>,
     pub(crate) outcome: Option<OutcomeKind>,
     pub(crate) duration: Option<Duration>,
-    /// Somebody wanted what was not done: that is worth keeping, whatever it was.
-    pub(crate) refused: bool,
+}
+
+/// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
+pub(crate) struct Watched<'a> {
+    ledger: &'a Ledger,
+    call: &'a Call<'a>,
+    begun: Instant,
+    ended: bool,
+}
+
+impl Watched<'_> {
+    /// It has ended by itself: after this time.
+    pub(crate) fn ended(mut self) -> Duration {
+        self.ended = true;
+        self.begun.elapsed()
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
+        let duration = Some(self.begun.elapsed());
+        let (ledger, stays) = (self.ledger.clone(), self.ledger.stays(self.call.hints));
+        let left = Noted { event: "left", outcome: None, duration };
+        let note = ledger.note_of(self.call, left, stays);
+        // Whoever ends the server waits for it.
+        self.ledger.0.running.spawn_on(async move { ledger.write(note, stays).await }, &runtime);
+    }
 }
 
 async fn tend(ledger: Weak<Inner>) {
@@ -215,9 +262,13 @@ fn named(client: &Implementation) -> String {
     format!("{} {}", cut(&client.name), cut(&client.version))
 }
 
-/// The arguments that a key stands for, in one spelling.
-fn canonical(arguments: &Arguments) -> String {
-    candor_schema::canonical(arguments.clone().without(KEY_ARGUMENT).as_value())
+/// The arguments that a key stands for, in one spelling. Where the key is no argument, what bears its name is one like any
+/// other.
+fn canonical(call: &Call<'_>) -> String {
+    if !call.entry.idempotency.has_argument() {
+        return candor_schema::canonical(call.arguments.as_value());
+    }
+    candor_schema::canonical(call.arguments.clone().without(KEY_ARGUMENT).as_value())
 }
 
 fn fingerprint(canonical: &str) -> Fingerprint {

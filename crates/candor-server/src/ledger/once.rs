@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Outcome,
+    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Note, Outcome,
     OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Call, Ledger, Noted, canonical, fingerprint, words};
+use super::{Audit, Call, Ledger, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -34,7 +35,9 @@ pub(crate) struct Operation {
     fingerprint: Fingerprint,
     /// Whether to repeat it is harmless by its nature, its key aside.
     by_nature: bool,
-    read_only: bool,
+    hints: Hints,
+    /// Without the digest, which costs more than all the rest of a repetition.
+    circumstances: Circumstances,
     /// The arguments that the key stands for.
     canonical: String,
 }
@@ -96,13 +99,14 @@ struct Claim {
 
 impl Operation {
     pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Self {
-        let canonical = canonical(call.arguments);
+        let canonical = canonical(call);
         Self {
             fingerprint: fingerprint(&canonical),
+            circumstances: ledger.circumstances(call, None),
             canonical,
             id: RecordId { scope: ledger.scope(call), key },
             by_nature: call.hints.is_idempotent(),
-            read_only: call.hints.is_read_only(),
+            hints: call.hints,
             ledger: ledger.clone(),
         }
     }
@@ -128,13 +132,11 @@ impl Operation {
     /// caller's deadline; the task goes on.
     pub(crate) async fn carry_out(
         self,
-        call: &Call<'_>,
         ctx: &Ctx,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
     ) -> Told {
         let ledger = self.ledger.clone();
-        let circumstances = ledger.circumstances(call, Some(&self.canonical));
         let Ok(room) = ledger.0.room.clone().try_acquire_owned() else {
             return Told::Refused(words::busy());
         };
@@ -142,8 +144,7 @@ impl Operation {
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::new(self).run(&caller, circumstances, resumes, work, tell).await;
-            caller.end().await;
+            Arc::new(self).run(&caller, resumes, work, tell).await;
             drop(room);
         };
         ledger.0.running.spawn(task.in_current_span());
@@ -160,35 +161,38 @@ impl Operation {
     async fn run(
         self: Arc<Self>,
         caller: &Ctx,
-        circumstances: Circumstances,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
         tell: oneshot::Sender<Told>,
     ) {
-        // Taken back before anything was said of it: then nothing is.
-        if caller.gone().is_cancelled() {
-            return;
-        }
-        let claim = match self.claim(circumstances, resumes).await {
+        let claim = match self.claim(caller, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
-                let _ = tell.send(told);
+                caller.end().await;
+                if let Some(told) = told {
+                    self.note(&told).await;
+                    let _ = tell.send(told);
+                }
                 return;
             }
         };
         let begun = Instant::now();
         let heart = self.keep_alive(claim.holder);
+        // What was spawned last waits for this very thread, and the handler may not let go of it: the first beat comes first.
+        tokio::task::yield_now().await;
         let ended = tokio::select! {
             biased;
             ended = work => Ok(ended),
             // Whoever reads may be interrupted.
-            () = caller.gone().cancelled(), if self.read_only => Err(Interrupted::TakenBack),
+            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(Interrupted::TakenBack),
             () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
         };
         let (event, told) = self.conclude(claim, ended);
         let circumstances =
             Circumstances { duration: Some(begun.elapsed()), ..Circumstances::default() };
         let written = self.apply(event.clone(), circumstances.clone()).await;
+        // A task that the handler has left running says nothing after the answer.
+        caller.end().await;
         let _ = tell.send(told(&written));
         if let Err(error) = written {
             tracing::error!(%error, tool = self.id.scope.tool, "an outcome could not be written down; trying again");
@@ -197,13 +201,9 @@ impl Operation {
         drop(heart);
     }
 
-    /// The right to start it, or to go on with it.
-    async fn claim(
-        &self,
-        circumstances: Circumstances,
-        resumes: Option<Resumes>,
-    ) -> Result<Claim, Told> {
-        let refused = |error: StoreError| Told::Refused(words::unavailable(&error));
+    /// The right to start it, or to go on with it; else what the caller is told, if there still is one.
+    async fn claim(&self, caller: &Ctx, resumes: Option<Resumes>) -> Result<Claim, Option<Told>> {
+        let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
@@ -216,12 +216,25 @@ impl Operation {
             }
         };
         loop {
-            match self.apply(event, circumstances.clone()).await.map_err(refused)? {
+            // Taken back before anything was said of it: then nothing is.
+            if caller.gone().is_cancelled() {
+                return Err(None);
+            }
+            // It would be stopped at its first pause.
+            if self.ledger.0.halt.is_cancelled() {
+                return Err(Some(Told::Refused(words::busy())));
+            }
+            match self.apply(event, self.digested()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
                 answer => {
-                    if let Some(told) = self.told(answer, until).await {
+                    let told = tokio::select! {
+                        biased;
+                        told = self.told(answer, until) => told,
+                        () = caller.gone().cancelled() => return Err(None),
+                    };
+                    if told.is_some() {
                         return Err(told);
                     }
                 }
@@ -349,13 +362,21 @@ impl Operation {
                 let event = Event::Discard { holder, why: Harmless::NothingHappened };
                 (event, Box::new(move |_| Told::Failed(error)))
             }
-            Ok(Ended::Panicked) => unknown(holder, Reason::Panicked),
+            Ok(Ended::Panicked) => self.unknown(holder, Reason::Panicked),
             Err(Interrupted::TakenBack) => {
                 let event = Event::Discard { holder, why: Harmless::ByNature };
                 (event, Box::new(|_| Told::Refused(words::lost())))
             }
-            Err(Interrupted::Halted) => unknown(holder, Reason::Stopped),
+            Err(Interrupted::Halted) => self.unknown(holder, Reason::Stopped),
         }
+    }
+
+    fn unknown(&self, holder: Holder, reason: Reason) -> (Event, Tell) {
+        let error = match self.by_nature {
+            true => words::may_be_repeated(reason),
+            false => words::outcome_unknown(reason, None),
+        };
+        (Event::Unknown { holder, reason }, Box::new(move |_| Told::Refused(error)))
     }
 
     /// Says that the owner lives, until dropped. A task of its own: a handler that does not let go of its thread must not
@@ -386,11 +407,13 @@ impl Operation {
     async fn insist(&self, event: Event, circumstances: Circumstances) {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(200);
-        while begun.elapsed() < INSIST {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.ledger.0.halt.cancelled() => return,
-            }
+        let mut halted = false;
+        while begun.elapsed() < INSIST && !halted {
+            halted = tokio::select! {
+                () = tokio::time::sleep(pause) => false,
+                // Once more, and no more.
+                () = self.ledger.0.halt.cancelled() => true,
+            };
             pause = (pause * 2).min(Duration::from_secs(10));
             if self.apply(event.clone(), circumstances.clone()).await.is_ok() {
                 return;
@@ -403,15 +426,29 @@ impl Operation {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
-    /// How a repetition is noted.
-    pub(crate) fn noted(&self, told: &Told) -> Noted {
+    /// Notes what a repetition was told. Who is refused wanted what was not done: that is worth keeping, whatever it was.
+    pub(crate) async fn note(&self, told: &Told) {
         let (event, refused) = match told {
             Told::Result { .. } => ("replayed", false),
             Told::Asks { .. } => ("asked again", false),
             Told::Refused(error) => ("refused", !error.is_passing()),
             Told::Failed(_) => ("refused", true),
         };
-        Noted { event, key: Some(self.id.key.clone()), outcome: None, duration: None, refused }
+        // A replay is a read: to write it down for good would make it a hundred times as dear.
+        let stays = refused || self.ledger.0.audit == Audit::All;
+        let note = Note {
+            scope: self.id.scope.clone(),
+            key: Some(self.id.key.clone()),
+            event: event.to_owned(),
+            outcome: None,
+            circumstances: if stays { self.digested() } else { self.circumstances.clone() },
+        };
+        self.ledger.write(note, stays).await;
+    }
+
+    fn digested(&self) -> Circumstances {
+        let digest = self.ledger.0.digests.digest(self.canonical.as_bytes());
+        Circumstances { digest: Some(digest), ..self.circumstances.clone() }
     }
 }
 
@@ -420,11 +457,6 @@ type Written = Result<Answer, StoreError>;
 
 /// What the caller is told then.
 type Tell = Box<dyn FnOnce(&Written) -> Told + Send>;
-
-fn unknown(holder: Holder, reason: Reason) -> (Event, Tell) {
-    let tell = move |_: &Written| Told::Refused(words::outcome_unknown(reason, None));
-    (Event::Unknown { holder, reason }, Box::new(tell))
-}
 
 fn read(bytes: &[u8]) -> Option<CallToolResult> {
     let raw: &RawValue = serde_json::from_slice(bytes).ok()?;

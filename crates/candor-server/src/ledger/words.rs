@@ -42,15 +42,30 @@ pub(crate) fn waits_elsewhere() -> ToolError {
         .retry_after(ASK_AGAIN)
 }
 
-pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolError {
-    let why = match reason {
+fn why(reason: Reason) -> &'static str {
+    match reason {
         Reason::LeaseEnded => "the process that ran it was not heard of again",
         Reason::Panicked => "it failed unexpectedly on the way",
         Reason::Stopped => "its server was stopped while it ran",
         Reason::NotResumed => "it had asked something, and no answer came in time",
         Reason::Lost => "what it ran on was lost",
         Reason::Failed => "it failed",
-    };
+    }
+}
+
+/// Nobody knows, and it does not matter.
+pub(super) fn may_be_repeated(reason: Reason) -> ToolError {
+    ToolError::new(format!(
+        "This call was started, and nobody knows what came of it: {}. To repeat it does no harm: with the same key it is \
+         started again.",
+        why(reason)
+    ))
+    .code(code::OUTCOME_UNKNOWN)
+    .retry_after(Duration::from_secs(1))
+}
+
+pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolError {
+    let why = why(reason);
     let since = since.map(|since| format!(" ({})", time(since))).unwrap_or_default();
     ToolError::new(format!(
         "This call was started, and nobody knows what came of it: {why}{since}. It may have been done, so it is not started \
@@ -85,6 +100,16 @@ pub(super) fn abandoned(by: &str) -> ToolError {
     ))
     .code(code::ABANDONED)
     .never_retry()
+}
+
+/// A tool from a provider whose server has no ledger; for other tools the server is not built.
+pub(crate) fn nobody_remembers(tool: &str) -> ToolError {
+    ToolError::new(format!(
+        "{tool} has idempotency keys, and this server has nothing that remembers them. Nothing was done."
+    ))
+    .code(code::LEDGER_UNAVAILABLE)
+    .never_retry()
+    .log("give the server a ledger with `.ledger(…)`")
 }
 
 /// Before anything was started.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
 use candor_hints::{Effective, Hints};
 use candor_ledger::{Key, OutcomeKind};
@@ -25,7 +24,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
-use crate::ledger::{Call, Noted, words};
+use crate::ledger::{Call, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Round};
@@ -80,6 +79,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Err(error) => return Ok(says.refused(error)),
     };
 
+    if ledger.is_none() && key.is_some() {
+        return Ok(says.refused(words::nobody_remembers(entry.name())));
+    }
+
     // foresee
     let (prepared, effective) = entry.effects.of(&arguments, prepared).await;
     // An evaluator that fails cannot make a call look safe.
@@ -100,21 +103,19 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     let Some((ledger, key)) = ledger.zip(key.clone()) else {
         // run, shape, record: nothing to remember but that it was called
-        let begun = Instant::now();
+        let watched = ledger.map(|ledger| ledger.watch(&about));
         let run = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx));
-        let ended = match run.await? {
+        let ran = run.await;
+        let duration = watched.map(Watched::ended);
+        let ended = match ran? {
             Ran::Asks(questions) => {
                 return Ok(asking::ask(engine, exchange, &binding, questions));
             }
             ran => shape(entry, ran, era),
         };
         if let Some(ledger) = ledger {
-            let duration = Some(begun.elapsed());
             let outcome = ended.kind();
-            let event = "called";
-            ledger
-                .note(&about, Noted { event, key: None, outcome, duration, refused: false })
-                .await;
+            ledger.note(&about, Noted { event: "called", outcome, duration }).await;
         }
         return says.ended(ended);
     };
@@ -126,14 +127,14 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     if resumes.is_none()
         && let Some(told) = operation.recall().await
     {
-        ledger.note(&about, operation.noted(&told)).await;
+        operation.note(&told).await;
         return says.told(told, &binding);
     }
 
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
     let ctx = Ctx::keyed(engine, exchange, round, key);
     let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
-    says.told(operation.carry_out(&about, &ctx, resumes, work).await, &binding)
+    says.told(operation.carry_out(&ctx, resumes, work).await, &binding)
 }
 
 /// The handler of a call that has a key, to its end.
@@ -206,6 +207,11 @@ impl<'a> Says<'a> {
                 Ok(if replayed { answer.replayed() } else { answer })
             }
             Told::Asks { questions, resumes } if exchange.era() == Era::Modern => {
+                if let Err(unable) = questions.answerable_by(&exchange.client)
+                    && let Some(error) = unable.protocol_error(Era::Modern)
+                {
+                    return Err(error);
+                }
                 let (bound, ttl) = (binding.digest(&exchange.principal), engine.limits().round);
                 let put = questions.put(engine.rounds(), &bound, ttl, Some(resumes));
                 Ok(engine.input_required(exchange, put))

@@ -171,8 +171,10 @@ impl ToolError {
         matches!(&*self.0.code, code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY)
     }
 
+    /// Whether nothing has happened: the tool says so, or it ended with a question that had no answer, before which nothing
+    /// may happen.
     pub(crate) fn is_not_started(&self) -> bool {
-        self.0.not_started
+        self.0.not_started || self.0.asked.is_some()
     }
 
     /// The tool to call instead, or first.

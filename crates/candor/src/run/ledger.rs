@@ -39,7 +39,10 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
             tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
             (server, None)
         }
-        Err((place, problem)) => return Err(refused(place.as_ref(), given, &problem)),
+        Err((place, problem)) => {
+            let wanted_by = server.wants_ledger().filter(|_| !given);
+            return Err(refused(place.as_ref(), wanted_by, &problem));
+        }
     };
     if let Some(tool) = server.wants_ledger() {
         return Err(Error::new(format!(
@@ -64,14 +67,22 @@ fn place(given: Option<&str>) -> std::result::Result<Option<Place>, StoreError> 
     }
 }
 
-fn refused(place: Option<&Place>, given: bool, problem: &StoreError) -> Error {
-    let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
-    let how = if given {
-        ""
-    } else {
-        "\n  say where calls should be remembered: --ledger sqlite:PATH, or memory: to forget them with this process"
-    };
-    Error::new(format!("{place}{problem}{how}"))
+/// Why a server does not start, and what to do. `wanted_by` is the tool whose calls must be remembered, where nobody has asked
+/// for this place: then it is said why there must be one.
+fn refused(place: Option<&Place>, wanted_by: Option<&str>, problem: &StoreError) -> Error {
+    let mut problem = problem.to_string();
+    if let Some(place) = place.map(ToString::to_string)
+        && !problem.contains(&place)
+    {
+        problem = format!("{place}: {problem}");
+    }
+    Error::new(match wanted_by {
+        None => problem,
+        Some(tool) => format!(
+            "{tool} has idempotency keys, and nobody can remember them: {problem}\n  say where calls should be remembered: \
+             --ledger sqlite:PATH, or memory: to forget them with this process"
+        ),
+    })
 }
 
 /// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.

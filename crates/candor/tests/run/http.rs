@@ -1,6 +1,8 @@
 //! HTTP by hand: one request per connection, everything as it comes over the wire.
 
-#![allow(dead_code)] // two test programs share this file, and each uses a part of it
+#![allow(dead_code)] // several test programs share this file, and each uses a part of it
+
+use std::io;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -22,26 +24,48 @@ impl Reply {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e} in {self:?}"))
     }
+
+    /// A header, in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
 }
 
 /// Posts a modern request, with the headers that mirror it, and further ones.
 pub(crate) async fn post(address: &str, request: &Value, headers: &[(&str, &str)]) -> Reply {
+    bounded("the response ends", try_post(address, request, headers)).await.unwrap()
+}
+
+/// The same to a server that may be gone before it has answered, or take its time.
+pub(crate) async fn try_post(
+    address: &str,
+    request: &Value,
+    headers: &[(&str, &str)],
+) -> io::Result<Reply> {
     let headers = [mirrors(request).as_slice(), headers].concat();
-    read(send(address, "POST", &headers, &request.to_string()).await).await
+    read(send(address, "POST", &headers, &request.to_string()).await?).await
 }
 
 /// Posts `initialize`; gives the legacy session's id.
 pub(crate) async fn open_session(address: &str, initialize: &Value) -> String {
-    let reply = read(send(address, "POST", &[], &initialize.to_string()).await).await;
-    let id = reply.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let opening = async { read(send(address, "POST", &[], &initialize.to_string()).await?).await };
+    let reply = bounded("a session opens", opening).await.unwrap();
+    let id = reply.header("mcp-session-id");
     id.unwrap_or_else(|| panic!("no session: {reply:?}")).to_owned()
 }
 
-async fn read(mut connection: TcpStream) -> Reply {
+async fn read(mut connection: TcpStream) -> io::Result<Reply> {
     let mut text = String::new();
-    bounded("the response ends", connection.read_to_string(&mut text)).await.unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
-    Reply { status: status(head), head: head.to_ascii_lowercase(), body: body.to_owned() }
+    connection.read_to_string(&mut text).await?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+    let reply =
+        Reply { status: status(head), head: head.to_ascii_lowercase(), body: body.to_owned() };
+    match reply.header("content-length") {
+        Some(length) if length != body.len().to_string() => {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
+        _ => Ok(reply),
+    }
 }
 
 /// An event stream that is being read.
@@ -50,12 +74,14 @@ pub(crate) struct Events(BufReader<TcpStream>);
 impl Events {
     /// Posts a modern request whose answer is a stream.
     pub(crate) async fn post(address: &str, request: &Value) -> Self {
-        Self::read(send(address, "POST", &mirrors(request), &request.to_string()).await).await
+        let sent = send(address, "POST", &mirrors(request), &request.to_string()).await;
+        Self::read(sent.unwrap()).await
     }
 
     /// Opens the stream of a legacy session.
     pub(crate) async fn get(address: &str, session: &str) -> Self {
-        Self::read(send(address, "GET", &[("Mcp-Session-Id", session)], "").await).await
+        let sent = send(address, "GET", &[("Mcp-Session-Id", session)], "").await;
+        Self::read(sent.unwrap()).await
     }
 
     async fn read(connection: TcpStream) -> Self {
@@ -92,7 +118,12 @@ fn mirrors(request: &Value) -> Vec<(&str, &str)> {
     mirrors
 }
 
-async fn send(address: &str, verb: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+async fn send(
+    address: &str,
+    verb: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> io::Result<TcpStream> {
     let port = address.rsplit_once(':').expect("IP:PORT").1;
     let further: String =
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -103,9 +134,9 @@ async fn send(address: &str, verb: &str, headers: &[(&str, &str)], body: &str) -
         body.len(),
     );
     let connecting = TcpStream::connect(format!("127.0.0.1:{port}"));
-    let mut connection = bounded("the server accepts", connecting).await.unwrap();
-    bounded("the server reads", connection.write_all(message.as_bytes())).await.unwrap();
-    connection
+    let mut connection = bounded("the server accepts", connecting).await?;
+    bounded("the server reads", connection.write_all(message.as_bytes())).await?;
+    Ok(connection)
 }
 
 fn status(head: &str) -> u16 {

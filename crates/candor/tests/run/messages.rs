@@ -1,6 +1,6 @@
 //! What a client says.
 
-#![allow(dead_code)] // two test programs share this file, and each uses a part of it
+#![allow(dead_code)] // several test programs share this file, and each uses a part of it
 
 use serde_json::{Value, json};
 

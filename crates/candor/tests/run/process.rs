@@ -1,6 +1,6 @@
 //! A program that was started, seen from its pipes.
 
-#![allow(dead_code)] // two test programs share this file, and each uses a part of it
+#![allow(dead_code)] // several test programs share this file, and each uses a part of it
 
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -79,6 +79,12 @@ impl Program {
         }
     }
 
+    /// Its stdin, and the lines of its stdout, for somebody who asks several things at once.
+    pub(crate) fn take_pipes(&mut self) -> (ChildStdin, UnboundedReceiver<String>) {
+        let stdout = std::mem::replace(&mut self.stdout, unbounded_channel().1);
+        (self.stdin.take().expect("an open stdin"), stdout)
+    }
+
     pub(crate) fn close_stdin(&mut self) {
         self.stdin = None;
     }
@@ -100,6 +106,20 @@ impl Program {
         let pid = self.id().to_string();
         let sent = std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Ends it as a power cut would; it must have run until then.
+    #[cfg(unix)]
+    pub(crate) async fn kill(mut self) {
+        use std::os::unix::process::ExitStatusExt as _;
+        self.child.start_kill().unwrap();
+        let status = bounded("the program ends", self.child.wait()).await.unwrap();
+        assert_eq!(
+            status.signal(),
+            Some(9),
+            "it had ended before: {:?}",
+            rest(&mut self.stderr).await
+        );
     }
 
     /// True while it has not ended.

@@ -202,10 +202,15 @@ async fn panics_later() -> i64 {
     panic!("password=hunter2")
 }
 
+#[tool(read_only, blocking)]
+fn panics_elsewhere() -> i64 {
+    panic!("password=hunter2")
+}
+
 #[tokio::test]
 async fn a_panic_fails_the_call_and_not_the_server() {
-    for client in both(|| tools![panics, panics_later]) {
-        for tool in ["panics", "panics_later"] {
+    for client in both(|| tools![panics, panics_later, panics_elsewhere]) {
+        for tool in ["panics", "panics_later", "panics_elsewhere"] {
             let log = Log::listen();
             let called = client.call(tool, json!({})).await;
             assert_eq!(details(&called), &json!({"code": "internal"}));
@@ -213,6 +218,24 @@ async fn a_panic_fails_the_call_and_not_the_server() {
             assert!(log.text().contains("hunter2"));
         }
     }
+}
+
+#[tool(read_only, blocking)]
+fn blocks() -> i64 {
+    std::thread::sleep(Duration::from_millis(500));
+    1
+}
+
+#[tokio::test]
+async fn a_function_that_keeps_its_thread_keeps_nobody_waiting() {
+    // One thread serves all.
+    let client = server(tools![blocks, pay]).test();
+    let begun = std::time::Instant::now();
+    let (_, quick) = tokio::join!(client.call("blocks", json!({})), async {
+        client.call("pay", json!({})).await;
+        begun.elapsed()
+    });
+    assert!(quick < Duration::from_millis(400), "{quick:?}");
 }
 
 #[tool(read_only)]

@@ -1,0 +1,193 @@
+//! How a server ends, how much it does at once, and how it shows that it lives.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use candor_server::protocol::types::ToolAnnotations;
+use candor_server::store::{Reason, Rules, State, StateKind};
+use candor_server::testing::TestClient;
+use candor_server::tool::{JsonTool, ToolError, code};
+use serde_json::json;
+
+use crate::bench::{Work, comes_to, id, memory, server, state};
+use crate::common::soon;
+
+async fn leave(client: &TestClient, work: &Work) {
+    tokio::select! {
+        called = client.call("act", json!({})) => panic!("it has ended: {:#}", called.raw()),
+        () = work.began() => {}
+    }
+}
+
+#[tokio::test]
+async fn calls_that_end_in_time_are_recorded_before_the_server_ends() {
+    let work = Work::new();
+    let client = server().tool(work.waiting("act")).test().keyed("k");
+    leave(&client, &work).await;
+    let ending = async {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        work.let_go();
+    };
+    let begun = Instant::now();
+    tokio::join!(client.engine().settle(), ending);
+    assert_eq!(state(client.engine(), "act", "k").await, StateKind::Completed);
+    assert!(begun.elapsed() < Duration::from_secs(4), "nobody waits for the whole time");
+    assert!(client.call("act", json!({})).await.is_replayed());
+    assert_eq!((work.starts(), work.ends()), (1, 1));
+}
+
+#[tokio::test]
+async fn calls_that_do_not_end_in_time_are_stopped_and_nobody_knows() {
+    let work = Work::new();
+    let server = server().tool(work.waiting("act"));
+    let client = server.limits(|l| l.drain = Duration::from_millis(30)).test().keyed("k");
+    let engine = client.engine().clone();
+    let ending = async {
+        work.began().await;
+        engine.settle().await;
+    };
+    let (told, ()) = tokio::join!(client.call("act", json!({})), ending);
+    assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN), "who waits is told: {:#}", told.raw());
+    let found = engine.store().unwrap().find(&id("tester", "act", "k")).await.unwrap().unwrap();
+    assert!(
+        matches!(found.stored.state, State::Indeterminate { reason: Reason::Stopped, .. }),
+        "{:?}",
+        found.stored.state
+    );
+    work.let_go();
+    let again = client.call("act", json!({})).await;
+    assert_eq!(again.code(), Some(code::OUTCOME_UNKNOWN));
+    assert_eq!((work.starts(), work.ends()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_server_that_has_stopped_its_calls_starts_no_others() {
+    let work = Work::new();
+    let server = server().tool(work.waiting("act"));
+    let client = server.limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
+    leave(&client, &work).await;
+    client.engine().settle().await;
+    let late = client.keyed("late").call("act", json!({})).await;
+    assert_eq!(late.code(), Some(code::BUSY), "{:#}", late.raw());
+    assert_eq!(state(client.engine(), "act", "late").await, StateKind::Absent);
+    assert_eq!(work.starts(), 1);
+}
+
+#[tokio::test]
+async fn above_the_bound_calls_with_a_key_are_answered_busy() {
+    let work = Work::new();
+    let server = server().tool(work.waiting("act")).tool(work.tool("other"));
+    let client = server.limits(|l| l.keyed_calls = 1).test();
+    let first = client.keyed("a");
+    let meanwhile = async {
+        work.began().await;
+        let busy = client.keyed("b").call("other", json!({})).await;
+        assert_eq!(busy.code(), Some(code::BUSY), "{:#}", busy.raw());
+        let details = &busy.raw()["_meta"]["dev.candor/error"];
+        assert_eq!((&details["retriable"], &details["retryAfterMs"]), (&json!(true), &json!(1000)));
+        assert_eq!(state(client.engine(), "other", "b").await, StateKind::Absent);
+        assert!(!client.call("other", json!({})).await.is_error(), "without a key there is room");
+        work.let_go();
+    };
+    tokio::join!(first.call("act", json!({})), meanwhile);
+    // What is over needs no room, and leaves it to others.
+    assert!(first.call("act", json!({})).await.is_replayed());
+    soon(async {
+        while client.keyed("b").call("other", json!({})).await.is_error() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(work.starts(), 3);
+}
+
+#[tokio::test]
+async fn a_caller_who_has_left_still_takes_up_room() {
+    let work = Work::new();
+    let server = server().tool(work.waiting("act"));
+    let client = server.limits(|l| l.keyed_calls = 1).test().keyed("a");
+    leave(&client, &work).await;
+    assert_eq!(client.keyed("b").call("act", json!({})).await.code(), Some(code::BUSY));
+    work.let_go();
+    comes_to(client.engine(), "act", "a", StateKind::Completed).await;
+    assert_eq!(work.starts(), 1);
+}
+
+/// Looks at a record, and what a repetition is told of it, for as long as it runs.
+async fn lives(client: Arc<TestClient>, key: &str, work: &Work) {
+    work.began().await;
+    let begun = Instant::now();
+    loop {
+        match state(client.engine(), "act", key).await {
+            StateKind::Dispatched => {}
+            StateKind::Completed => break,
+            other => panic!("{other:?} after {:?}", begun.elapsed()),
+        }
+        let told = client.keyed(key).call("act", json!({})).await;
+        assert_ne!(told.code(), Some(code::OUTCOME_UNKNOWN), "after {:?}", begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(begun.elapsed() > Duration::from_millis(1300), "{:?}", begun.elapsed());
+    assert_eq!(work.starts(), 1);
+}
+
+/// A tool that takes five leases; asleep, or without letting go of its thread.
+fn long(work: &Work, blocks: bool) -> JsonTool {
+    let work = work.clone();
+    JsonTool::open("act", move |_, _| {
+        let work = work.clone();
+        async move {
+            const LONG: Duration = Duration::from_millis(1500);
+            work.start();
+            if blocks {
+                std::thread::sleep(LONG);
+            } else {
+                tokio::time::sleep(LONG).await;
+            }
+            Ok::<_, ToolError>("done")
+        }
+    })
+}
+
+async fn outlives_its_lease(blocks: bool) {
+    let work = Work::new();
+    let rules = Rules { lease: Duration::from_millis(300), ..Rules::default() };
+    let server = server().ledger(memory(rules)).tool(long(&work, blocks));
+    let client = Arc::new(server.limits(|l| l.join = Duration::ZERO).test());
+    let calling = client.clone();
+    let call = tokio::spawn(async move { calling.keyed("k").call("act", json!({})).await });
+    lives(client, "k", &work).await;
+    assert_eq!(call.await.unwrap().text(), "done");
+}
+
+#[tokio::test]
+async fn a_call_that_takes_longer_than_a_lease_is_in_flight_all_the_time() {
+    outlives_its_lease(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn so_is_one_that_does_not_let_go_of_its_thread() {
+    outlives_its_lease(true).await;
+}
+
+#[tokio::test]
+async fn a_reading_call_that_was_stopped_may_be_started_again() {
+    let work = Work::new();
+    let mut reads = ToolAnnotations::new();
+    reads.read_only_hint = Some(true);
+    let store = memory(Rules::default());
+    let on = || server().ledger(store.clone()).tool(work.waiting("act").annotations(reads.clone()));
+    let client = on().limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
+    let engine = client.engine().clone();
+    let ending = async {
+        work.began().await;
+        engine.settle().await;
+    };
+    let (told, ()) = tokio::join!(client.call("act", json!({})), ending);
+    assert!(told.is_error());
+    assert!(!told.text().contains("not started again"), "{}", told.text());
+    work.let_go();
+    let next = on().test().keyed("k").call("act", json!({})).await;
+    assert!(!next.is_error(), "by the next server: {:#}", next.raw());
+    assert_eq!(work.starts(), 2);
+}

@@ -1,0 +1,153 @@
+//! A store that fails, forgets to answer and dawdles, when it is told to.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use candor_server::store::{
+    Answer, AuditRow, Circumstances, Entry, Event, Filter, Fingerprint, Note, Page, Paged,
+    RecordId, Rules, Seen, Store, StoreError, StoreFuture, Swept,
+};
+
+use crate::bench;
+
+/// Words for what is asked of a store: the names of events, `recall`, `watch` and `note`.
+type Words = Mutex<BTreeSet<&'static str>>;
+
+pub(crate) struct Moody {
+    store: Arc<dyn Store>,
+    refuses: Words,
+    /// Does it, and says that it could not.
+    loses: Words,
+    dawdles: Mutex<Option<(&'static str, Duration)>>,
+    error: Mutex<StoreError>,
+    /// Everything that was asked of it.
+    asked: Mutex<Vec<&'static str>>,
+}
+
+impl Moody {
+    pub(crate) fn new(rules: Rules) -> Arc<Self> {
+        Arc::new(Self {
+            store: bench::memory(rules),
+            refuses: Words::default(),
+            loses: Words::default(),
+            dawdles: Mutex::default(),
+            error: Mutex::new(StoreError::Unavailable("a secret reason".to_owned())),
+            asked: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn refuse(&self, words: &[&'static str]) {
+        self.refuses.lock().unwrap().extend(words);
+    }
+
+    pub(crate) fn refuse_everything(&self) {
+        self.refuse(&["start", "complete", "heartbeat", "suspend", "unknown", "discard"]);
+        self.refuse(&["resume", "recall", "watch", "note"]);
+    }
+
+    pub(crate) fn refuse_with(&self, error: StoreError, words: &[&'static str]) {
+        *self.error.lock().unwrap() = error;
+        self.refuse(words);
+    }
+
+    pub(crate) fn lose_the_answer_to(&self, words: &[&'static str]) {
+        self.loses.lock().unwrap().extend(words);
+    }
+
+    pub(crate) fn dawdle(&self, word: &'static str, time: Duration) {
+        *self.dawdles.lock().unwrap() = Some((word, time));
+    }
+
+    pub(crate) fn heal(&self) {
+        self.refuses.lock().unwrap().clear();
+        self.loses.lock().unwrap().clear();
+        *self.dawdles.lock().unwrap() = None;
+    }
+
+    /// How often it was asked that.
+    pub(crate) fn asked(&self, word: &str) -> usize {
+        self.asked.lock().unwrap().iter().filter(|asked| **asked == word).count()
+    }
+
+    fn moodily<'a, T: Send + 'a>(
+        &'a self,
+        word: &'static str,
+        ask: impl FnOnce() -> StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        self.asked.lock().unwrap().push(word);
+        let error = self.error.lock().unwrap().clone();
+        if self.refuses.lock().unwrap().contains(word) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let loses = self.loses.lock().unwrap().contains(word);
+        let pause = self.dawdles.lock().unwrap().filter(|(slow, _)| *slow == word);
+        let asked = ask();
+        Box::pin(async move {
+            if let Some((_, pause)) = pause {
+                tokio::time::sleep(pause).await;
+            }
+            let answer = asked.await;
+            if loses { Err(error) } else { answer }
+        })
+    }
+}
+
+impl Store for Moody {
+    fn apply(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: Circumstances,
+    ) -> StoreFuture<'_, Answer> {
+        let (id, word) = (id.clone(), event.name());
+        self.moodily(word, move || self.store.apply(&id, event, circumstances))
+    }
+
+    fn recall(
+        &self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> StoreFuture<'_, Option<Answer>> {
+        let id = id.clone();
+        self.moodily("recall", move || self.store.recall(&id, fingerprint, by_nature))
+    }
+
+    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+        self.moodily("note", move || self.store.note(note))
+    }
+
+    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+        let id = id.clone();
+        self.moodily("watch", move || self.store.watch(&id, seen))
+    }
+
+    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+        self.store.sweep(most)
+    }
+
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+        self.store.find(id)
+    }
+
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        self.store.records(filter, page)
+    }
+
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+        self.store.rows(filter, page)
+    }
+
+    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        self.store.story(id)
+    }
+
+    fn rules(&self) -> &Rules {
+        self.store.rules()
+    }
+
+    fn describe(&self) -> String {
+        self.store.describe()
+    }
+}

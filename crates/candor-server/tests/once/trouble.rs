@@ -1,0 +1,255 @@
+//! A store in trouble: nothing starts that cannot be recorded, and what has happened is told and written down later.
+
+use std::time::Duration;
+
+use candor_server::protocol::Revision;
+use candor_server::protocol::types::ToolAnnotations;
+use candor_server::store::{Quota, Quotas, Reason, Rules, State, StateKind, StoreError};
+use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
+use candor_server::{Ctx, Elicit};
+use serde_json::json;
+
+use crate::bench::{Work, bare, comes_to, id, mark, memory, rows, server, state};
+use crate::moody::Moody;
+
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_started() {
+    for word in ["recall", "start"] {
+        let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+        let tool = work.tool("act").idempotency(Idempotency::Argument);
+        let modern = server().ledger(moody.clone()).tool(tool).test();
+        moody.refuse(&[word]);
+        for client in [modern.keyed("k"), modern.keyed("k").speaking(Revision::LATEST_LEGACY)] {
+            let told = client.call("act", json!({})).await;
+            assert_eq!(told.code(), Some(code::LEDGER_UNAVAILABLE), "{word}: {:#}", told.raw());
+            let details = &told.raw()["_meta"]["dev.candor/error"];
+            assert_eq!(details["retriable"], true);
+            assert!(told.text().contains("nothing was done"), "{}", told.text());
+            assert!(!told.raw().to_string().contains("secret reason"), "{:#}", told.raw());
+        }
+        assert_eq!(work.starts(), 0);
+        assert_eq!(state(modern.engine(), "act", "k").await, StateKind::Absent);
+        moody.heal();
+        assert!(!modern.keyed("k").call("act", json!({})).await.is_replayed());
+        assert_eq!(work.starts(), 1);
+    }
+}
+
+#[tokio::test]
+async fn calls_without_a_key_do_not_need_the_store() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let mut reads = ToolAnnotations::new();
+    reads.read_only_hint = Some(true);
+    let modern = server()
+        .ledger(moody.clone())
+        .tool(work.tool("write").idempotency(Idempotency::Argument))
+        .tool(work.tool("read").annotations(reads))
+        .test();
+    moody.refuse_everything();
+    for client in [modern.by("tester"), modern.speaking(Revision::LATEST_LEGACY)] {
+        for tool in ["write", "read"] {
+            assert!(!client.call(tool, json!({})).await.is_error(), "{tool}");
+        }
+    }
+    assert_eq!(work.starts(), 4);
+}
+
+#[tokio::test]
+async fn what_has_happened_is_told_although_it_could_not_be_written_down() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let client = server().ledger(moody.clone()).tool(work.waiting("act")).test().keyed("k");
+    let failing = async {
+        work.began().await;
+        moody.refuse_everything();
+        work.let_go();
+    };
+    let (first, ()) = tokio::join!(client.call("act", json!({})), failing);
+    assert_eq!(first.structured(), Some(&json!({"number": 1, "cancelled": false})));
+    let expected = json!({"key": "k", "replayed": false, "attempt": 1, "recorded": false});
+    assert_eq!(mark(first.raw()), &expected);
+    let meanwhile = client.call("act", json!({})).await;
+    assert_eq!(meanwhile.code(), Some(code::LEDGER_UNAVAILABLE));
+    moody.heal();
+    let again = client.call("act", json!({})).await;
+    assert!(again.is_replayed(), "it was tried again: {:#}", again.raw());
+    assert_eq!(bare(again.raw()), bare(first.raw()));
+    assert_eq!(work.starts(), 1);
+}
+
+#[tokio::test]
+async fn a_failure_and_a_panic_are_written_down_later_too() {
+    for panics in [false, true] {
+        let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+        let counted = work.clone();
+        let tool = JsonTool::open("act", move |_, _| {
+            let number = counted.start();
+            async move {
+                assert!(!panics, "a panic");
+                Err::<(), _>(ToolError::new(format!("Failed {number}")))
+            }
+        });
+        let client = server().ledger(moody.clone()).tool(tool).test().keyed("k");
+        moody.refuse(&["complete", "unknown"]);
+        let first = client.call("act", json!({})).await;
+        assert!(first.is_error());
+        moody.heal();
+        let ended = if panics { StateKind::Indeterminate } else { StateKind::Completed };
+        comes_to(client.engine(), "act", "k", ended).await;
+        let again = client.call("act", json!({})).await;
+        assert_eq!(again.code(), first.code());
+        assert_eq!((again.is_replayed(), work.starts()), (!panics, 1));
+    }
+}
+
+#[tokio::test]
+async fn an_outcome_that_is_still_to_be_written_is_tried_once_more_when_the_server_ends() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let server = server().ledger(moody.clone()).tool(work.tool("act"));
+    let client = server.limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
+    moody.refuse(&["complete"]);
+    let first = client.call("act", json!({})).await;
+    assert_eq!(mark(first.raw())["recorded"], false);
+    moody.heal();
+    client.engine().settle().await;
+    assert_eq!(state(client.engine(), "act", "k").await, StateKind::Completed);
+    assert_eq!(work.starts(), 1);
+}
+
+#[tokio::test]
+async fn a_completion_whose_answer_is_lost_counts() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
+    moody.lose_the_answer_to(&["complete"]);
+    let first = client.call("act", json!({})).await;
+    assert_eq!(mark(first.raw())["recorded"], false, "it is not known that it was");
+    moody.heal();
+    let again = client.call("act", json!({})).await;
+    assert!(again.is_replayed());
+    assert_eq!((bare(again.raw()), work.starts()), (bare(first.raw()), 1));
+}
+
+#[tokio::test]
+async fn a_start_whose_answer_is_lost_starts_nothing_then_or_later() {
+    let rules = Rules { lease: Duration::from_millis(150), ..Rules::default() };
+    let (work, moody) = (Work::new(), Moody::new(rules));
+    let server = server().ledger(moody.clone()).tool(work.tool("act"));
+    let client = server.limits(|l| l.join = Duration::ZERO).test().keyed("k");
+    moody.lose_the_answer_to(&["start"]);
+    let first = client.call("act", json!({})).await;
+    assert_eq!(first.code(), Some(code::LEDGER_UNAVAILABLE));
+    moody.heal();
+    let told = client.call("act", json!({})).await;
+    assert_eq!(told.code(), Some(code::IN_PROGRESS), "{:#}", told.raw());
+    comes_to(client.engine(), "act", "k", StateKind::Indeterminate).await;
+    let told = client.call("act", json!({})).await;
+    assert_eq!((told.code(), work.starts()), (Some(code::OUTCOME_UNKNOWN), 0));
+}
+
+#[tokio::test]
+async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
+    let rules = Rules { lease: Duration::from_millis(60), ..Rules::default() };
+    let (work, moody) = (Work::new(), Moody::new(rules));
+    let client = server().ledger(moody.clone()).tool(work.waiting("act")).test().keyed("k");
+    moody.refuse(&["heartbeat"]);
+    let late = async {
+        work.began().await;
+        comes_to(client.engine(), "act", "k", StateKind::Indeterminate).await;
+        let told = client.call("act", json!({})).await;
+        assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN));
+        let found = client.engine().store().unwrap().find(&id("tester", "act", "k")).await;
+        let seen = found.unwrap().unwrap().seen.unwrap().state;
+        assert!(matches!(seen, State::Indeterminate { reason: Reason::LeaseEnded, .. }));
+        work.let_go();
+    };
+    let (first, ()) = tokio::join!(client.call("act", json!({})), late);
+    assert_eq!(mark(first.raw())["recorded"], true, "better known than unknown");
+    let again = client.call("act", json!({})).await;
+    assert!(again.is_replayed());
+    assert_eq!(work.starts(), 1);
+}
+
+#[tokio::test]
+async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
+    for (quotas, words) in [
+        (Quotas { records: 2, ..Quotas::default() }, "2 keys on record"),
+        (Quotas { keys_per_hour: 2, ..Quotas::default() }, "2 new keys"),
+    ] {
+        let work = Work::new();
+        let store = memory(Rules { quotas, ..Rules::default() });
+        let client = server().ledger(store).tool(work.tool("act")).test();
+        let call = |key: &str| {
+            let client = client.keyed(key);
+            async move { client.call("act", json!({})).await }
+        };
+        assert!(!call("a").await.is_error() && !call("b").await.is_error());
+        let refused = call("c").await;
+        assert_eq!(refused.code(), Some(code::QUOTA_EXCEEDED), "{:#}", refused.raw());
+        assert!(refused.text().contains(words), "{}", refused.text());
+        assert!(call("a").await.is_replayed());
+        assert!(!client.call("act", json!({})).await.is_error(), "without a key it may");
+        let bobs = client.by("bob").keyed("c").call("act", json!({})).await;
+        assert!(!bobs.is_error(), "a quota is one caller's");
+        assert_eq!(work.starts(), 4);
+    }
+    let moody = Moody::new(Rules::default());
+    let work = Work::new();
+    let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
+    moody.refuse_with(StoreError::Quota(Quota::Records { most: 7 }), &["start"]);
+    let told = client.call("act", json!({})).await;
+    assert_eq!((told.code(), work.starts()), (Some(code::QUOTA_EXCEEDED), 0));
+    moody.refuse_with(StoreError::Full("disk /dev/secret".to_owned()), &["start"]);
+    let told = client.call("act", json!({})).await;
+    assert_eq!((told.code(), work.starts()), (Some(code::LEDGER_UNAVAILABLE), 0));
+    assert!(!told.raw().to_string().contains("/dev/secret"));
+}
+
+#[tokio::test]
+async fn a_slow_store_slows_calls_down_and_nothing_else() {
+    const SLOW: Duration = Duration::from_millis(60);
+    for word in ["recall", "start", "complete", "note"] {
+        let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+        let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
+        moody.dawdle(word, SLOW);
+        let (one, two) = tokio::join!(client.call("act", json!({})), client.call("act", json!({})));
+        assert_eq!(bare(one.raw()), bare(two.raw()), "{word}");
+        assert!(one.is_replayed() != two.is_replayed(), "{word}");
+        assert_eq!(work.starts(), 1, "{word}");
+    }
+}
+
+#[tokio::test]
+async fn at_the_deadline_nobody_waits_for_a_slow_store() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let server = server().ledger(moody.clone()).tool(work.tool("act"));
+    let client = server.limits(|l| l.deadline = Duration::from_millis(30)).test().keyed("k");
+    moody.dawdle("complete", Duration::from_millis(150));
+    let told = client.call("act", json!({})).await;
+    assert_eq!(told.code(), Some(code::IN_PROGRESS), "{:#}", told.raw());
+    moody.heal();
+    assert!(client.call("act", json!({})).await.is_replayed());
+    assert_eq!(work.starts(), 1);
+}
+
+#[tokio::test]
+async fn a_question_that_could_not_be_kept_is_put_when_the_store_is_back() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (counted, form) = (work.clone(), json!({"type": "object", "properties": {}}));
+    let tool = JsonTool::open("act", move |_, ctx: Ctx| {
+        let (work, form) = (counted.clone(), form.clone());
+        async move {
+            ctx.elicit(Elicit::form("Really?", &form)).await?;
+            Ok::<_, ToolError>(json!({"number": work.start()}))
+        }
+    });
+    let client =
+        server().ledger(moody.clone()).tool(tool).test().keyed("k").on_elicit(|_| json!({}));
+    moody.refuse(&["suspend"]);
+    let told = client.call("act", json!({})).await;
+    assert_eq!(told.code(), Some(code::LEDGER_UNAVAILABLE), "{:#}", told.raw());
+    moody.heal();
+    comes_to(client.engine(), "act", "k", StateKind::Suspended).await;
+    let called = client.call("act", json!({})).await;
+    assert_eq!(called.structured(), Some(&json!({"number": 1})));
+    assert!(!rows(client.engine()).await.is_empty());
+    assert_eq!(work.starts(), 1);
+}

@@ -1,0 +1,15 @@
+use candor::prelude::*;
+
+#[candor::args]
+struct Parcel {
+    weight: u32,
+}
+
+#[tool(additive, idempotency = key(parcel))]
+fn ship(parcel: Parcel, express: bool) -> String {
+    "shipped".to_owned()
+}
+
+fn main() {
+    let _ = tools![ship];
+}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(additive, idempotency = sometimes)]
+fn ship(order_id: String) -> String {
+    "shipped".to_owned()
+}
+
+fn main() {
+    let _ = tools![ship];
+}

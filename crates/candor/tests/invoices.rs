@@ -1,0 +1,33 @@
+//! The invoices server as its clients and its operator meet it: a process that may be killed, and a database that tells what
+//! really happened.
+
+#![allow(missing_docs)]
+
+#[path = "invoices/desk.rs"]
+mod desk;
+#[path = "run/example.rs"]
+mod example;
+#[path = "run/http.rs"]
+mod http;
+#[cfg(unix)]
+#[path = "invoices/kill.rs"]
+mod kill;
+#[path = "run/messages.rs"]
+mod messages;
+#[path = "invoices/places.rs"]
+mod places;
+#[path = "run/process.rs"]
+mod process;
+#[path = "invoices/restart.rs"]
+mod restart;
+#[path = "invoices/shop.rs"]
+mod shop;
+#[cfg(unix)]
+#[path = "invoices/stop.rs"]
+mod stop;
+#[path = "invoices/tools.rs"]
+mod tools;
+#[path = "invoices/two.rs"]
+mod two;
+
+use example::example;

@@ -1,0 +1,136 @@
+//! Where calls are remembered, and what an operator is told of it.
+
+use std::fs;
+
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::desk::{Desk, Told};
+use crate::example;
+use crate::messages::{call, text};
+use crate::process::{Program, output};
+use crate::shop::Shop;
+
+/// What a server says that does not start.
+async fn refused(command: &mut Command) -> String {
+    let ended = output(command).await;
+    let complaint = ended.stderr.join("\n");
+    assert_eq!(ended.status.code(), Some(1), "{complaint}");
+    assert_eq!(ended.stdout, [""; 0]);
+    complaint
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ledger_and_secret_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let shop = Shop::new("modes");
+    let (_server, desk) = shop.stdio(&[]);
+    desk.settle("k").await.unwrap();
+    for name in ["ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db.secret"] {
+        let mode = fs::metadata(shop.file(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_over_http_says_where_its_calls_are_remembered() {
+    let shop = Shop::new("says");
+    let mut server = Program::start(shop.command().args(["--http", "127.0.0.1:0"]));
+    let mut told = Vec::new();
+    while !told.last().is_some_and(|line: &String| line.starts_with("listening")) {
+        told.push(server.complaint().await);
+    }
+    let place = shop.file("ledger.db");
+    assert!(
+        told.iter().any(|line| line.contains("ledger") && line.contains(place.to_str().unwrap())),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn nobody_has_to_say_where_and_then_it_is_the_state_folder() {
+    let shop = Shop::new("state");
+    let state = shop.file("state");
+    let mut server =
+        Program::start(shop.bare().arg("--stdio").env("XDG_STATE_HOME", state.as_os_str()));
+    let desk = Desk::stdio(&mut server);
+    desk.settle("k").await.unwrap();
+    if cfg!(target_os = "linux") {
+        assert!(state.join("candor/ledger.db").is_file());
+        assert!(state.join("candor/ledger.db.secret").is_file());
+    }
+}
+
+#[tokio::test]
+async fn a_ledger_in_memory_is_said_to_forget_and_does() {
+    let shop = Shop::new("memory");
+    for invoices in 1..=2 {
+        let mut server = Program::start(shop.bare().args(["--stdio", "--ledger", "memory:"]));
+        let warning = server.complaint().await;
+        assert!(warning.contains("WARN"), "{warning}");
+        assert!(
+            warning.contains("in memory: keys are forgotten when this process ends"),
+            "{warning}"
+        );
+        let desk = Desk::stdio(&mut server);
+        let first = desk.settle("k").await.unwrap();
+        assert!(matches!(first, Told::Done { .. }));
+        assert_eq!(desk.settle("k").await.unwrap(), first);
+        assert_eq!(shop.invoices()["k"].len(), invoices, "as often as it was started");
+    }
+}
+
+#[tokio::test]
+async fn without_a_ledger_it_does_not_start_and_names_the_tool() {
+    let shop = Shop::new("none");
+    let complaint = refused(shop.bare().args(["--stdio", "--ledger", "none"])).await;
+    assert!(complaint.contains("create_invoice has idempotency keys"), "{complaint}");
+    assert!(complaint.contains("--ledger none"), "{complaint}");
+}
+
+#[tokio::test]
+async fn a_place_that_cannot_be_written_is_named_and_what_to_do() {
+    let shop = Shop::new("unwritable");
+    // Not even root makes a folder in a file.
+    let file = shop.file("state");
+    fs::write(&file, "").unwrap();
+    let complaint = refused(shop.bare().arg("--stdio").env("XDG_STATE_HOME", &file)).await;
+    assert!(complaint.contains(file.join("candor").to_str().unwrap()), "{complaint}");
+    assert!(complaint.contains("--ledger sqlite:PATH"), "{complaint}");
+    assert!(complaint.contains("create_invoice"), "who needs it? {complaint}");
+    assert_eq!(complaint.matches("ledger.db").count(), 1, "said twice: {complaint}");
+
+    // Who has no keys to remember starts, and says so.
+    let mut hello = Program::start(example("hello").arg("--stdio").env("XDG_STATE_HOME", &file));
+    let warning = hello.complaint().await;
+    assert!(warning.contains("WARN") && warning.contains("calls are not remembered"), "{warning}");
+    assert!(warning.contains("--ledger"), "{warning}");
+    let greeting = hello.ask(&call(1, "greet", &json!({"name": "Ada"}))).await;
+    assert_eq!(text(&greeting), "Hello, Ada!");
+    // Unless somebody wanted them remembered there.
+    let place = format!("sqlite:{}", file.join("ledger.db").display());
+    let complaint = refused(example("hello").args(["--stdio", "--ledger", &place])).await;
+    assert!(complaint.contains(file.to_str().unwrap()), "{complaint}");
+}
+
+#[tokio::test]
+async fn a_place_that_is_no_ledger_is_refused_and_left_as_it_is() {
+    let shop = Shop::new("wrong");
+    for (url, told) in [
+        ("mysql://localhost/x".to_owned(), "sqlite:PATH"),
+        ("ledger".to_owned(), "sqlite:PATH"),
+        ("sqlite:".to_owned(), "sqlite:ledger.db"),
+        (format!("sqlite:{}", shop.file("").display()), "director"),
+    ] {
+        let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url])).await;
+        assert!(complaint.contains(told), "{url}: {complaint}");
+    }
+    let letter = shop.file("letter.txt");
+    let words = "Dear customer, ".repeat(100);
+    fs::write(&letter, &words).unwrap();
+    let url = format!("sqlite:{}", letter.display());
+    let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url])).await;
+    assert!(complaint.contains("letter.txt") && complaint.contains("no ledger"), "{complaint}");
+    assert_eq!(fs::read_to_string(&letter).unwrap(), words);
+}
