@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)]
 
-#[allow(unused_imports, dead_code)]
+#[allow(unused_imports)]
 mod common;
 
 use std::sync::Arc;

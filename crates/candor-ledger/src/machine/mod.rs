@@ -30,6 +30,7 @@ pub struct Step {
 
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // mostly it is the large one, and a box would cost every event an allocation
 pub enum After {
     /// Nothing.
     Unchanged,

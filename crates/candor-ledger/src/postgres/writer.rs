@@ -94,14 +94,7 @@ impl Writer {
         // A grant has a transaction of its own, and what was said before it happens before it.
         let is_grant = |command: &Command| matches!(command.work, Work::Grants(_));
         if commands.len() > 1 && commands.iter().any(is_grant) {
-            let mut rest = commands.into_iter();
-            while let Some(command) = rest.next() {
-                if let Err(mut lost) = Box::pin(self.write(vec![command])).await {
-                    lost.untold.extend(rest.map(|command| command.reply));
-                    return Err(lost);
-                }
-            }
-            return Ok(());
+            return self.write_each(commands).await;
         }
         let (work, replies): (Vec<_>, Vec<_>) =
             commands.into_iter().map(|command| (command.work, command.reply)).unzip();
@@ -114,15 +107,8 @@ impl Writer {
                 Ok(())
             }
             Err(Failure::Refused { of_one: true, .. }) if work.len() > 1 => {
-                let mut each = work.into_iter().zip(replies);
-                while let Some((work, reply)) = each.next() {
-                    let alone = vec![Command { work, reply }];
-                    if let Err(mut lost) = Box::pin(self.write(alone)).await {
-                        lost.untold.extend(each.map(|(_, reply)| reply));
-                        return Err(lost);
-                    }
-                }
-                Ok(())
+                let each = work.into_iter().zip(replies);
+                self.write_each(each.map(|(work, reply)| Command { work, reply }).collect()).await
             }
             Err(Failure::Refused { error, .. }) => {
                 tell(replies, &error);
@@ -132,6 +118,18 @@ impl Writer {
                 Err(Lost { error, untold: replies })
             }
         }
+    }
+
+    /// Each in a transaction of its own.
+    async fn write_each(&self, commands: Vec<Command>) -> Result<(), Lost> {
+        let mut each = commands.into_iter();
+        while let Some(alone) = each.next() {
+            if let Err(mut lost) = Box::pin(self.write(vec![alone])).await {
+                lost.untold.extend(each.map(|command| command.reply));
+                return Err(lost);
+            }
+        }
+        Ok(())
     }
 
     async fn transact(&self, work: &[Work]) -> Result<Vec<Result<Report, StoreError>>, Failure> {
