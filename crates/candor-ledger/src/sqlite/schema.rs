@@ -11,7 +11,8 @@ use crate::store::StoreError;
 pub(super) const MAJOR: u32 = 1;
 
 /// What each minor version adds, from the first on. The second: approvals and grants. A program that knows only the first cannot read a
-/// record that is being approved, and refuses it and lists with it; others it goes on with. It never starts what waits.
+/// record that is being approved: it refuses that call, lists with such a record, and sweeps while one is due; with others it goes on. So it
+/// never starts what waits.
 ///
 /// What a transition costs is the pages that it writes, and what it puts into them:
 /// - The rows of a record are a chain: the record names its last row, and each row the one before. An index on the record would do

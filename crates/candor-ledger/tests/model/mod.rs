@@ -476,6 +476,15 @@ impl<'a> World<'a> {
         }
 
         let rows = self.subject.transitions(&id);
+        // 11: whoever is asked something new, and what that makes void, is told of.
+        if event.name() == "ask" && has_grown(before.as_ref(), after.as_ref()) {
+            let (row, after) = (rows.last().unwrap(), after.as_ref().unwrap());
+            assert_eq!(
+                (row.event.as_str(), row.fence),
+                ("ask", after.fence),
+                "asked without a row"
+            );
+        }
         // Another call of the same name, and a record that is used anew for it.
         let anew = event.name() == "ask"
             && key == KEYLESS
@@ -615,9 +624,6 @@ impl Truth {
                 assert_eq!(*refusal, Refusal::TooLarge { len, most });
                 assert!(len > most);
             }
-            (Event::Ask { fingerprint, .. }, answer) => {
-                self.refused(*fingerprint, answer, now, rules);
-            }
             (Event::Decide { question, by, via, decision }, Answer::Done) => {
                 let gate = self.gate_in_force(now).expect("decided on nothing").clone();
                 assert_eq!(gate.question, *question, "8: decided on something else");
@@ -639,7 +645,7 @@ impl Truth {
                 match refusal {
                     Refusal::NotWaiting(_) => assert!(gate.is_none()),
                     Refusal::AskedAnew => {
-                        assert!(gate.is_some_and(|gate| gate.question != *question))
+                        assert!(gate.is_some_and(|gate| gate.question != *question));
                     }
                     Refusal::Decided { by, via, .. } => {
                         let said = gate.and_then(|gate| gate.said.as_ref());
@@ -680,7 +686,8 @@ impl Truth {
                 );
             }
             (
-                Event::Claim { fingerprint, .. }
+                Event::Ask { fingerprint, .. }
+                | Event::Claim { fingerprint, .. }
                 | Event::Start { fingerprint, .. }
                 | Event::Resume { fingerprint, .. },
                 answer,
