@@ -214,6 +214,13 @@ impl Engine {
         let mut extensions = extensions(parts.foresees, has_resources, offers);
         if let (Some(ledger), true) = (&self.0.ledger, parts.tools.is_some()) {
             extensions.insert(extension::IDEMPOTENCY.to_owned(), ledger.settings());
+            if parts.policy.asks() {
+                let settings = Object::new()
+                    .with("version", &1)
+                    .with("ask", parts.policy.ask.as_str())
+                    .with("client", &!parts.policy.out_of_band);
+                extensions.insert(extension::APPROVAL.to_owned(), settings);
+            }
         }
         capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
         capabilities.prompts =
