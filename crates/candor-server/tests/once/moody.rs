@@ -163,26 +163,6 @@ impl Store for Moody {
         self.store.story(id)
     }
 
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
-        self.store.waiting(filter, page)
-    }
-
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
-        self.store.grant(granting)
-    }
-
-    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
-        self.store.revoke(id, by)
-    }
-
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
-        self.store.grants(filter, page)
-    }
-
-    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
-        self.store.grants_in_force(scope)
-    }
-
     fn rules(&self) -> &Rules {
         self.store.rules()
     }
