@@ -99,6 +99,12 @@ impl Args {
         if let Some(ask) = self.serve.ask {
             add(&format!("--ask {}", candor::Ask::from(ask).as_str()));
         }
+        for tool in &self.serve.deny {
+            add(&format!("--deny {}", quoted(tool)));
+        }
+        if self.serve.out_of_band {
+            add("--out-of-band");
+        }
         match self.serve.split {
             None => {}
             Some(SplitFlag::Instead) => add("--split"),
