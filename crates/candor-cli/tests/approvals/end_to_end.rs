@@ -1,7 +1,7 @@
 //! A folder is served, a client that cannot ask its person deletes, and somebody at a terminal decides.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,11 +21,15 @@ struct Served {
 impl Served {
     async fn new(name: &str) -> Self {
         let around = folder(name);
-        let (folder, ledger) = (around.join("served"), around.join("ledger.db"));
-        fs::create_dir_all(folder.join("notes")).unwrap();
+        fs::create_dir_all(around.join("served/notes")).unwrap();
         for file in ["notes/a.txt", "notes/b.txt"] {
-            fs::write(folder.join(file), "kept").unwrap();
+            fs::write(around.join("served").join(file), "kept").unwrap();
         }
+        Self::at(&around).await
+    }
+
+    async fn at(around: &Path) -> Self {
+        let (folder, ledger) = (around.join("served"), around.join("ledger.db"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_candor"));
         command.arg("files").arg(&folder).arg("--stdio").arg("--ledger").arg(&ledger);
         command.env("XDG_STATE_HOME", around.join("state"));
@@ -36,10 +40,21 @@ impl Served {
         Self { program, folder, ledger }
     }
 
+    /// The process ends, its client with it, and another one takes its place.
+    async fn restarted(self) -> Self {
+        let around = self.folder.parent().unwrap().to_owned();
+        self.program.kill().await;
+        Self::at(&around).await
+    }
+
     /// Sends a call that deletes.
     async fn delete(&mut self, number: u64, path: &str) {
+        self.delete_with(number, path, json!({})).await;
+    }
+
+    async fn delete_with(&mut self, number: u64, path: &str, meta: Value) {
         let arguments = json!({"action": "delete", "path": path});
-        let params = json!({"name": "manage_files", "arguments": arguments});
+        let params = json!({"name": "manage_files", "arguments": arguments, "_meta": meta});
         self.program.write(&request(number, "tools/call", &params).to_string()).await;
     }
 
@@ -109,6 +124,29 @@ async fn approved_it_is_done_once() {
     let answer = served.answer(2).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert!(self::text(&answer).contains("it is new"), "{answer}");
+    assert!(served.has("notes/a.txt"));
+}
+
+#[tokio::test]
+async fn who_comes_back_with_the_same_call_finds_what_was_decided() {
+    let mut served = Served::new("approvals, later").await;
+    let keyed = || json!({"dev.candor/idempotencyKey": "tidy-up"});
+    served.delete_with(1, "notes/a.txt", keyed()).await;
+    served.waiting().await;
+    let mut served = served.restarted().await;
+    assert!(served.has("notes/a.txt"));
+    served.decide(&["approve"], "  key        tidy-up\n").await;
+    assert!(served.has("notes/a.txt"), "an approval starts nothing by itself");
+    served.delete_with(1, "notes/a.txt", keyed()).await;
+    let first = served.answer(1).await;
+    assert_ne!(first["result"]["isError"], true, "{first}");
+    assert!(!served.has("notes/a.txt"));
+
+    // The key again: the first result, nobody is asked, nothing is done.
+    fs::write(served.folder.join("notes/a.txt"), "new").unwrap();
+    served.delete_with(2, "notes/a.txt", keyed()).await;
+    let again = served.answer(2).await;
+    assert_eq!(again["result"]["content"], first["result"]["content"], "{again}");
     assert!(served.has("notes/a.txt"));
 }
 
