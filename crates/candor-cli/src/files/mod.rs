@@ -72,8 +72,9 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
         .state(Folder { root, directory: directory.clone(), largest: args.max_file })
         .tools(if args.read_only { tools::that_read() } else { tools::all() })
         .resources(directory);
-    // Who deletes is asked, unless somebody says otherwise.
-    server.ask(candor::Ask::Destructive).serve(args.serve, &about).await
+    // A person is asked before anything is destroyed, unless somebody says otherwise. Where nothing can be, no ledger has to be there for it.
+    let server = if args.read_only { server } else { server.ask(candor::Ask::Destructive) };
+    server.serve(args.serve, &about).await
 }
 
 impl Args {
@@ -98,6 +99,12 @@ impl Args {
         }
         if let Some(ask) = self.serve.ask {
             add(&format!("--ask {}", candor::Ask::from(ask).as_str()));
+        }
+        for tool in &self.serve.deny {
+            add(&format!("--deny {}", quoted(tool)));
+        }
+        if self.serve.out_of_band {
+            add("--out-of-band");
         }
         match self.serve.split {
             None => {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope, Via};
 use serde_json::{Value, json};
 
-use super::when;
+use crate::when;
 
 /// What programs may rely on.
 pub(crate) const MEMBERS: &str = "\

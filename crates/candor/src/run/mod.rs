@@ -92,7 +92,7 @@ fn asking(mut server: Server, args: &ServeArgs) -> Server {
     if args.out_of_band {
         server = server.out_of_band();
     }
-    args.deny.iter().fold(server, |server, tool| server.deny(tool))
+    args.deny.iter().fold(server, Server::deny)
 }
 
 /// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.
