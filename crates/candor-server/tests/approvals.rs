@@ -15,7 +15,7 @@ use candor_server::store::{
     Page, Store, Via,
 };
 use candor_server::testing::TestClient;
-use candor_server::tool::{JsonTool, ToolError, code};
+use candor_server::tool::{JsonTool, Tool, ToolError, code};
 use candor_server::{Ask, Elicited, Engine, Pattern, Server};
 use common::{CAPABILITIES_KEY, Call, Site, modern};
 use serde_json::{Value, json};
@@ -306,6 +306,19 @@ async fn who_is_asked_is_a_matter_of_policy() {
         Server::new("s", "1").tool(tool("t").0).ask(Ask::Always).build().is_err(),
         "nobody to ask"
     );
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_answer_is_no() {
+    let (tool, starts) = tool("delete");
+    let tools =
+        candor_server::tool::ToolSet::new([Arc::new(tool.ask(Ask::Always)) as Arc<dyn Tool>]);
+    let tools = Arc::new(tools.unwrap());
+    let provider = candor_server::tool::provider_fn(move |_| Ok(tools.clone()));
+    let engine = Server::new("files", "1").tools_from(provider).build().unwrap();
+    let told = delete(&TestClient::of(&engine), "a").await;
+    assert_eq!(told.code(), Some(code::DENIED), "{}", told.text());
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
 }
 
 // ---- what a client may try

@@ -16,13 +16,14 @@ use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputReques
 use serde_json::{Value, json};
 
 use super::{Pattern, Policy};
+use crate::arguments::Arguments;
 use crate::ask::Elicit;
 use crate::ctx::Ctx;
 use crate::ledger::Call;
 use crate::ledger::once::{Operation, Told};
 use crate::ledger::words;
 use crate::round::{Questions, Resumes, Round};
-use crate::tool::effects;
+use crate::tool::{KEY_ARGUMENT, effects};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -132,19 +133,25 @@ impl Approval<'_> {
     /// Whether a person has permitted such calls for a while.
     async fn is_granted(&self) -> Result<bool, crate::tool::ToolError> {
         let grants = self.operation.grants().await.map_err(|error| words::unavailable(&error))?;
-        let arguments = self.call.arguments.as_value();
+        let arguments = self.arguments();
         Ok(grants.iter().any(|grant| {
-            Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(arguments))
+            Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
         }))
+    }
+
+    /// The arguments without the key, which is another one in each call.
+    fn arguments(&self) -> Arguments {
+        let arguments = self.call.arguments.clone();
+        if self.call.entry.takes_key { arguments.without(KEY_ARGUMENT) } else { arguments }
     }
 
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
     fn shown(&self) -> Value {
-        let Call { entry, arguments, hints, exchange } = self.call;
+        let Call { entry, hints, exchange, .. } = self.call;
         json!({
             "tool": entry.name(),
             "title": entry.definition.title,
-            "arguments": arguments.as_value(),
+            "arguments": self.arguments().as_value(),
             "effect": hints.in_words(),
             "annotations": effects::annotations(*hints),
             "description": entry.tool.definition().description,
@@ -154,8 +161,8 @@ impl Approval<'_> {
     }
 
     fn form(&self) -> ElicitForm {
-        let Call { entry, arguments, hints, .. } = self.call;
-        let pretty = serde_json::to_string_pretty(arguments.as_value()).unwrap_or_default();
+        let Call { entry, hints, .. } = self.call;
+        let pretty = serde_json::to_string_pretty(self.arguments().as_value()).unwrap_or_default();
         let message = format!(
             "May {} run?\n{}\nArguments:\n{pretty}\nOperation {}",
             entry.name(),

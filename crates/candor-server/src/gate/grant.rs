@@ -14,7 +14,7 @@ pub struct Pattern(Vec<(String, Fits)>);
 enum Fits {
     /// This value and no other.
     Is(Value),
-    /// A path that stands beneath this one.
+    /// This path, or one that stands beneath it.
     Under(Vec<String>),
     /// Whatever it is; or nothing.
     Any,
@@ -33,7 +33,7 @@ impl fmt::Display for PatternError {
 impl std::error::Error for PatternError {}
 
 impl Pattern {
-    /// Exactly these arguments, but for those that are named in `any`, and for `under`, which may be anything beneath that path.
+    /// Exactly these arguments, but for those that are named in `any`, and for `under`, which may be that path and anything beneath it.
     ///
     /// # Errors
     /// An argument that is named is not there, or a path is none.

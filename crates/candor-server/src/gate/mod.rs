@@ -116,6 +116,7 @@ impl Policy {
         hash.update(b"candor/approval/1");
         hash.update(serde_json::to_vec(&entry.definition).unwrap_or_default());
         hash.update(self.ask.as_str());
+        hash.update(format!("{:?}", self.by_tool.get(entry.name())));
         hash.update([u8::from(self.out_of_band)]);
         candor_ledger::Binding(hash.finalize().into())
     }

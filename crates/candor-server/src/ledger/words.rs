@@ -164,6 +164,15 @@ pub(crate) fn not_allowed(tool: &str) -> ToolError {
         .never_retry()
 }
 
+/// No channel never means yes.
+pub(crate) fn nobody_to_ask(tool: &str) -> ToolError {
+    ToolError::new(format!(
+        "A person must approve calls of {tool}, and this server has no ledger where they could be asked. Nothing was done."
+    ))
+    .code(code::DENIED)
+    .never_retry()
+}
+
 pub(crate) fn too_large_to_ask(len: u64, most: u64) -> ToolError {
     ToolError::new(format!(
         "This call needs a person's approval, and its arguments are too large to be shown to one: {len} bytes, at most {most}. Nothing was \

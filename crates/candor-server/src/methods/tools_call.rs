@@ -124,7 +124,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         // Whoever goes on with a call was asked when it began.
         Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
     };
-    if asks && let (Some(ledger), None) = (ledger, &operation) {
+    if asks && operation.is_none() {
+        // Nobody who could be asked means no.
+        let Some(ledger) = ledger else {
+            return Ok(says.refused(words::nobody_to_ask(entry.name())));
+        };
         operation = Some(Operation::keyless(ledger, &about));
     }
     let Some(operation) = operation else {

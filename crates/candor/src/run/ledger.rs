@@ -53,7 +53,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     }
     if place.is_none() && server.wants_to_ask() {
         return Err(Error::new(
-            "a person is to be asked about calls, and questions wait in the ledger: leave --ledger none away",
+            "a person is to be asked about calls, and questions wait in the ledger: leave --ledger none away, or say --ask never",
         ));
     }
     let server = match secret(args, place.as_ref())? {
