@@ -13,6 +13,7 @@ mod args;
 mod effects;
 mod field;
 mod options;
+mod safeguards;
 mod signature;
 mod tool;
 mod toolbox;

@@ -15,20 +15,23 @@ use serde_json::{Value, json};
 
 use super::asking;
 use super::{params, provider_failed};
+use crate::admission::plan::{self, Signer};
+use crate::admission::rate::{Coming, Pass};
+use crate::admission::serial::Turn;
 use crate::answer::Answer;
 use crate::arguments::Arguments;
-use crate::attempt::{Ran, Subject, attempt};
+use crate::attempt::{Ran, Subject, attempt, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
-use crate::ledger::{Call, Noted, Watched, words};
+use crate::ledger::{Call, Ledger, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Round};
-use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
+use crate::tool::{Entry, Found, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     // decode
@@ -67,6 +70,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Ok(brought) => brought,
         Err(error) => return Ok(says.refused(error)),
     };
+    let plan::Brought { arguments, token } = match plan::take(entry, arguments, exchange) {
+        Ok(brought) => brought,
+        Err(error) => return Ok(says.refused(error)),
+    };
     if key.is_none() && entry.idempotency == Idempotency::Required {
         return Ok(says.refused(key::required(entry)));
     }
@@ -99,20 +106,37 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Borrowed(arguments.as_value()),
         key: key.as_ref().map(Key::as_str),
     };
-    let era = exchange.era();
+    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
+    let coming = Coming { key: key.as_ref(), goes_on: brought.state.is_some() };
+    let signer = found.previews.map(|tool| {
+        engine.plans().signer(tool, &exchange.principal, &arguments, engine.limits().plan)
+    });
+    let shaping = Shaping { entry: Arc::clone(entry), era: exchange.era(), signer };
 
     let Some((ledger, key)) = ledger.zip(key.clone()) else {
+        let ctx = Ctx::new(engine, exchange, round);
+        // gate
+        let admitted = match admit(engine, &found, &about, token.as_deref(), coming, &ctx).await {
+            Ok(admitted) => admitted,
+            Err(error) => {
+                note_refusal(ledger, &about, None).await;
+                return Ok(says.refused(error));
+            }
+        };
         // run, shape, record: nothing to remember but that it was called
         let watched = ledger.map(|ledger| ledger.watch(&about));
-        let run = asking::run(engine, exchange, &binding, &brought, |ctx| prepared.run(ctx));
-        let ran = run.await;
+        let subject = Subject { method: method::TOOLS_CALL, name: &call.name };
+        let ran = attempt_in_time(&ctx, subject, |ctx| prepared.run(ctx)).await;
+        ctx.end().await;
         let duration = watched.map(Watched::ended);
-        let ended = match ran? {
+        let ended = match ran {
             Ran::Asks(questions) => {
+                admitted.asks();
                 return Ok(asking::ask(engine, exchange, &binding, questions));
             }
-            ran => shape(entry, ran, era),
+            ran => shaping.shape(ran),
         };
+        drop(admitted);
         if let Some(ledger) = ledger {
             let outcome = ended.kind();
             let event = "called";
@@ -124,7 +148,6 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     };
 
     // recall
-    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
     let resumes = round.resumes;
     let operation = Operation::new(ledger, &about, key.clone());
     if resumes.is_none()
@@ -134,27 +157,84 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         return says.told(told, &binding);
     }
 
+    // gate
+    let coming = Coming { goes_on: resumes.is_some(), ..coming };
+    let ctx = Ctx::keyed(engine, exchange, round, key.clone());
+    let admitted = match admit(engine, &found, &about, token.as_deref(), coming, &ctx).await {
+        Ok(admitted) => admitted,
+        Err(error) => {
+            note_refusal(Some(ledger), &about, Some(key)).await;
+            return Ok(says.refused(error));
+        }
+    };
+    let Admitted { pass, turn } = admitted;
+
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
-    let ctx = Ctx::keyed(engine, exchange, round, key);
-    let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
-    says.told(operation.carry_out(&about, &ctx, resumes, work).await, &binding)
+    let work = work(ctx.clone(), shaping, call.name.clone(), prepared, turn).boxed();
+    let told = operation.carry_out(&about, &ctx, resumes, work).await;
+    if let (Told::Result { replayed: true, .. }, Some(pass)) = (&told, &pass) {
+        pass.give_back();
+    }
+    says.told(told, &binding)
+}
+
+/// A call that may start: counted, and alone in its group until this is dropped.
+struct Admitted {
+    pass: Option<Pass>,
+    turn: Option<Turn>,
+}
+
+impl Admitted {
+    /// It has not run to its end, and comes back with answers.
+    fn asks(&self) {
+        if let Some(pass) = &self.pass {
+            pass.asks();
+        }
+    }
+}
+
+/// gate: what stands before a start, now that no record answers the call. What costs nothing comes first; the world is looked
+/// at last, when nobody of the same group can change it any more.
+async fn admit(
+    engine: &Engine,
+    found: &Found<'_>,
+    call: &Call<'_>,
+    token: Option<&str>,
+    coming: Coming<'_>,
+    ctx: &Ctx,
+) -> Result<Admitted, ToolError> {
+    let planned = engine.plans().check(call, found.preview.map(|entry| &**entry), token)?;
+    let pass = engine.rates().admit(call, coming)?;
+    let turn = engine.queues().turn(call, ctx.deadline()).await?;
+    planned.still_holds(engine, call).await?;
+    Ok(Admitted { pass, turn })
+}
+
+/// Somebody wanted what was not done.
+async fn note_refusal(ledger: Option<&Ledger>, call: &Call<'_>, key: Option<Key>) {
+    if let Some(ledger) = ledger {
+        let event = "refused";
+        ledger.note(call, Noted { event, key, outcome: None, duration: None, refused: true }).await;
+    }
 }
 
 /// The handler of a call that has a key, to its end.
 async fn work(
     ctx: Ctx,
-    entry: Arc<Entry>,
+    shaping: Shaping,
     name: String,
     prepared: Box<dyn Prepared>,
-    era: Era,
+    turn: Option<Turn>,
 ) -> Ended {
     let subject = Subject { method: method::TOOLS_CALL, name: &name };
-    match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
+    let ended = match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
         Ran::Asks(questions) => Ended::Asks(questions),
         // It has no deadline: what has begun is not given up half way.
         Ran::Panicked => Ended::Panicked,
-        ran => shape(&entry, ran, era),
-    }
+        ran => shaping.shape(ran),
+    };
+    drop(turn);
+    ended
 }
 
 /// The key that a tool's author makes of the arguments.
@@ -261,38 +341,54 @@ pub(super) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn P
     entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
 }
 
-/// From how a handler ended to what any client may see of it, whatever its era.
-fn shape(entry: &Entry, ran: Ran<Result<Output, ToolError>>, era: Era) -> Ended {
-    let outcome = match ran {
-        Ran::Done(outcome) => outcome,
-        Ran::Asks(questions) => return Ended::Asks(questions),
-        Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
-        Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
-    };
-    let error = match outcome {
-        Ok(output) => match broken_promise(entry, &output) {
-            None => {
-                let failed = output.is_error();
-                let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
-                return Ended::Result { result: output.into_result(), kind, not_started: false };
-            }
-            Some(violation) => {
+/// What is known of a result before it is there.
+struct Shaping {
+    entry: Arc<Entry>,
+    era: Era,
+    /// For a preview: who signs what it shows.
+    signer: Option<Signer>,
+}
+
+impl Shaping {
+    /// From how a handler ended to what any client may see of it, whatever its era.
+    fn shape(&self, ran: Ran<Result<Output, ToolError>>) -> Ended {
+        let outcome = match ran {
+            Ran::Done(outcome) => outcome,
+            Ran::Asks(questions) => return Ended::Asks(questions),
+            Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
+            Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
+        };
+        let name = self.entry.name();
+        let error = match outcome.map(|output| (broken_promise(&self.entry, &output), output)) {
+            Ok((None, output)) => return self.sent(output),
+            Ok((Some(violation), _)) => {
                 let error =
                     ToolError::new("The tool ran, but its result does not fit its output schema.")
                         .code(code::RESULT_INVALID)
                         .log(violation);
-                let result = error.into_result(entry.name());
+                let result = error.into_result(name);
                 return Ended::Result { result, kind: OutcomeKind::Invalid, not_started: false };
             }
-        },
-        Err(error) => error,
-    };
-    if let Some(error) = error.protocol_error(era) {
-        return Ended::Unasked(error);
+            Err(error) => error,
+        };
+        if let Some(error) = error.protocol_error(self.era) {
+            return Ended::Unasked(error);
+        }
+        let not_started = error.is_not_started();
+        let result = error.into_result(name);
+        Ended::Result { result, kind: OutcomeKind::Failure, not_started }
     }
-    let not_started = error.is_not_started();
-    let result = error.into_result(entry.name());
-    Ended::Result { result, kind: OutcomeKind::Failure, not_started }
+
+    fn sent(&self, mut output: Output) -> Ended {
+        let failed = output.is_error();
+        let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
+        let world = output.plan.take();
+        let mut result = output.into_result();
+        if let Some(signer) = self.signer.as_ref().filter(|_| !failed) {
+            signer.sign(&mut result, world.as_deref());
+        }
+        Ended::Result { result, kind, not_started: false }
+    }
 }
 
 /// The value in a box.

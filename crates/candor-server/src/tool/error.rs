@@ -46,6 +46,14 @@ pub mod code {
     pub const LEDGER_UNAVAILABLE: &str = "ledger_unavailable";
     /// The caller has used as many keys as it may.
     pub const QUOTA_EXCEEDED: &str = "quota_exceeded";
+    /// The caller has called this tool as often as it may for now.
+    pub const RATE_LIMITED: &str = "rate_limited";
+    /// The tool wants the token of a preview, and there is none.
+    pub const PREVIEW_REQUIRED: &str = "preview_required";
+    /// The token of a preview is not for this call, or has expired.
+    pub const PLAN_INVALID: &str = "plan_invalid";
+    /// What the preview has shown is not so any more.
+    pub const PLAN_STALE: &str = "plan_stale";
     /// Too much runs already.
     pub const BUSY: &str = "busy";
 }

@@ -6,13 +6,17 @@ mod entry;
 mod error;
 pub(crate) mod idempotency;
 mod json_tool;
+mod neighbours;
 mod output;
+mod plan;
 mod publish;
 #[doc(hidden)]
 pub mod returned;
+mod safeguards;
 mod set;
 mod split;
 mod typed;
+mod words;
 
 use candor_hints::Hints;
 use candor_protocol::types::Tool as Definition;
@@ -30,7 +34,10 @@ pub use error::{ToolError, code};
 pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;
 pub use output::{Blocks, IntoOutput, Output};
+pub use plan::Plan;
 pub(crate) use publish::Form;
+pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
+pub(crate) use set::Found;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 pub use typed::{
@@ -53,6 +60,12 @@ pub trait Tool: Send + Sync + 'static {
     /// How its calls are recognised when they come again; looked at once, when the tool is registered.
     fn idempotency(&self) -> Idempotency {
         Idempotency::default()
+    }
+
+    /// How it is undone, how often and in which order it may be called, what shows its effects before they happen; looked at
+    /// once, when the tool is registered.
+    fn safeguards(&self) -> Safeguards {
+        Safeguards::default()
     }
 
     /// The arguments whose values may stand in history. Of the others it has the shape.

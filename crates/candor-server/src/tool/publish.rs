@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::split::{Part, Split};
+use super::words::{Described, described};
 use super::{Effects, effects};
 
 /// How a server publishes its tools.
@@ -40,6 +41,7 @@ impl Form {
             }
             self.flag(definition);
         }
+        say(&mut definition, entry, Described::Whole);
         self.schemas(definition, entry, era)
     }
 
@@ -49,6 +51,8 @@ impl Form {
         if part.varies {
             self.flag(definition.to_mut());
         }
+        let hints = definition.annotations.as_ref().map(effects::declared).unwrap_or_default();
+        say(&mut definition, entry, Described::Part(hints));
         self.schemas(definition, entry, era)
     }
 
@@ -82,6 +86,15 @@ impl Form {
             definition.to_mut().input_schema = raw(&candor_schema::plain_optionals(&schema));
         }
         definition
+    }
+}
+
+/// Adds what was declared to what the author says.
+fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described) {
+    // Whether a person must approve is for a policy to say, and none is looked at yet.
+    let needs_approval = false;
+    if let Some(said) = described(definition.description.as_deref(), entry, of, needs_approval) {
+        definition.to_mut().description = Some(said);
     }
 }
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::effects;
-use super::{Effects, Idempotency, Invalid, Output, Prepared, Tool, ToolError};
+use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::state::Need;
@@ -27,6 +27,7 @@ pub struct TypedTool {
     effects: Effects,
     idempotency: Idempotency,
     recorded: Vec<String>,
+    safeguards: Safeguards,
 }
 
 type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
@@ -61,6 +62,8 @@ pub struct Spec {
     pub effects: Effects,
     /// How its calls are recognised when they come again.
     pub idempotency: Idempotency,
+    /// What its author declares beside.
+    pub safeguards: Safeguards,
     /// The arguments whose values may stand in history.
     pub recorded: &'static [&'static str],
     /// What must be there for it to run.
@@ -105,6 +108,12 @@ impl From<Value> for GivenSchema {
 pub struct Input<A> {
     schema: Box<RawValue>,
     read: Arc<Read<A>>,
+}
+
+impl<A> Clone for Input<A> {
+    fn clone(&self) -> Self {
+        Self { schema: self.schema.clone(), read: self.read.clone() }
+    }
 }
 
 type Read<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
@@ -190,6 +199,7 @@ impl TypedTool {
             needs: spec.needs,
             effects: spec.effects,
             idempotency: spec.idempotency,
+            safeguards: spec.safeguards,
             recorded: spec.recorded.iter().map(|&name| name.to_owned()).collect(),
         }
     }
@@ -259,6 +269,10 @@ impl Tool for TypedTool {
 
     fn idempotency(&self) -> Idempotency {
         self.idempotency
+    }
+
+    fn safeguards(&self) -> Safeguards {
+        self.safeguards.clone()
     }
 
     fn recorded(&self) -> &[String] {
