@@ -35,10 +35,10 @@ impl Queues {
             return Ok(None);
         }
         // Fair: whoever asked first is first.
-        let queue = self.queue(group);
+        let alone = self.queue(group).lock_owned();
         tokio::select! {
             biased;
-            alone = queue.lock_owned() => Ok(Some(Turn { _alone: alone })),
+            alone = alone => Ok(Some(Turn { _alone: alone })),
             () = deadline.passed() => Err(too_late(group)),
         }
     }

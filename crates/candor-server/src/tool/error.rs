@@ -185,7 +185,8 @@ impl ToolError {
         self.0.not_started || self.0.asked.is_some()
     }
 
-    /// The tool to call instead, or first.
+    /// The tool to call instead, or first. A message that names it in backticks says so itself; to any other a sentence is
+    /// added.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<String>, arguments: Value) -> Self {
         self.0.instead = Some((tool.into(), arguments));
@@ -234,6 +235,7 @@ impl ToolError {
         }
         match &failure.instead {
             None => {}
+            Some((tool, _)) if failure.message.contains(&format!("`{tool}`")) => {}
             Some((tool, Value::Object(members))) if !members.is_empty() => {
                 advice.push(format!("Call {tool} with {} instead.", json!(members)));
             }
@@ -338,6 +340,16 @@ mod tests {
         let shown = text(fails().unwrap_err());
         assert!(shown.contains(HIDDEN) && !shown.contains("No such file"), "{shown}");
         assert!(shown.contains(r#""code":"internal""#), "{shown}");
+    }
+
+    #[test]
+    fn a_message_that_names_the_other_tool_says_so_once() {
+        let error = ToolError::new("Cannot delete it. Call `void_it` instead.")
+            .instead("void_it", json!({"id": 7}));
+        assert_eq!(error.to_string(), "Cannot delete it. Call `void_it` instead.");
+        assert_eq!(error.details()["instead"]["tool"], "void_it");
+        let other = ToolError::new("See `void_it_all`").instead("void_it", json!({}));
+        assert_eq!(other.to_string(), "See `void_it_all`. Call void_it instead.");
     }
 
     #[test]
