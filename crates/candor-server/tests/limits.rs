@@ -3,7 +3,7 @@
 
 #![allow(missing_docs)]
 
-#[allow(dead_code, unused_imports)]
+#[allow(unused_imports)]
 mod common;
 
 #[path = "limits/neighbours.rs"]

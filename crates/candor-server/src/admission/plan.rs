@@ -7,7 +7,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use candor_protocol::Principal;
-use candor_protocol::json::Object;
+use candor_protocol::json::Json;
 use candor_protocol::names::{extension, meta, method};
 use candor_protocol::time::rfc3339;
 use candor_protocol::types::{CallToolResult, Content};
@@ -58,7 +58,7 @@ pub(crate) fn take(
         let invalid = Invalid::from(Violation::new(pointer, problem));
         Err(ToolError::invalid(entry.name(), invalid))
     };
-    let beside = match exchange.meta.get(meta::PLAN_TOKEN).map(|json| json.as_str()) {
+    let beside = match exchange.meta.get(meta::PLAN_TOKEN).map(Json::as_str) {
         None => None,
         Some(Ok(text)) => Some(text.into_owned()),
         Some(Err(_)) => return invalid("/_meta", "the plan token must be a string"),
@@ -107,7 +107,7 @@ impl Signer {
             result.content.push(Content::text(text));
         }
         let said = json!({"token": token, "expiresAt": rfc3339(expires)});
-        let meta = result.meta.take().unwrap_or_else(Object::new);
+        let meta = result.meta.take().unwrap_or_default();
         result.meta = Some(meta.with(extension::PLAN, &said));
     }
 }

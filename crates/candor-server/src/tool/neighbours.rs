@@ -10,6 +10,7 @@ use super::Effects;
 use super::entry::Entry;
 use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
+use super::words;
 
 /// Checks a set. The tool that each preview is of.
 pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, RegistrationError> {
@@ -35,7 +36,18 @@ pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, Registratio
             }
         }
         if let Some(id) = blind(entry, set) {
-            warn_once(entry.name(), &id);
+            warn_once(
+                entry.name(),
+                &format!(
+                    "it deletes by `{id}`, and no read-only tool (list_…, get_…, search_…) shows which there are"
+                ),
+            );
+        }
+        if let Some(said) = words::contradicted(entry) {
+            warn_once(
+                entry.name(),
+                &format!("its description says {said:?}, and its declarations do not"),
+            );
         }
     }
     Ok(previewed)
@@ -83,7 +95,8 @@ fn blind(entry: &Entry, set: &ToolSet) -> Option<String> {
         }
         Effects::Function(_) | Effects::Unclassified => false,
     };
-    if !deletes {
+    // A preview is a look at what the id stands for.
+    if !deletes || entry.preview_name.is_some() {
         return None;
     }
     let schema: Value = serde_json::from_str(entry.definition.input_schema.get()).ok()?;
@@ -104,16 +117,61 @@ fn shows(reader: &Entry, entry: &Entry, id: &str) -> bool {
 }
 
 /// Sets that a provider makes on every request are all alike; once is enough.
-fn warn_once(tool: &str, id: &str) {
+fn warn_once(tool: &str, problem: &str) {
     static WARNED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     const ROOM: usize = 1024;
     let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
     let warned = warned.get_or_insert_default();
-    if warned.len() < ROOM && warned.insert(tool.to_owned()) {
-        tracing::warn!(
-            tool,
-            argument = id,
-            "it deletes by an id, and no read-only tool (list_…, get_…, search_…) shows which there are"
+    if warned.len() < ROOM && warned.insert(format!("{tool}: {problem}")) {
+        tracing::warn!(tool, "{problem}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use candor_protocol::types::ToolAnnotations;
+    use serde_json::json;
+
+    use super::super::{JsonTool, Tool, ToolError};
+    use super::*;
+
+    fn tool(name: &str, argument: &str, read_only: bool) -> JsonTool {
+        let schema = json!({
+            "type": "object", "properties": {argument: {"type": "string"}}, "required": [argument],
+        });
+        let mut annotations = ToolAnnotations::new();
+        annotations.read_only_hint = Some(read_only);
+        annotations.destructive_hint = Some(!read_only);
+        JsonTool::new(name, &schema, |_, _| async { Ok::<_, ToolError>("") })
+            .annotations(annotations)
+    }
+
+    /// The ids by which tools delete that nobody shows.
+    fn blind_in(tools: Vec<JsonTool>) -> Vec<String> {
+        let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>);
+        let set = ToolSet::new(tools).unwrap();
+        set.entries().iter().filter_map(|entry| blind(entry, &set)).collect()
+    }
+
+    #[test]
+    fn what_deletes_by_an_id_wants_something_that_shows_which_there_are() {
+        let delete = || tool("delete_invoice", "invoice_id", false);
+        assert_eq!(blind_in(vec![delete()]), ["invoice_id"]);
+        assert_eq!(blind_in(vec![delete(), tool("list_users", "page", true)]), ["invoice_id"]);
+        assert_eq!(
+            blind_in(vec![delete(), tool("list_invoices", "page", false)]),
+            ["invoice_id"; 1]
         );
+        for reader in ["list_invoices", "get_invoice", "search_invoices"] {
+            assert!(blind_in(vec![delete(), tool(reader, "page", true)]).is_empty(), "{reader}");
+        }
+        let plain = || tool("delete_invoice", "id", false);
+        assert_eq!(blind_in(vec![plain()]), ["id"]);
+        assert!(blind_in(vec![plain(), tool("list_invoices", "page", true)]).is_empty());
+        assert!(blind_in(vec![tool("delete_file", "path", false)]).is_empty(), "a path is no id");
+        let shown = delete().preview(|_, _| async { Ok::<_, ToolError>("") });
+        assert!(blind_in(vec![shown]).is_empty());
     }
 }

@@ -59,7 +59,7 @@ impl Described {
             }
             Sentence::Undo => match &declared.undo {
                 Some(undo) => Some(format!("Can be reverted with `{undo}`.")),
-                None if known.destructive == Some(true) => Some("This cannot be undone.".into()),
+                None if known.destructive == Some(true) => Some(FINAL.into()),
                 None => None,
             },
             Sentence::Instead => {
@@ -98,7 +98,7 @@ fn retry(known: Declared, idempotency: Idempotency) -> Option<String> {
     // A hint that is left out means no; but who gives no hints at all has not said so.
     let is_classified = known.read_only.is_some() || known.destructive.is_some();
     Some(match (known.idempotent, idempotency) {
-        (Some(true), _) | (_, Idempotency::Derived) => "Safe to retry with same inputs.".into(),
+        (Some(true), _) | (_, Idempotency::Derived) => SAFE.into(),
         (_, Idempotency::Argument | Idempotency::Required) => {
             format!("Safe to retry with the same {KEY_ARGUMENT}.")
         }
@@ -108,4 +108,68 @@ fn retry(known: Declared, idempotency: Idempotency) -> Option<String> {
     })
 }
 
+const FINAL: &str = "This cannot be undone.";
+const SAFE: &str = "Safe to retry with same inputs.";
 const NOT_SAFE: &str = "Not safe to retry with same inputs.";
+
+/// A sentence of ours in the author's own text that is not so by what is declared.
+pub(super) fn contradicted(entry: &Entry) -> Option<&'static str> {
+    let text = entry.definition.description.as_deref()?;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = Described::Whole.known(entry);
+    let reads = known.read_only == Some(true);
+    let retry = retry(known, entry.idempotency);
+    let untrue = |sentence: &&str| match *sentence {
+        FINAL => reads || entry.safeguards.undo.is_some(),
+        other => !reads && retry.as_ref().is_some_and(|said| said != other),
+    };
+    [FINAL, SAFE, NOT_SAFE].into_iter().filter(|said| flat.contains(said)).find(untrue)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use candor_protocol::types::ToolAnnotations;
+    use serde_json::json;
+
+    use super::super::{JsonTool, ToolError};
+    use super::*;
+
+    fn entry(text: &str, change: impl FnOnce(JsonTool) -> JsonTool) -> Entry {
+        let mut annotations = ToolAnnotations::new();
+        annotations.destructive_hint = Some(true);
+        let tool = JsonTool::new("act", &json!({"type": "object"}), |_, _| async {
+            Ok::<_, ToolError>("done")
+        });
+        Entry::of(Arc::new(change(tool.description(text).annotations(annotations)))).unwrap()
+    }
+
+    #[test]
+    fn a_policy_can_say_that_a_person_must_approve() {
+        let said = |entry: &Entry| described(Some("Acts"), entry, Described::Whole, true).unwrap();
+        let told = said(&entry("Acts", |tool| tool.rate(super::super::Rate::per_day(2))));
+        assert_eq!(
+            told,
+            "Acts. This cannot be undone. Not safe to retry with same inputs. Requires human approval before executing. Max \
+             2 calls per day."
+        );
+        let unsaid = said(&entry("Acts", |tool| tool.unsaid([Sentence::Approval])));
+        assert!(!unsaid.contains("approval"), "{unsaid}");
+    }
+
+    #[test]
+    fn a_text_that_says_what_is_not_declared_is_found() {
+        let same = |tool| tool;
+        assert_eq!(contradicted(&entry("It acts. This\n cannot be undone.", same)), None);
+        let undone = entry("This cannot be undone.", |tool| tool.undo("act"));
+        assert_eq!(contradicted(&undone), Some(FINAL));
+        assert_eq!(contradicted(&entry("Safe to retry with same inputs.", same)), Some(SAFE));
+        let keyed = |tool: JsonTool| tool.idempotency(Idempotency::Required);
+        assert_eq!(
+            contradicted(&entry("Not safe to retry with same inputs.", keyed)),
+            Some(NOT_SAFE)
+        );
+        assert_eq!(contradicted(&entry("Not safe to retry with same inputs.", same)), None);
+    }
+}

@@ -145,7 +145,7 @@ async fn a_plan_is_checked_against_the_world_just_before_the_start() {
         });
     let client = server().tool(tool).test();
     let shown = client.call("preview_act", json!({"table": "a"})).await;
-    let made = shown.raw()["_meta"]["dev.candor/plan"]["token"].clone();
+    let made = shown.plan_token();
     let act = || client.call("act", json!({"table": "a", "plan_token": made}));
     assert!(!act().await.is_error());
     assert_eq!(looked.get(), 2, "once for the caller, once before the start");
@@ -183,7 +183,7 @@ async fn a_preview_is_free_and_its_failure_is_no_plan() {
         assert_eq!(unseen.code(), Some(code::PREVIEW_REQUIRED));
     }
     let shown = client.call("preview_act", json!({"table": "a"})).await;
-    let made = &shown.raw()["_meta"]["dev.candor/plan"]["token"];
+    let made = shown.plan_token();
     assert!(!client.call("act", json!({"table": "a", "plan_token": made})).await.is_error());
 }
 

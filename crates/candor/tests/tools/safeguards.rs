@@ -165,7 +165,7 @@ async fn a_call_follows_its_preview() {
     assert_eq!(*instead, json!({"tool": "preview_wipe", "arguments": {"path": "a"}}));
     let shown = client.call("preview_wipe", json!({"path": "a"})).await;
     assert!(shown.text().starts_with("Would wipe a."), "{}", shown.text());
-    let token = shown.raw()["_meta"]["dev.candor/plan"]["token"].as_str().unwrap();
+    let token = shown.plan_token().unwrap();
     assert!(shown.text().contains(token), "models read text only");
     let wipe = json!({"path": "a", "plan_token": token});
     let done = client.call("wipe", wipe.clone()).await;
@@ -206,7 +206,7 @@ async fn a_preview_in_a_toolbox_is_a_method() {
     let client = server(Shelf(5).into_tools()).test();
     let shown = client.call("preview_clear", json!({"from": 2})).await;
     assert!(shown.text().starts_with("Would clear 3 of 5."), "{}", shown.text());
-    let token = &shown.raw()["_meta"]["dev.candor/plan"]["token"];
+    let token = shown.plan_token();
     let done = client.call("clear", json!({"from": 2, "plan_token": token})).await;
     assert_eq!(done.text(), "3");
     let shown = client.call("preview_sweep", json!({"from": 3})).await;
