@@ -1,4 +1,8 @@
-//! Invoices in a database of their own: what can be repeated safely, and what is made so by a key.
+//! Invoices in a database of their own: what can be repeated safely, what is made so by a key, what can be taken back, and
+//! what is looked at before it is done.
+//!
+//! Here: making, finding and sending invoices. `lifecycle`: changing and deleting them. `migrations`: changing the database
+//! that they are in, after a preview. `books`: the database.
 //!
 //! Run with `cargo run --example invoices -- --data invoices.db`, call `create_invoice` twice with one key, and see one
 //! invoice. Kill the server in between, and call again: one invoice, or an honest "nobody knows".
@@ -6,18 +10,26 @@
 // Tools own their arguments, also those that only look at them.
 #![allow(clippy::needless_pass_by_value)]
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+#[path = "invoices/books.rs"]
+mod books;
+#[path = "invoices/lifecycle.rs"]
+mod lifecycle;
+#[path = "invoices/migrations.rs"]
+mod migrations;
+
+use std::path::PathBuf;
 
 use candor::prelude::*;
 use candor::run::ServeArgs;
 use clap::Parser;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
+use rusqlite::{ErrorCode, Row, params};
+
+use books::{Books, Created, Invoice, Issue, Page, Status, User, not_found, number, unless_busy};
+use lifecycle::{archive_invoice, delete_invoice, update_invoice, void_invoice};
+use migrations::{execute_migration, preview_migration};
 
 /// Creates a new invoice
-#[tool(additive, closed_world, blocking, idempotency = required, recorded(amount_cents))]
+#[tool(additive, closed_world, blocking, idempotency = required, undo = "void_invoice", recorded(amount_cents))]
 fn create_invoice(
     /// The customer who is to pay
     #[schemars(extend("format" = "uuid"))]
@@ -101,7 +113,7 @@ fn search_issues(
 }
 
 /// Creates a user or updates if exists. Idempotent.
-#[tool(additive, idempotent, closed_world, blocking)]
+#[tool(additive, idempotent, closed_world, blocking, unsaid(retry))]
 fn upsert_user(
     #[email] email: String,
     name: String,
@@ -136,7 +148,8 @@ fn upsert_user(
 /// Sends the invoice to the customer via email. Idempotent: calling twice on the same invoice does not send duplicate emails.
 /// The customer receives the hosted payment link in the email body. This can be reverted by calling `revoke_sent_invoice` if
 /// sent in error.
-#[tool(additive, idempotent, blocking)]
+// What is declared is said already, in words of its own.
+#[tool(additive, idempotent, blocking, undo = "revoke_sent_invoice", unsaid(retry, undo))]
 fn send_invoice_email(
     /// An id from list_invoices
     invoice_id: String,
@@ -159,9 +172,8 @@ fn send_invoice_email(
     Ok(format!("Invoice {invoice_id} sent."))
 }
 
-/// Takes back an invoice that was sent in error: its mail leaves the outbox, and it is a draft again. Idempotent. Can be
-/// reverted with `send_invoice_email`.
-#[tool(destructive, idempotent, blocking)]
+/// Takes back an invoice that was sent in error: its mail leaves the outbox, and it is a draft again.
+#[tool(destructive, idempotent, blocking, undo = "send_invoice_email", rate = "10/min")]
 fn revoke_sent_invoice(
     /// An id from list_invoices
     invoice_id: String,
@@ -176,144 +188,6 @@ fn revoke_sent_invoice(
     change.execute(drafted, params![Status::Draft, row, Status::Open])?;
     change.commit()?;
     Ok(format!("Invoice {invoice_id} is not sent."))
-}
-
-fn not_found(invoice_id: &str) -> ToolError {
-    ToolError::new(format!("Invoice {invoice_id} not found"))
-        .code("not_found")
-        .instead("list_invoices", json!({}))
-        .not_started()
-}
-
-/// A failure is kept under its key like any other result, unless it is certain that nothing has happened.
-fn unless_busy(error: rusqlite::Error) -> ToolError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy) => ToolError::new("Another process writes. Nothing was done")
-            .code("busy")
-            .retry_after(Duration::from_secs(1))
-            .not_started(),
-        _ => error.into(),
-    }
-}
-
-fn number(invoice_id: &str) -> Option<i64> {
-    invoice_id.strip_prefix("inv_")?.parse().ok()
-}
-
-// ---- what it is about
-
-#[candor::args]
-#[derive(Clone, Copy)]
-enum Status {
-    Draft,
-    Open,
-    Paid,
-    Void,
-    Archive,
-}
-
-impl Status {
-    const WORDS: [(Self, &'static str); 5] = [
-        (Self::Draft, "draft"),
-        (Self::Open, "open"),
-        (Self::Paid, "paid"),
-        (Self::Void, "void"),
-        (Self::Archive, "archive"),
-    ];
-}
-
-impl ToSql for Status {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(Self::WORDS[*self as usize].1.into())
-    }
-}
-
-impl FromSql for Status {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let word = value.as_str()?;
-        let known = Self::WORDS.into_iter().find(|(_, known)| *known == word);
-        known.map(|(status, _)| status).ok_or(FromSqlError::InvalidType)
-    }
-}
-
-#[candor::args]
-struct Created {
-    invoice_id: String,
-    status: Status,
-}
-
-#[candor::args]
-struct Invoice {
-    invoice_id: String,
-    customer_id: String,
-    amount_cents: i64,
-    status: Status,
-}
-
-impl Invoice {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            invoice_id: format!("inv_{}", row.get::<_, i64>(0)?),
-            customer_id: row.get(1)?,
-            amount_cents: row.get(2)?,
-            status: row.get(3)?,
-        })
-    }
-}
-
-#[candor::args]
-struct Page {
-    invoices: Vec<Invoice>,
-    /// Whether there are more: ask again with `after`
-    more: bool,
-}
-
-#[candor::args]
-struct Issue {
-    id: i64,
-    title: String,
-    body: String,
-}
-
-#[candor::args]
-struct User {
-    id: String,
-    email: String,
-    name: String,
-}
-
-/// The database.
-struct Books(Mutex<Connection>);
-
-impl Books {
-    fn at(path: &Path) -> rusqlite::Result<Self> {
-        let db = Connection::open(path)?;
-        db.busy_timeout(Duration::from_secs(5))?;
-        db.execute_batch(
-            "PRAGMA journal_mode = WAL;
-             PRAGMA synchronous = FULL;
-             CREATE TABLE IF NOT EXISTS invoices (
-                 id INTEGER PRIMARY KEY, customer_id TEXT NOT NULL, amount_cents INTEGER NOT NULL,
-                 status TEXT NOT NULL, idempotency_key TEXT NOT NULL);
-             CREATE TABLE IF NOT EXISTS outbox (invoice INTEGER PRIMARY KEY, body TEXT NOT NULL);
-             CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
-             CREATE TABLE IF NOT EXISTS issues (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL);
-             INSERT OR IGNORE INTO issues VALUES
-                 (1, 'Customer charged twice', 'The request was sent again after a time-out'),
-                 (2, 'Invoice has the wrong address', 'The customer has moved'),
-                 (3, 'Reminder came too early', 'The invoice was not due yet');",
-        )?;
-        Ok(Self(Mutex::new(db)))
-    }
-
-    fn open(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn invoice(&self, invoice_id: &str) -> rusqlite::Result<Option<Invoice>> {
-        let of_id = "SELECT id, customer_id, amount_cents, status FROM invoices WHERE id = ?";
-        self.open().query_row(of_id, [number(invoice_id)], Invoice::of).optional()
-    }
 }
 
 #[derive(Parser)]
@@ -343,7 +217,13 @@ async fn main() -> candor::Result<()> {
             search_issues,
             upsert_user,
             send_invoice_email,
-            revoke_sent_invoice
+            revoke_sent_invoice,
+            update_invoice,
+            void_invoice,
+            archive_invoice,
+            delete_invoice,
+            preview_migration,
+            execute_migration
         ])
         .serve(options.serve, &[])
         .await

@@ -58,6 +58,11 @@ impl Words {
         self.kind.is_some()
     }
 
+    /// Whether it is said that nothing is changed.
+    pub(crate) const fn is_read_only(&self) -> bool {
+        matches!(self.kind, Some((Kind::ReadOnly, _)))
+    }
+
     /// Whether nothing is said.
     pub(crate) const fn is_empty(&self) -> bool {
         self.kind.is_none() && self.idempotent.is_none() && self.closed_world.is_none()

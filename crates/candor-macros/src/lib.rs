@@ -7,12 +7,13 @@
 //! | `#[toolbox]` on an `impl` | `toolbox` |
 //! | `#[args]` on a struct or enum | `args` |
 //!
-//! `signature` reads a function, `field` the attributes of parameters and fields alike, `write` writes the tool.
+//! `signature` reads a function, `options` and `safeguards` what stands in the brackets, `field` the attributes of parameters and fields alike, `write` writes the tool.
 
 mod args;
 mod effects;
 mod field;
 mod options;
+mod safeguards;
 mod signature;
 mod tool;
 mod toolbox;
@@ -47,6 +48,16 @@ use proc_macro::TokenStream;
 /// - `idempotency = argument` (a key may be sent as an argument), `required` (it must be), or `key(order_id)` (an expression over the parameters makes
 ///   it): the same call is started at most once per key. `recorded(amount)` names arguments whose values may stand in history.
 /// - `ask = always`, `writes` or `destructive`: a person is asked about these calls before they start, whatever the server does.
+/// - `undo = "restore"`: the tool that takes a call back. `instead = "archive"`: the tool that does less harm. Both must be registered beside it.
+/// - `rate = "10/min"` (also `/s`, `/h`, `/day`): how often one caller may call it, in this process. `serial = "group"`: calls of the group that may
+///   change something run one after another, in the order in which they came, in this process; one that asks a legacy client something keeps its turn
+///   while it waits.
+/// - `preview = function`: a function of the same parameters, plain or async, that shows what a call would do; it becomes the read-only tool
+///   `preview_<name>`. In a toolbox, a method: `preview = Self::plan`. Or `preview = "name"`, a read-only tool with the same arguments. With
+///   `requires_preview`, a call needs the token of a fresh preview; if that returned a `Plan`, it is made again before the start, and
+///   its digest must be the same.
+/// - `unsaid(retry, undo, instead, preview, approval, rate)`: sentences that the description does not get from all this, because its text says so
+///   already; `unsaid` alone: none of them.
 /// - `blocking`, on a plain function that waits for a disk or a lock: it gets a thread of its own. Without it, a plain function runs where others
 ///   wait for their turn, so it should not take long.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.

@@ -9,6 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Error, Expr, Ident, LitStr, Result, Token};
 
 use crate::effects::{Table, WORDS, Words, escaped};
+use crate::safeguards::Safeguards;
 use crate::signature::Function;
 
 /// What is said to whoever declares keys in another way.
@@ -32,6 +33,7 @@ pub(crate) struct Options {
     ask: Option<Expr>,
     idempotency: Option<Expr>,
     recorded: Option<Punctuated<Ident, Token![,]>>,
+    pub(crate) safeguards: Safeguards,
 }
 
 /// How a call is recognised when it comes again.
@@ -152,6 +154,11 @@ impl Options {
         }
     }
 
+    /// Whether no call changes anything, by the author's words.
+    pub(crate) const fn is_read_only(&self) -> bool {
+        self.words.is_read_only()
+    }
+
     /// How a call is recognised when it comes again.
     pub(crate) fn idempotency(&self) -> Result<Idempotency> {
         let refuse = |at: &Expr| Error::new_spanned(at, IDEMPOTENCY);
@@ -232,6 +239,22 @@ impl Options {
     }
 }
 
+impl Options {
+    fn safeguard(&mut self, word: &Ident, text: LitStr) -> Result<()> {
+        let declared = &mut self.safeguards;
+        let place = match word.to_string().as_str() {
+            "undo" => &mut declared.undo,
+            "instead" => &mut declared.instead,
+            "serial" => &mut declared.serial,
+            _ => return set(&mut declared.rate, text, word),
+        };
+        if text.value().is_empty() {
+            return Err(Error::new(text.span(), format!("`{word}` needs a name")));
+        }
+        set(place, (word.clone(), text), word)
+    }
+}
+
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut options = Self::default();
@@ -267,7 +290,7 @@ impl Parse for Word {
             match word.to_string().as_str() {
                 "effects" => Given::Table(inside.parse()?),
                 "at_most" => Given::Words(inside.parse()?),
-                "recorded" => Given::Names(Punctuated::parse_terminated(&inside)?),
+                "recorded" | "unsaid" => Given::Names(Punctuated::parse_terminated(&inside)?),
                 "idempotency" => return Err(Error::new(word.span(), IDEMPOTENCY)),
                 _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
             }
@@ -294,6 +317,19 @@ impl Word {
             ("ask", Given::Value(value)) => set(&mut options.ask, value, &word),
             ("idempotency", Given::Value(value)) => set(&mut options.idempotency, value, &word),
             ("recorded", Given::Names(names)) => set(&mut options.recorded, names, &word),
+            ("undo" | "instead" | "serial" | "rate", Given::Value(value)) => {
+                options.safeguard(&word, text(value)?)
+            }
+            ("preview", Given::Value(value)) => {
+                set(&mut options.safeguards.preview, (word.clone(), value), &word)
+            }
+            ("requires_preview", Given::Nothing) => {
+                set(&mut options.safeguards.requires_preview, word.clone(), &word)
+            }
+            ("unsaid", Given::Names(names)) => set(&mut options.safeguards.unsaid, names, &word),
+            ("unsaid", Given::Nothing) => {
+                set(&mut options.safeguards.unsaid, Punctuated::new(), &word)
+            }
             ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
             ("title", Given::Value(value)) => set(&mut options.title, text(value)?, &word),
             ("description", Given::Value(value)) => {
@@ -303,12 +339,18 @@ impl Word {
             ("output_schema", Given::Value(value)) => set(&mut options.output_schema, value, &word),
             (
                 "read_only" | "additive" | "destructive" | "idempotent" | "closed_world"
-                | "unclassified" | "blocking",
+                | "unclassified" | "blocking" | "requires_preview",
                 _,
             ) => Err(Error::new(word.span(), format!("write `{name}` alone, without a value"))),
-            ("name" | "title" | "description" | "input_schema" | "output_schema", _) => {
-                Err(Error::new(word.span(), format!("`{name}` needs a value: `{name} = …`")))
-            }
+            ("unsaid", _) => Err(Error::new(
+                word.span(),
+                "name the sentences that the description need not have: `unsaid(retry, undo)`; or `unsaid` for all",
+            )),
+            (
+                "name" | "title" | "description" | "input_schema" | "output_schema" | "undo"
+                | "instead" | "serial" | "rate" | "preview",
+                _,
+            ) => Err(Error::new(word.span(), format!("`{name}` needs a value: `{name} = …`"))),
             ("effects", _) => Err(Error::new(
                 word.span(),
                 "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
@@ -328,8 +370,8 @@ impl Word {
             _ => Err(Error::new(
                 word.span(),
                 format!(
-                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, ask, blocking, name, title, \
-                     description, input_schema, output_schema"
+                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, ask, undo, instead, rate, \
+                     serial, preview, requires_preview, unsaid, blocking, name, title, description, input_schema, output_schema"
                 ),
             )),
         }

@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 
 use crate::field::option_of;
 use crate::options::{Effects, Options};
+use crate::safeguards::Preview;
 use crate::signature::{Function, Source};
 
 /// The struct that a function's parameters are the fields of, as items and as a name; none if the function takes all
@@ -66,6 +67,11 @@ pub(crate) fn tool(
         }
     };
     let share = shared.map(|shared| quote!(let #shared = ::std::clone::Clone::clone(&#shared);));
+    let made = match options.safeguards.preview()? {
+        Some(Preview::By(plan)) => Some(preview(function, options, plan, ty, shared)?),
+        _ => None,
+    };
+    let safeguards = options.safeguards.write(options.is_read_only(), made.as_ref())?;
     let error = quote_spanned!(returns.span()=> (&&&__split.error()).error_kind());
     // At the return type, so that the compiler points there when nothing can be made of it.
     let kind = quote_spanned!(returns.span()=> (&&&&&__split.value()).kind());
@@ -83,6 +89,7 @@ pub(crate) fn tool(
         let __kind = #kind;
         let __error = #error;
         let (__output, __carried) = #output;
+        let __input = #input;
         ::candor::tool::TypedTool::new(
             ::candor::__private::Spec {
                 name: #name,
@@ -92,13 +99,14 @@ pub(crate) fn tool(
                 idempotency: #declared,
                 ask: #ask,
                 recorded: &[#(#recorded),*],
+                safeguards: #safeguards,
                 needs: ::std::vec::Vec::from_iter(
                     [#(#needs),*].into_iter().flatten() as ::std::iter::Flatten<
                         ::std::array::IntoIter<::core::option::Option<::candor::__private::Need>, _>,
                     >,
                 ),
             },
-            #input,
+            __input,
             ::candor::__private::Asked { hints: #evaluate, key: #key },
             __output,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
@@ -108,6 +116,63 @@ pub(crate) fn tool(
                     let __returned = #returned;
                     match __split.open(__returned) {
                         ::core::result::Result::Ok(value) => __kind.send(value, __carried),
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err(__error.convert(error))
+                        }
+                    }
+                }
+            },
+        )
+    }})
+}
+
+/// An expression of type `TypedTool`: the preview that a function of the same parameters makes.
+///
+/// Nothing is known of that function but its name. What it returns, and whether it must be waited for, is found out where it
+/// is called, so there is no output schema.
+fn preview(
+    function: &Function,
+    options: &Options,
+    plan: &syn::ExprPath,
+    ty: &TokenStream,
+    shared: Option<&Ident>,
+) -> Result<TokenStream> {
+    let taken = taken(function);
+    let names: Vec<_> = (0..function.parameters.len()).map(local).collect();
+    let share = shared.map(|shared| quote!(let #shared = ::std::clone::Clone::clone(&#shared);));
+    let this = shared.map(|shared| quote!(&#shared,));
+    // Where the author named the function, so that the compiler points there when it takes or gives something else.
+    let at = plan.span().resolved_at(Span::call_site());
+    let call = quote_spanned!(at=> #plan(#this #(#names),*));
+    let made = match options.is_blocking(function)? {
+        true => quote!(::candor::__private::blocking(move || #call).await),
+        false => call,
+    };
+    let error = quote_spanned!(at=> (&&&__split.error()).error_kind());
+    let kind = quote_spanned!(at=> (&&&&&__split.value()).kind());
+    Ok(quote! {{
+        #share
+        ::candor::tool::TypedTool::new(
+            ::candor::__private::Spec::default(),
+            ::std::clone::Clone::clone(&__input),
+            ::candor::__private::Asked { hints: ::core::option::Option::None, key: ::core::option::Option::None },
+            ::core::option::Option::None,
+            move |__arguments: #ty, __ctx: ::candor::Ctx| {
+                #share
+                async move {
+                    #[allow(unused_imports)]
+                    use ::candor::__private::returned::{MadeFuture as _, MadeValue as _};
+                    #taken
+                    let __made = #made;
+                    let __waits = (&&::candor::__private::returned::probe_of(&__made)).made();
+                    let __returned = __waits.settle(__made).await;
+                    let __split = (&&::candor::__private::returned::probe_of(&__returned)).split();
+                    let __kind = #kind;
+                    let __error = #error;
+                    match __split.open(__returned) {
+                        ::core::result::Result::Ok(value) => {
+                            __kind.send(value, ::candor::__private::Carried::AsItComes)
+                        }
                         ::core::result::Result::Err(error) => {
                             ::core::result::Result::Err(__error.convert(error))
                         }

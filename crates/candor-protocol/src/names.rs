@@ -90,6 +90,8 @@ pub mod meta {
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
     /// A client's name for one operation: the same on every attempt.
     pub const IDEMPOTENCY_KEY: &str = "dev.candor/idempotencyKey";
+    /// The token of a preview that the call follows.
+    pub const PLAN_TOKEN: &str = "dev.candor/planToken";
     /// Asks for progress notifications.
     pub const PROGRESS_TOKEN: &str = "progressToken";
 }
@@ -129,6 +131,8 @@ pub mod extension {
     pub const RESOURCE: &str = "dev.candor/resource";
     /// What a failed call says to programs.
     pub const ERROR: &str = "dev.candor/error";
+    /// The token of a preview, in its result.
+    pub const PLAN: &str = "dev.candor/plan";
     /// Approvals.
     pub const APPROVAL: &str = "dev.candor/approval";
 }

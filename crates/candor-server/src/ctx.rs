@@ -70,6 +70,15 @@ impl Ctx {
         Self::of(engine, exchange, round, CancellationToken::new(), Some(key))
     }
 
+    /// Of a handler that is run beside a request: the client hears nothing of it.
+    pub(crate) fn silent(engine: &Engine, exchange: &Exchange, round: Round) -> Self {
+        let ctx = Self::new(engine, exchange, round);
+        if let Ok(mut outlet) = ctx.0.outlet.try_lock() {
+            *outlet = Some(Outlet::None);
+        }
+        ctx
+    }
+
     fn of(
         engine: &Engine,
         exchange: &Exchange,

@@ -18,6 +18,9 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
+use crate::admission::plan::Plans;
+use crate::admission::rate::Rates;
+use crate::admission::serial::Queues;
 use crate::answer::{Answer, Body, CacheHint, Encoder, Finality};
 use crate::call_tracker::CallTracker;
 use crate::caller::{self, Client};
@@ -77,6 +80,9 @@ struct Inner {
     cursors: Seal,
     rounds: Seal,
     ledger: Option<Ledger>,
+    plans: Plans,
+    rates: Rates,
+    queues: Queues,
     stop: CancellationToken,
 }
 
@@ -100,6 +106,13 @@ impl Engine {
             cursors: parts.secret.seal("candor cursor v1"),
             rounds: parts.secret.seal("candor round v1"),
             ledger,
+            plans: Plans::new(
+                parts.secret.seal("candor plan v1"),
+                &parts.info.name,
+                &parts.instance,
+            ),
+            rates: Rates::default(),
+            queues: Queues::default(),
             stop: CancellationToken::new(),
             parts,
         }))
@@ -150,6 +163,18 @@ impl Engine {
 
     pub(crate) fn ledger(&self) -> Option<&Ledger> {
         self.0.ledger.as_ref()
+    }
+
+    pub(crate) fn plans(&self) -> &Plans {
+        &self.0.plans
+    }
+
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.0.rates
+    }
+
+    pub(crate) fn queues(&self) -> &Queues {
+        &self.0.queues
     }
 
     /// Answers a request. Every transport ends here.

@@ -12,6 +12,7 @@
 //! | questions in both eras | `ask`, and `round` for what a modern client brings back |
 //! | legacy sessions | `session` |
 //! | transports | [`transport::stdio`], [`transport::http`] |
+//! | plans, rates and turns: what stands before a start | `admission` |
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | whether a call may start, and asking a person | `gate` |
 //! | who is asking | [`auth`] |
@@ -20,6 +21,7 @@
 //!
 //! This crate knows nothing of HTML and of command lines.
 
+mod admission;
 mod answer;
 mod arguments;
 mod ask;

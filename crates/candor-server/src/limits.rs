@@ -43,6 +43,8 @@ pub struct Limits {
     pub question: Duration,
     /// How long a modern client has to bring a round's state back. Default: 10 minutes.
     pub round: Duration,
+    /// How long the token of a preview is good for a call. Default: 15 minutes.
+    pub plan: Duration,
     /// Messages that wait for a client who reads slower than a handler speaks; then the handler waits.
     /// Default: 64.
     pub queue: usize,
@@ -79,6 +81,7 @@ impl Default for Limits {
             session_idle: Duration::from_secs(30 * 60),
             question: Duration::from_secs(10 * 60),
             round: Duration::from_secs(10 * 60),
+            plan: Duration::from_secs(15 * 60),
             queue: 64,
             stream_events: 1024,
             stream_bytes: 8 * 1024 * 1024,

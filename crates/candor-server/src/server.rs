@@ -292,6 +292,7 @@ impl Server {
     #[must_use]
     pub fn ask(mut self, ask: Ask) -> Self {
         self.policy.ask = ask;
+        self.form.ask = ask;
         self
     }
 

@@ -16,7 +16,7 @@ use candor_server::store::{
 };
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Tool, ToolError, code};
-use candor_server::{Ask, Elicited, Engine, Pattern, Server};
+use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, Pattern, Server};
 use common::{CAPABILITIES_KEY, Call, Site, modern};
 use serde_json::{Value, json};
 
@@ -309,6 +309,20 @@ async fn who_is_asked_is_a_matter_of_policy() {
 }
 
 #[tokio::test]
+async fn the_description_says_that_a_person_is_asked() {
+    let said = async |server: Server| {
+        let (tool, _) = tool("delete");
+        let mut deletes = candor_server::protocol::types::ToolAnnotations::new();
+        deletes.destructive_hint = Some(true);
+        let client = server.tool(tool.annotations(deletes).description("Deletes.")).test();
+        client.tool("delete").await.description.unwrap()
+    };
+    let sentence = "Requires human approval before executing.";
+    assert!(said(asking()).await.contains(sentence));
+    assert!(!said(Server::new("files", "1")).await.contains(sentence));
+}
+
+#[tokio::test]
 async fn where_nobody_can_be_asked_the_answer_is_no() {
     let (tool, starts) = tool("delete");
     let tools =
@@ -360,6 +374,36 @@ async fn a_yes_that_nobody_asked_for_starts_nothing() {
     let again = site.send(call(&json!({"path": "a"}), &yes(&state))).await.result().await;
     assert_eq!(again["resultType"], "input_required", "another call, another question: {again:#}");
     assert_eq!(starts.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn an_approved_call_that_asks_something_itself_goes_on_once() {
+    let ends = Arc::new(AtomicUsize::new(0));
+    let counted = ends.clone();
+    let tool = JsonTool::open("delete", move |_, ctx: Ctx| {
+        let counted = counted.clone();
+        async move {
+            let form = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+            ctx.elicit(Elicit::form("How many?", &form)).await?;
+            Ok::<_, ToolError>(json!({"ended": counted.fetch_add(1, Ordering::SeqCst) + 1}))
+        }
+    });
+    let site = Site::of(asking().ledger(Arc::new(MemoryStore::new(Options::default()))).tool(tool));
+    let arguments = json!({"path": "a"});
+    let may = site.send(call(&arguments, &json!({}))).await.result().await;
+    let how_many = site.send(call(&arguments, &yes(&may["requestState"]))).await.result().await;
+    assert_eq!(how_many["inputRequests"]["q1"]["method"], "elicitation/create", "{how_many:#}");
+    let answer = json!({
+        "inputResponses": {"q1": {"action": "accept", "content": {"n": 1}}},
+        "requestState": how_many["requestState"],
+    });
+    let ended = site.send(call(&arguments, &answer)).await.result().await;
+    assert_eq!(ended["structuredContent"], json!({"ended": 1}), "{ended:#}");
+    // The answer again, and the approval again.
+    for again in [answer, yes(&may["requestState"])] {
+        site.send(call(&arguments, &again)).await;
+    }
+    assert_eq!(ends.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 pub use candor_server::Need;
-pub use candor_server::tool::{Asked, Input, Spec, published, published_as, returned};
+pub use candor_server::tool::{Asked, Carried, Input, Spec, published, published_as, returned};
 pub use {schemars, serde};
 
 /// Whether a type can be sent by a caller. Here so that the compiler complains about a parameter in our words.

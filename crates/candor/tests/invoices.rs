@@ -20,6 +20,8 @@ mod places;
 mod process;
 #[path = "invoices/restart.rs"]
 mod restart;
+#[path = "invoices/safety.rs"]
+mod safety;
 #[path = "invoices/shop.rs"]
 mod shop;
 #[cfg(unix)]

@@ -27,6 +27,8 @@ mod keys;
 mod log;
 #[path = "tools/parameters.rs"]
 mod parameters;
+#[path = "tools/safeguards.rs"]
+mod safeguards;
 #[path = "tools/types.rs"]
 mod types;
 #[path = "tools/values.rs"]

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::tools_call::{unknown, validate};
 use super::{params, provider_failed};
+use crate::admission::plan;
 use crate::arguments::Arguments;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
@@ -50,14 +51,16 @@ pub(super) async fn foresee(
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let found = tools.find(&asked.name, engine.parts().form).ok_or_else(|| unknown(&asked.name))?;
     let entry = found.entry;
-    let invalid = |invalid: Invalid| refused(&asked.name, &invalid);
+    let invalid = |invalid: Invalid| unfit(&asked.name, &invalid);
     let arguments = found.complete(arguments).map_err(invalid)?;
     let beside = match engine.ledger() {
         Some(_) => key::beside(exchange, &asked.extra)?,
         None => None,
     };
-    let key::Brought { arguments, key } = key::take(entry, arguments, beside)
-        .map_err(|error| ErrorObject::invalid_params(format!("Invalid params: {error}")))?;
+    let refused = |error| ErrorObject::invalid_params(format!("Invalid params: {error}"));
+    let key::Brought { arguments, key } = key::take(entry, arguments, beside).map_err(refused)?;
+    let plan::Brought { arguments, .. } =
+        plan::take(entry, arguments, exchange).map_err(refused)?;
     let effective = match given {
         Given::Some => entry.effects.of_partial(&arguments),
         Given::All => {
@@ -86,7 +89,7 @@ async fn of_call(
     })
 }
 
-fn refused(tool: &str, invalid: &Invalid) -> ErrorObject {
+fn unfit(tool: &str, invalid: &Invalid) -> ErrorObject {
     let fields: Vec<_> = invalid
         .violations
         .iter()

@@ -15,9 +15,12 @@ use serde_json::{Value, json};
 
 use super::asking;
 use super::{params, provider_failed};
+use crate::admission::plan::{self, Signer};
+use crate::admission::rate::{Coming, Pass};
+use crate::admission::serial::Turn;
 use crate::answer::Answer;
 use crate::arguments::Arguments;
-use crate::attempt::{Ran, Subject, attempt};
+use crate::attempt::{Ran, Subject, attempt, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
@@ -69,6 +72,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Ok(brought) => brought,
         Err(error) => return Ok(says.refused(error)),
     };
+    let plan::Brought { arguments, token } = match plan::take(entry, arguments, exchange) {
+        Ok(brought) => brought,
+        Err(error) => return Ok(says.refused(error)),
+    };
     if key.is_none() && entry.idempotency == Idempotency::Required {
         return Ok(says.refused(key::required(entry)));
     }
@@ -101,13 +108,16 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Borrowed(arguments.as_value()),
         key: key.as_ref().map(Key::as_str),
     };
-    let era = exchange.era();
+    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
+    let signer = found.previews.map(|tool| {
+        engine.plans().signer(tool, &exchange.principal, &arguments, engine.limits().plan)
+    });
+    let shaping = Shaping { entry: Arc::clone(entry), era: exchange.era(), signer };
 
     let mut operation =
         ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
 
     // recall
-    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
     let resumes = round.resumes;
     if resumes.is_none()
         && let Some(operation) = &operation
@@ -117,14 +127,20 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         return says.told(told, &binding);
     }
 
-    // gate
+    // gate: what a caller can mend comes first, then what a person must say
+    let planned =
+        match engine.plans().check(&about, found.preview.map(|entry| &**entry), token.as_deref()) {
+            Ok(planned) => planned,
+            Err(error) => return Ok(says.refused(error)),
+        };
     let asks = match policy.judge(entry, by_nature) {
         Judgement::Allow => false,
         Judgement::Deny => return Ok(says.refused(words::not_allowed(entry.name()))),
         // Whoever goes on with a call was asked when it began.
         Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
     };
-    if asks && operation.is_none() {
+    // Who goes on with a call that a person was asked about goes on with its record: what was approved once runs once.
+    if operation.is_none() && (asks || resumes.is_some()) {
         // Nobody who could be asked means no.
         let Some(ledger) = ledger else {
             return Ok(says.refused(words::nobody_to_ask(entry.name())));
@@ -132,16 +148,26 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         operation = Some(Operation::keyless(ledger, &about));
     }
     let Some(operation) = operation else {
+        let ctx = Ctx::new(engine, exchange, round);
+        let coming = Coming { key: None, goes_on: brought.state.is_some() };
+        let admitted = match admit(engine, &about, planned, coming, &ctx).await {
+            Ok(admitted) => admitted,
+            Err(error) => return Ok(says.refused(error)),
+        };
         // run, shape, record: nothing to remember but that it was called
         let watched = ledger.map(|ledger| ledger.watch(&about));
-        let ran = asking::run(engine, exchange, &binding, round, |ctx| prepared.run(ctx)).await;
+        let subject = Subject { method: method::TOOLS_CALL, name: &call.name };
+        let ran = attempt_in_time(&ctx, subject, |ctx| prepared.run(ctx)).await;
+        ctx.end().await;
         let duration = watched.map(Watched::ended);
         let ended = match ran {
             Ran::Asks(questions) => {
+                admitted.asks();
                 return Ok(asking::ask(engine, exchange, &binding, questions));
             }
-            ran => shape(entry, ran, era),
+            ran => shaping.shape(ran),
         };
+        drop(admitted);
         if let Some(ledger) = ledger {
             let (event, outcome) = ("called", ended.kind());
             ledger.note(&about, Noted { event, outcome, duration }).await;
@@ -162,26 +188,76 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
     }
 
+    // gate, on: what is counted and waited for
+    let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
+    let coming = Coming { key: Some(operation.key()), goes_on };
+    let admitted = match admit(engine, &about, planned, coming, &ctx).await {
+        Ok(admitted) => admitted,
+        Err(error) => {
+            ctx.end().await;
+            let told = Told::Refused(error);
+            operation.note(&told).await;
+            return says.told(told, &binding);
+        }
+    };
+    let Admitted { pass, turn } = admitted;
+
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
-    let work = work(ctx.clone(), Arc::clone(entry), call.name.clone(), prepared, era).boxed();
-    says.told(operation.carry_out(&ctx, approval, resumes, work).await, &binding)
+    let work = work(ctx.clone(), shaping, call.name.clone(), prepared, turn).boxed();
+    let told = operation.carry_out(&ctx, approval, resumes, work).await;
+    if let (Told::Result { replayed: true, .. }, Some(pass)) = (&told, &pass) {
+        pass.give_back();
+    }
+    says.told(told, &binding)
+}
+
+/// A call that may start: counted, and alone in its group until this is dropped.
+struct Admitted {
+    pass: Option<Pass>,
+    turn: Option<Turn>,
+}
+
+impl Admitted {
+    /// It has not run to its end, and comes back with answers.
+    fn asks(&self) {
+        if let Some(pass) = &self.pass {
+            pass.asks();
+        }
+    }
+}
+
+/// gate: what stands before a start, now that no record answers the call and no person has to be asked (any more). The world is looked
+/// at last, when nobody of the same group can change it any more.
+async fn admit(
+    engine: &Engine,
+    call: &Call<'_>,
+    planned: plan::Planned<'_>,
+    coming: Coming<'_>,
+    ctx: &Ctx,
+) -> Result<Admitted, ToolError> {
+    let pass = engine.rates().admit(call, coming)?;
+    let turn = engine.queues().turn(call, ctx.deadline()).await?;
+    planned.still_holds(engine, call).await?;
+    Ok(Admitted { pass, turn })
 }
 
 /// The handler of a call that has a key, to its end.
 async fn work(
     ctx: Ctx,
-    entry: Arc<Entry>,
+    shaping: Shaping,
     name: String,
     prepared: Box<dyn Prepared>,
-    era: Era,
+    turn: Option<Turn>,
 ) -> Ended {
     let subject = Subject { method: method::TOOLS_CALL, name: &name };
-    match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
+    let ended = match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
         Ran::Asks(questions) => Ended::Asks(questions),
         // It has no deadline: what has begun is not given up half way.
         Ran::Panicked => Ended::Panicked,
-        ran => shape(&entry, ran, era),
-    }
+        ran => shaping.shape(ran),
+    };
+    drop(turn);
+    ended
 }
 
 /// The key that a tool's author makes of the arguments.
@@ -288,38 +364,54 @@ pub(super) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn P
     entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
 }
 
-/// From how a handler ended to what any client may see of it, whatever its era.
-fn shape(entry: &Entry, ran: Ran<Result<Output, ToolError>>, era: Era) -> Ended {
-    let outcome = match ran {
-        Ran::Done(outcome) => outcome,
-        Ran::Asks(questions) => return Ended::Asks(questions),
-        Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
-        Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
-    };
-    let error = match outcome {
-        Ok(output) => match broken_promise(entry, &output) {
-            None => {
-                let failed = output.is_error();
-                let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
-                return Ended::Result { result: output.into_result(), kind, not_started: false };
-            }
-            Some(violation) => {
+/// What is known of a result before it is there.
+struct Shaping {
+    entry: Arc<Entry>,
+    era: Era,
+    /// For a preview: who signs what it shows.
+    signer: Option<Signer>,
+}
+
+impl Shaping {
+    /// From how a handler ended to what any client may see of it, whatever its era.
+    fn shape(&self, ran: Ran<Result<Output, ToolError>>) -> Ended {
+        let outcome = match ran {
+            Ran::Done(outcome) => outcome,
+            Ran::Asks(questions) => return Ended::Asks(questions),
+            Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
+            Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
+        };
+        let name = self.entry.name();
+        let error = match outcome.map(|output| (broken_promise(&self.entry, &output), output)) {
+            Ok((None, output)) => return self.sent(output),
+            Ok((Some(violation), _)) => {
                 let error =
                     ToolError::new("The tool ran, but its result does not fit its output schema.")
                         .code(code::RESULT_INVALID)
                         .log(violation);
-                let result = error.into_result(entry.name());
+                let result = error.into_result(name);
                 return Ended::Result { result, kind: OutcomeKind::Invalid, not_started: false };
             }
-        },
-        Err(error) => error,
-    };
-    if let Some(error) = error.protocol_error(era) {
-        return Ended::Unasked(error);
+            Err(error) => error,
+        };
+        if let Some(error) = error.protocol_error(self.era) {
+            return Ended::Unasked(error);
+        }
+        let not_started = error.is_not_started();
+        let result = error.into_result(name);
+        Ended::Result { result, kind: OutcomeKind::Failure, not_started }
     }
-    let not_started = error.is_not_started();
-    let result = error.into_result(entry.name());
-    Ended::Result { result, kind: OutcomeKind::Failure, not_started }
+
+    fn sent(&self, mut output: Output) -> Ended {
+        let failed = output.is_error();
+        let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
+        let world = output.plan.take();
+        let mut result = output.into_result();
+        if let Some(signer) = self.signer.as_ref().filter(|_| !failed) {
+            signer.sign(&mut result, world.as_deref());
+        }
+        Ended::Result { result, kind, not_started: false }
+    }
 }
 
 /// The value in a box.

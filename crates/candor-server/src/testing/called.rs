@@ -72,6 +72,12 @@ impl Called {
         self.raw["_meta"][extension::ERROR]["code"].as_str()
     }
 
+    /// The token of a preview, for the call that follows it.
+    #[must_use]
+    pub fn plan_token(&self) -> Option<&str> {
+        self.raw["_meta"][extension::PLAN]["token"].as_str()
+    }
+
     /// Whether this is the result of an earlier call with the same key.
     #[must_use]
     pub fn is_replayed(&self) -> bool {

@@ -1,18 +1,20 @@
 //! A tool with everything that can be known of it before a call.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use candor_hints::{Effective, Source};
-use candor_protocol::json::RawValue;
+use candor_hints::{Declared, Effective, Source};
+use candor_protocol::json::{RawValue, raw};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::Schema;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::idempotency::{self, Idempotency};
 use super::publish::is_boxed;
+use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
-use super::{Effects, Tool, coverage};
+use super::{Effects, Tool, coverage, effects};
 use crate::gate::Ask;
 use crate::mirror::{self, Mirror};
 
@@ -34,12 +36,56 @@ pub(crate) struct Entry {
     pub(crate) ask: Ask,
     /// Whether results stand in a box of one field.
     pub(crate) boxed: bool,
+    pub(crate) safeguards: Safeguards,
+    /// The tool that shows what a call would do.
+    pub(crate) preview_name: Option<String>,
+    digest: OnceLock<[u8; 32]>,
 }
 
 impl Entry {
     /// Checks a tool; says what is wrong with it.
     pub(super) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
-        let mut definition = tool.definition().clone();
+        let definition = tool.definition().clone();
+        let effects = tool.effects();
+        Self::checked(tool, definition, effects)
+    }
+
+    /// The preview that is made with this tool: its arguments, and what `plan` makes of them.
+    pub(super) fn preview(&self, plan: Arc<dyn Tool>) -> Result<Self, String> {
+        let name = self.preview_name.clone().unwrap_or_default();
+        if name.len() > split::LONGEST_NAME {
+            return Err(format!(
+                "the name of its preview, {name:?}, has more than {} letters",
+                split::LONGEST_NAME
+            ));
+        }
+        let mut definition = plan.definition().clone();
+        definition.name = name;
+        definition.input_schema = self.tool.definition().input_schema.clone();
+        let token = match self.safeguards.requires_preview {
+            true => format!(" Its answer has the {PLAN_ARGUMENT} that {} needs.", self.name()),
+            false => String::new(),
+        };
+        definition.description = Some(format!(
+            "Shows what {} would do with the same arguments, without doing it.{token}",
+            self.name()
+        ));
+        let open_world = match &self.effects {
+            Effects::Fixed(declared) => declared.open_world,
+            _ => None,
+        };
+        let reads = Declared { read_only: Some(true), open_world, ..Declared::default() };
+        let mut annotations = ToolAnnotations::new();
+        effects::write(reads, &mut annotations);
+        definition.annotations = Some(annotations);
+        Self::checked(plan, definition, Effects::Fixed(reads))
+    }
+
+    fn checked(
+        tool: Arc<dyn Tool>,
+        mut definition: Definition,
+        effects: Effects,
+    ) -> Result<Self, String> {
         warn_about_name(&definition.name);
         let schema = read(&definition.input_schema)?;
         definition.output_schema.as_deref().map(read).transpose()?;
@@ -56,16 +102,27 @@ impl Entry {
             }
         };
         let boxed = definition.output_schema.as_deref().is_some_and(is_boxed);
-        let effects = match tool.effects() {
+        let effects = match effects {
             Effects::Table(table) => Effects::Table(Arc::new(coverage::complete(&table, &schema)?)),
             other => other,
         };
         let (idempotency, ask) = (tool.idempotency(), tool.ask());
         let mut takes_key = false;
+        let mut published = schema;
         if idempotency.has_argument() {
-            let with_key = idempotency::with_key(&schema, idempotency)?;
-            definition.input_schema = with_key.schema;
+            let with_key = idempotency::with_key(&published, idempotency)?;
+            definition.input_schema = raw(&with_key.schema);
+            published = with_key.schema;
             takes_key = with_key.authors;
+        }
+        let safeguards = tool.safeguards();
+        let preview_name = safeguards.preview_name(&definition.name);
+        if safeguards.requires_preview {
+            let Some(preview) = &preview_name else {
+                return Err("it requires a preview, and has none".to_owned());
+            };
+            let always = !effects.is_dynamic();
+            definition.input_schema = raw(&with_plan(published, preview, always)?);
         }
         if idempotency != Idempotency::Beside {
             let said = json!({"key": idempotency.as_str()});
@@ -86,6 +143,9 @@ impl Entry {
             takes_key,
             ask,
             boxed,
+            safeguards,
+            preview_name,
+            digest: OnceLock::new(),
         };
         Ok(entry)
     }
@@ -93,6 +153,11 @@ impl Entry {
     /// The tool's name, whatever part of it was called.
     pub(crate) fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// A digest of the tool as it is defined: another one is another tool, whatever its name.
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        self.digest.get_or_init(|| Sha256::digest(raw(&self.definition).get()).into())
     }
 
     /// Whether the arguments make a difference to what a call does, be it only the one that makes it repeatable.
@@ -143,6 +208,28 @@ impl Entry {
         }
         Ok(parts)
     }
+}
+
+/// An input schema with the argument for the token of a preview.
+fn with_plan(mut schema: Value, preview: &str, always: bool) -> Result<Value, String> {
+    let told = format!("The {PLAN_ARGUMENT} from a fresh {preview} with the same arguments.");
+    let properties = schema["properties"].as_object_mut();
+    let property = json!({"type": "string", "description": told});
+    match properties {
+        None => schema["properties"] = json!({PLAN_ARGUMENT: property}),
+        Some(properties) => {
+            if properties.insert(PLAN_ARGUMENT.to_owned(), property).is_some() {
+                return Err(format!("its argument `{PLAN_ARGUMENT}` is for the framework to add"));
+            }
+        }
+    }
+    if always {
+        match schema["required"].as_array_mut() {
+            None => schema["required"] = json!([PLAN_ARGUMENT]),
+            Some(required) => required.push(PLAN_ARGUMENT.into()),
+        }
+    }
+    Ok(schema)
 }
 
 /// A schema as a value; a string in its place says why there is none.

@@ -50,6 +50,14 @@ pub mod code {
     pub const APPROVAL_REQUIRED: &str = "approval_required";
     /// A person, or the server's policy, does not let the call start.
     pub const DENIED: &str = "denied";
+    /// The caller has called this tool as often as it may for now.
+    pub const RATE_LIMITED: &str = "rate_limited";
+    /// The tool wants the token of a preview, and there is none.
+    pub const PREVIEW_REQUIRED: &str = "preview_required";
+    /// The token of a preview is not for this call, or has expired.
+    pub const PLAN_INVALID: &str = "plan_invalid";
+    /// What the preview has shown is not so any more.
+    pub const PLAN_STALE: &str = "plan_stale";
     /// Too much runs already.
     pub const BUSY: &str = "busy";
 }
@@ -177,7 +185,11 @@ impl ToolError {
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             &*self.0.code,
-            code::APPROVAL_REQUIRED | code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY
+            code::RATE_LIMITED
+                | code::APPROVAL_REQUIRED
+                | code::IN_PROGRESS
+                | code::LEDGER_UNAVAILABLE
+                | code::BUSY
         )
     }
 
@@ -187,7 +199,8 @@ impl ToolError {
         self.0.not_started || self.0.asked.is_some()
     }
 
-    /// The tool to call instead, or first.
+    /// The tool to call instead, or first. A message that names it in backticks says so itself; to any other a sentence is
+    /// added.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<String>, arguments: Value) -> Self {
         self.0.instead = Some((tool.into(), arguments));
@@ -241,6 +254,7 @@ impl ToolError {
         }
         match &failure.instead {
             None => {}
+            Some((tool, _)) if failure.message.contains(&format!("`{tool}`")) => {}
             Some((tool, Value::Object(members))) if !members.is_empty() => {
                 advice.push(format!("Call {tool} with {} instead.", json!(members)));
             }
@@ -348,6 +362,16 @@ mod tests {
         let shown = text(fails().unwrap_err());
         assert!(shown.contains(HIDDEN) && !shown.contains("No such file"), "{shown}");
         assert!(shown.contains(r#""code":"internal""#), "{shown}");
+    }
+
+    #[test]
+    fn a_message_that_names_the_other_tool_says_so_once() {
+        let error = ToolError::new("Cannot delete it. Call `void_it` instead.")
+            .instead("void_it", json!({"id": 7}));
+        assert_eq!(error.to_string(), "Cannot delete it. Call `void_it` instead.");
+        assert_eq!(error.details()["instead"]["tool"], "void_it");
+        let other = ToolError::new("See `void_it_all`").instead("void_it", json!({}));
+        assert_eq!(other.to_string(), "See `void_it_all`. Call void_it instead.");
     }
 
     #[test]

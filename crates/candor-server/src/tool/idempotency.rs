@@ -4,7 +4,6 @@
 //! key* is what is declared here: to repeat the call is not harmless, and the ledger sees to it that it does not happen. Only
 //! the first ever licenses a second start.
 
-use candor_protocol::json::{RawValue, raw};
 use serde_json::{Value, json};
 
 /// The argument that carries a key.
@@ -60,7 +59,7 @@ impl Idempotency {
 
 /// An input schema with the argument for the key.
 pub(super) struct WithKey {
-    pub(super) schema: Box<RawValue>,
+    pub(super) schema: Value,
     /// Whether the author's function takes the argument itself.
     pub(super) authors: bool,
 }
@@ -98,7 +97,7 @@ pub(super) fn with_key(schema: &Value, declared: Idempotency) -> Result<WithKey,
             }
         }
     }
-    Ok(WithKey { schema: raw(&schema), authors })
+    Ok(WithKey { schema, authors })
 }
 
 /// Whether a property may be a text, perhaps among other things.
@@ -118,7 +117,7 @@ mod tests {
 
     fn published(schema: &Value, declared: Idempotency) -> (Value, bool) {
         let WithKey { schema, authors } = with_key(schema, declared).unwrap();
-        (serde_json::from_str(schema.get()).unwrap(), authors)
+        (schema, authors)
     }
 
     #[test]

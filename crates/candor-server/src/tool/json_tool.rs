@@ -9,7 +9,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Effects, Idempotency, IntoOutput, Invalid, Output, Prepared, Tool, ToolError};
+use super::{
+    Effects, Idempotency, IntoOutput, Invalid, Output, Prepared, Rate, Safeguards, Sentence, Tool,
+    ToolError,
+};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::gate::Ask;
@@ -38,6 +41,7 @@ pub struct JsonTool {
     derive_key: Option<Arc<DeriveKey>>,
     ask: Ask,
     recorded: Vec<String>,
+    safeguards: Safeguards,
 }
 
 type Evaluate = dyn Fn(&Value) -> Hints + Send + Sync;
@@ -64,6 +68,7 @@ impl JsonTool {
             derive_key: None,
             ask: Ask::Never,
             recorded: Vec::new(),
+            safeguards: Safeguards::default(),
         }
     }
 
@@ -138,6 +143,65 @@ impl JsonTool {
         self
     }
 
+    /// Names the tool that takes a call back.
+    #[must_use]
+    pub fn undo(self, tool: impl Into<String>) -> Self {
+        self.guarded(|declared| declared.undo(tool))
+    }
+
+    /// Names the tool that does less harm, where it will do.
+    #[must_use]
+    pub fn instead(self, tool: impl Into<String>) -> Self {
+        self.guarded(|declared| declared.instead(tool))
+    }
+
+    /// How often one caller may call it, in this process.
+    #[must_use]
+    pub fn rate(self, rate: Rate) -> Self {
+        self.guarded(|declared| declared.rate(rate))
+    }
+
+    /// Calls of tools of one group that are not read-only run one after another, in this process.
+    #[must_use]
+    pub fn serial(self, group: impl Into<String>) -> Self {
+        self.guarded(|declared| declared.serial(group))
+    }
+
+    /// Shows what a call would do: a tool `preview_<name>` with the same arguments, which changes nothing.
+    #[must_use]
+    pub fn preview<F, R, O>(self, plan: F) -> Self
+    where
+        F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, ToolError>> + Send + 'static,
+        O: IntoOutput,
+    {
+        let plan = Self::open("preview", plan);
+        self.guarded(|declared| declared.preview(Arc::new(plan)))
+    }
+
+    /// Names the tool that shows what a call would do.
+    #[must_use]
+    pub fn previewed_by(self, tool: impl Into<String>) -> Self {
+        self.guarded(|declared| declared.previewed_by(tool))
+    }
+
+    /// A call that is not read-only needs the token of a fresh preview.
+    #[must_use]
+    pub fn requires_preview(self) -> Self {
+        self.guarded(Safeguards::requires_preview)
+    }
+
+    /// Sentences that are not added to the description, because it says so already.
+    #[must_use]
+    pub fn unsaid(self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
+        self.guarded(|declared| declared.unsaid(sentences))
+    }
+
+    fn guarded(mut self, declare: impl FnOnce(Safeguards) -> Safeguards) -> Self {
+        self.safeguards = declare(self.safeguards);
+        self
+    }
+
     /// Names arguments whose values may stand in history. Of the others it has the shape.
     #[must_use]
     pub fn recorded(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -170,6 +234,10 @@ impl Tool for JsonTool {
 
     fn ask(&self) -> Ask {
         self.ask
+    }
+
+    fn safeguards(&self) -> Safeguards {
+        self.safeguards.clone()
     }
 
     fn recorded(&self) -> &[String] {

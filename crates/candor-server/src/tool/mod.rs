@@ -6,13 +6,17 @@ mod entry;
 mod error;
 pub(crate) mod idempotency;
 mod json_tool;
+mod neighbours;
 mod output;
+mod plan;
 mod publish;
 #[doc(hidden)]
 pub mod returned;
+mod safeguards;
 mod set;
 mod split;
 mod typed;
+mod words;
 
 use candor_hints::Hints;
 use candor_protocol::types::Tool as Definition;
@@ -31,7 +35,9 @@ pub use error::{ToolError, code};
 pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;
 pub use output::{Blocks, IntoOutput, Output};
+pub use plan::Plan;
 pub(crate) use publish::Form;
+pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 pub use typed::{
@@ -59,6 +65,12 @@ pub trait Tool: Send + Sync + 'static {
     /// Which of its calls a person is asked about, at least.
     fn ask(&self) -> Ask {
         Ask::Never
+    }
+
+    /// How it is undone, how often and in which order it may be called, what shows its effects before they happen; looked at
+    /// once, when the tool is registered.
+    fn safeguards(&self) -> Safeguards {
+        Safeguards::default()
     }
 
     /// The arguments whose values may stand in history. Of the others it has the shape.

@@ -24,6 +24,8 @@ pub struct Output {
     pub meta: Option<Object>,
     /// A whole result that the tool has made itself: sent as it is.
     given: Option<Box<CallToolResult>>,
+    /// The digest of a plan.
+    pub(crate) plan: Option<String>,
 }
 
 impl Output {

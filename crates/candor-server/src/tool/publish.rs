@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::split::{Part, Split};
+use super::words::{Described, described};
 use super::{Effects, effects};
+use crate::gate::Ask;
 
 /// How a server publishes its tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -21,6 +23,8 @@ pub(crate) struct Form {
     pub(crate) native_output: bool,
     /// Tools are marked for clients that know the extension for tool resolution.
     pub(crate) resolution: bool,
+    /// What a person is asked about, whichever tool it is.
+    pub(crate) ask: Ask,
     /// Tools whose effects depend on one argument are listed in parts.
     pub(crate) split: Option<Split>,
 }
@@ -40,6 +44,7 @@ impl Form {
             }
             self.flag(definition);
         }
+        say(&mut definition, entry, Described::Whole, self.ask);
         self.schemas(definition, entry, era)
     }
 
@@ -49,6 +54,8 @@ impl Form {
         if part.varies {
             self.flag(definition.to_mut());
         }
+        let hints = definition.annotations.as_ref().map(effects::declared).unwrap_or_default();
+        say(&mut definition, entry, Described::Part(hints), self.ask);
         self.schemas(definition, entry, era)
     }
 
@@ -82,6 +89,19 @@ impl Form {
             definition.to_mut().input_schema = raw(&candor_schema::plain_optionals(&schema));
         }
         definition
+    }
+}
+
+/// Adds what was declared to what the author says.
+fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, ask: Ask) {
+    // Said only where it is true of every call.
+    let asks = |hints| ask.max(entry.ask).covers(hints);
+    let needs_approval = match of {
+        Described::Whole => !entry.effects.is_dynamic() && asks(entry.effects.worst().hints),
+        Described::Part(declared) => asks(declared.effective().hints),
+    };
+    if let Some(said) = described(definition.description.as_deref(), entry, of, needs_approval) {
+        definition.to_mut().description = Some(said);
     }
 }
 

@@ -29,6 +29,12 @@ pub fn probe<T>() -> Probe<T> {
     Probe(Unknown(PhantomData))
 }
 
+/// A probe for the type of a value.
+#[must_use]
+pub fn probe_of<T>(_: &T) -> Probe<T> {
+    probe()
+}
+
 impl<T> Deref for Probe<T> {
     type Target = Unknown<T>;
 
@@ -52,6 +58,10 @@ macro_rules! marker {
     )*};
 }
 marker! {
+    /// A value that must be waited for.
+    Waited<T>;
+    /// A value that is there.
+    There<T>;
     /// A return type that is a `Result`.
     Fallible<T, E>;
     /// A return type that is not.
@@ -74,6 +84,44 @@ marker! {
     OtherError<E>;
     /// A type that cannot be an error. The compiler has said so.
     NoError<E>;
+}
+
+/// What an async function returns, first choice.
+pub trait MadeFuture<T> {
+    /// How its value is reached.
+    fn made(&self) -> Waited<T>;
+}
+
+impl<T: Future> MadeFuture<T> for &Probe<T> {
+    fn made(&self) -> Waited<T> {
+        Waited(PhantomData)
+    }
+}
+
+/// What any other function returns.
+pub trait MadeValue<T> {
+    /// How its value is reached.
+    fn made(&self) -> There<T>;
+}
+
+impl<T> MadeValue<T> for Probe<T> {
+    fn made(&self) -> There<T> {
+        There(PhantomData)
+    }
+}
+
+impl<T: Future> Waited<T> {
+    /// The value, in time.
+    pub fn settle(self, made: T) -> T {
+        made
+    }
+}
+
+impl<T> There<T> {
+    /// The value.
+    pub fn settle(self, made: T) -> std::future::Ready<T> {
+        std::future::ready(made)
+    }
 }
 
 /// Takes a `Result` apart, first choice.

@@ -12,7 +12,9 @@ use candor_schema::Invalid;
 
 use super::Tool;
 use super::entry::Entry;
+use super::neighbours;
 use super::publish::Form;
+use super::safeguards::Preview;
 use super::split::{Part, Split};
 use crate::arguments::Arguments;
 use crate::methods;
@@ -23,6 +25,8 @@ use crate::page::PAGE_SIZE;
 pub struct ToolSet {
     entries: Vec<Arc<Entry>>,
     by_name: HashMap<String, usize>,
+    /// The tool that each preview is of.
+    previewed: HashMap<String, usize>,
     parts: OnceLock<Result<Parts, RegistrationError>>,
     /// The list, written when first asked for, for each era and form.
     lists: Mutex<HashMap<(Era, Form), Arc<List>>>,
@@ -60,6 +64,10 @@ pub(crate) struct Page {
 /// What a name stands for.
 pub(crate) struct Found<'a> {
     pub(crate) entry: &'a Arc<Entry>,
+    /// The tool that shows what a call would do, if there is one.
+    pub(crate) preview: Option<&'a Arc<Entry>>,
+    /// The tool whose calls this one previews, if it does.
+    pub(crate) previews: Option<&'a Arc<Entry>>,
     part: Option<&'a Part>,
 }
 
@@ -68,6 +76,12 @@ pub(crate) struct Found<'a> {
 pub struct RegistrationError {
     tool: String,
     problem: String,
+}
+
+impl RegistrationError {
+    pub(super) fn of(tool: &str, problem: impl Into<String>) -> Self {
+        Self { tool: tool.to_owned(), problem: problem.into() }
+    }
 }
 
 impl fmt::Display for RegistrationError {
@@ -79,19 +93,52 @@ impl fmt::Display for RegistrationError {
 impl std::error::Error for RegistrationError {}
 
 impl ToolSet {
-    /// Checks and indexes tools. Fails for two tools of one name, and for schemas that cannot be honoured.
+    /// Checks and indexes tools. Fails for two tools of one name, for schemas that cannot be honoured, and if a tool names
+    /// another that is not there. Previews that are made with a tool stand right after it.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
         let mut set = Self::default();
         for tool in tools {
             let name = tool.definition().name.clone();
             let refuse = |problem: String| RegistrationError { tool: name.clone(), problem };
             let entry = Entry::of(tool).map_err(refuse)?;
-            if set.by_name.insert(name.clone(), set.entries.len()).is_some() {
-                return Err(refuse("another tool has this name".to_owned()));
-            }
-            set.entries.push(Arc::new(entry));
+            let preview = match &entry.safeguards.preview {
+                Some(Preview::Made(plan)) => Some(entry.preview(plan.clone()).map_err(refuse)?),
+                _ => None,
+            };
+            set.push(entry)?;
+            preview.map_or(Ok(()), |preview| set.push(preview))?;
         }
+        set.previewed = neighbours::check(&set)?;
         Ok(set)
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<(), RegistrationError> {
+        let name = entry.name().to_owned();
+        if self.by_name.insert(name.clone(), self.entries.len()).is_some() {
+            return Err(RegistrationError::of(&name, "another tool has this name"));
+        }
+        self.entries.push(Arc::new(entry));
+        Ok(())
+    }
+
+    /// Every tool with what is known of it.
+    pub(super) fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    /// The whole tool of this name.
+    pub(super) fn whole(&self, name: &str) -> Option<&Arc<Entry>> {
+        self.by_name.get(name).map(|at| &self.entries[*at])
+    }
+
+    fn found<'a>(&'a self, at: usize, part: Option<&'a Part>) -> Found<'a> {
+        let entry = &self.entries[at];
+        Found {
+            entry,
+            preview: entry.preview_name.as_deref().and_then(|name| self.whole(name)),
+            previews: self.previewed.get(entry.name()).map(|of| &self.entries[*of]),
+            part,
+        }
     }
 
     /// How many tools there are.
@@ -150,11 +197,11 @@ impl ToolSet {
     /// The tool that a name stands for: a whole one, or a part.
     pub(crate) fn find(&self, name: &str, form: Form) -> Option<Found<'_>> {
         if let Some(at) = self.by_name.get(name) {
-            return Some(Found { entry: &self.entries[*at], part: None });
+            return Some(self.found(*at, None));
         }
         let parts = self.listed_parts(form)?;
         let (whole, part) = &parts.all[*parts.by_name.get(name)?];
-        Some(Found { entry: &self.entries[*whole], part: Some(part) })
+        Some(self.found(*whole, Some(part)))
     }
 
     /// The page that begins at `start`. Pages begin at multiples of the page size.

@@ -23,7 +23,7 @@ pub enum Split {
 }
 
 /// The names that hosts accept.
-const LONGEST_NAME: usize = 64;
+pub(super) const LONGEST_NAME: usize = 64;
 
 /// One part of a tool.
 #[derive(Debug)]

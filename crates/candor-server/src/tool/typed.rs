@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::effects;
-use super::{Effects, Idempotency, Invalid, Output, Prepared, Tool, ToolError};
+use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::gate::Ask;
@@ -29,6 +29,7 @@ pub struct TypedTool {
     idempotency: Idempotency,
     ask: Ask,
     recorded: Vec<String>,
+    safeguards: Safeguards,
 }
 
 type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
@@ -65,6 +66,8 @@ pub struct Spec {
     pub idempotency: Idempotency,
     /// Which of its calls a person is asked about, at least.
     pub ask: Ask,
+    /// What its author declares beside.
+    pub safeguards: Safeguards,
     /// The arguments whose values may stand in history.
     pub recorded: &'static [&'static str],
     /// What must be there for it to run.
@@ -109,6 +112,12 @@ impl From<Value> for GivenSchema {
 pub struct Input<A> {
     schema: Box<RawValue>,
     read: Arc<Read<A>>,
+}
+
+impl<A> Clone for Input<A> {
+    fn clone(&self) -> Self {
+        Self { schema: self.schema.clone(), read: self.read.clone() }
+    }
 }
 
 type Read<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
@@ -195,6 +204,7 @@ impl TypedTool {
             effects: spec.effects,
             idempotency: spec.idempotency,
             ask: spec.ask,
+            safeguards: spec.safeguards,
             recorded: spec.recorded.iter().map(|&name| name.to_owned()).collect(),
         }
     }
@@ -268,6 +278,10 @@ impl Tool for TypedTool {
 
     fn ask(&self) -> Ask {
         self.ask
+    }
+
+    fn safeguards(&self) -> Safeguards {
+        self.safeguards.clone()
     }
 
     fn recorded(&self) -> &[String] {

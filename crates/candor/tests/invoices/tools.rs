@@ -47,6 +47,9 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
         ("search_issues", [yes, no, yes, no]),
         ("create_invoice", [no, no, yes, no]),
         ("send_invoice_email", [None, None, yes, None]),
+        ("delete_invoice", [no, yes, no, no]),
+        ("preview_migration", [yes, None, None, None]),
+        ("execute_migration", [None, yes, no, None]),
     ] {
         let means = meaning(&tools[name]["annotations"]);
         for (printed, means) in printed.into_iter().zip(means) {
@@ -55,14 +58,29 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
     }
     assert_eq!(says("upsert_user"), "Creates a user or updates if exists. Idempotent.");
     assert!(says("search_issues").starts_with("Search for existing issues"));
-    assert!(says("create_invoice").starts_with("Creates a new invoice"));
+    assert_eq!(
+        says("create_invoice"),
+        "Creates a new invoice. Can be reverted with `void_invoice`. Safe to retry with the same idempotency_key."
+    );
+    assert!(
+        says("delete_invoice")
+            .starts_with("Permanently deletes an invoice. This cannot be undone.")
+    );
+    let shows = "Shows what tables and columns would change without executing";
+    assert!(says("preview_migration").starts_with(shows));
+    let executes = "Executes the migration. Call preview_migration first to review changes.";
+    assert!(says("execute_migration").starts_with(executes));
+    assert!(says("revoke_sent_invoice").ends_with("Max 10 calls per minute."));
     assert_eq!(
         says("send_invoice_email"),
         "Sends the invoice to the customer via email. Idempotent: calling twice on the same invoice does not send duplicate \
          emails. The customer receives the hosted payment link in the email body. This can be reverted by calling \
          `revoke_sent_invoice` if sent in error."
     );
-    assert!(tools["revoke_sent_invoice"].is_object(), "what a description names is there");
+    assert_eq!(tools["preview_migration"]["annotations"], json!({"readOnlyHint": true}));
+    let status = &tools["update_invoice"]["inputSchema"];
+    assert_eq!(status["properties"]["status"]["enum"], json!(["draft", "open", "void", "archive"]));
+    assert_eq!(status["required"], json!(["id"]));
     let wanted = &tools["create_invoice"]["inputSchema"];
     let customer = &wanted["properties"]["customer_id"];
     assert_eq!((&customer["type"], &customer["format"]), (&json!("string"), &json!("uuid")));

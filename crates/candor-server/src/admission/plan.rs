@@ -1,0 +1,240 @@
+//! Plans: what a preview has shown, and that a call follows it.
+//!
+//! A preview's answer carries a token that is sealed for who asked, for the tool as it is defined now and for these arguments.
+//! It says that somebody looked, not that the world has stayed as it was; that is what the author's own digest is for, which is
+//! made anew just before the start.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use candor_protocol::Principal;
+use candor_protocol::json::Json;
+use candor_protocol::names::{extension, meta, method};
+use candor_protocol::time::rfc3339;
+use candor_protocol::types::{CallToolResult, Content};
+use candor_schema::{Invalid, Violation};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::arguments::Arguments;
+use crate::attempt::{Ran, Subject, attempt_in_time};
+use crate::ctx::Ctx;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::ledger::Call;
+use crate::round::Round;
+use crate::seal::Seal;
+use crate::tool::{Entry, KEY_ARGUMENT, PLAN_ARGUMENT, ToolError, code};
+
+/// More than any token of ours has.
+const LONGEST: usize = 512;
+
+/// Makes and opens the tokens of one server.
+pub(crate) struct Plans {
+    seal: Seal,
+    /// Two servers that share a secret do not take each other's plans.
+    server: String,
+    instance: String,
+}
+
+/// A digest of 32 bytes.
+type Digest = [u8; 32];
+
+/// What a preview says about the world it looked at, under a secret: nobody can try values against it.
+type World = Option<Digest>;
+
+/// A token that was brought.
+pub(crate) struct Brought {
+    pub(crate) arguments: Arguments,
+    pub(crate) token: Option<String>,
+}
+
+/// Takes the token from among the arguments, where the framework has put it, or from beside them.
+pub(crate) fn take(
+    entry: &Entry,
+    mut arguments: Arguments,
+    exchange: &Exchange,
+) -> Result<Brought, ToolError> {
+    let invalid = |pointer: &str, problem: &str| {
+        let invalid = Invalid::from(Violation::new(pointer, problem));
+        Err(ToolError::invalid(entry.name(), invalid))
+    };
+    let beside = match exchange.meta.get(meta::PLAN_TOKEN).map(Json::as_str) {
+        None => None,
+        Some(Ok(text)) => Some(text.into_owned()),
+        Some(Err(_)) => return invalid("/_meta", "the plan token must be a string"),
+    };
+    if !entry.safeguards.requires_preview {
+        return Ok(Brought { arguments, token: beside });
+    }
+    let among = match arguments.get(PLAN_ARGUMENT) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(token)) => Some(token.clone()),
+        Some(_) => return invalid("/plan_token", "must be a string"),
+    };
+    arguments = arguments.without(PLAN_ARGUMENT);
+    match (among, beside) {
+        (Some(among), Some(beside)) if among != beside => {
+            invalid("/plan_token", "is not the one that was sent beside the arguments")
+        }
+        (among, beside) => Ok(Brought { arguments, token: among.or(beside) }),
+    }
+}
+
+/// Signs the answers of a preview.
+pub(crate) struct Signer {
+    seal: Seal,
+    bound: Digest,
+    time: Duration,
+    /// The tool that wants the token as an argument, if it does.
+    wanted_by: Option<String>,
+}
+
+impl Signer {
+    /// Puts the token into a result.
+    pub(crate) fn sign(&self, result: &mut CallToolResult, world: Option<&str>) {
+        let expires = SystemTime::now() + self.time;
+        let since = expires.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut payload =
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX).to_be_bytes().to_vec();
+        payload.extend(self.bound);
+        payload.extend(world.map(|world| self.seal.digest(world.as_bytes())).iter().flatten());
+        let token = self.seal.close(&payload);
+        if let Some(tool) = &self.wanted_by {
+            let minutes = self.time.as_secs().div_ceil(60);
+            let text = format!(
+                "To carry this out, call {tool} with the same arguments and {PLAN_ARGUMENT} \"{token}\" within {minutes} min."
+            );
+            result.content.push(Content::text(text));
+        }
+        let said = json!({"token": token, "expiresAt": rfc3339(expires)});
+        let meta = result.meta.take().unwrap_or_default();
+        result.meta = Some(meta.with(extension::PLAN, &said));
+    }
+}
+
+impl Plans {
+    pub(crate) fn new(seal: Seal, server: &str, instance: &str) -> Self {
+        Self { seal, server: server.to_owned(), instance: instance.to_owned() }
+    }
+
+    /// Signs answers of the preview of this tool for these arguments.
+    pub(crate) fn signer(
+        &self,
+        tool: &Entry,
+        principal: &Principal,
+        arguments: &Arguments,
+        time: Duration,
+    ) -> Signer {
+        Signer {
+            seal: self.seal.clone(),
+            bound: self.bound(tool, principal, arguments),
+            time,
+            wanted_by: tool.safeguards.requires_preview.then(|| tool.name().to_owned()),
+        }
+    }
+
+    /// Whether a call has been previewed, if it must be; and what the preview said of the world.
+    pub(crate) fn check<'a>(
+        &self,
+        call: &Call<'_>,
+        preview: Option<&'a Entry>,
+        token: Option<&str>,
+    ) -> Result<Planned<'a>, ToolError> {
+        let Some(preview) = preview.filter(|_| !call.hints.is_read_only()) else {
+            return Ok(Planned(None));
+        };
+        let arguments = call.arguments.clone();
+        let first = |error: ToolError| error.instead(preview.name(), arguments.as_value().clone());
+        let Some(token) = token else {
+            if !call.entry.safeguards.requires_preview {
+                return Ok(Planned(None));
+            }
+            let what = format!(
+                "{} needs the {PLAN_ARGUMENT} of a fresh preview. Nothing was done",
+                call.entry.name()
+            );
+            return Err(first(ToolError::new(what).code(code::PREVIEW_REQUIRED)));
+        };
+        let bound = self.bound(call.entry, &call.exchange.principal, call.arguments);
+        match self.open(token, bound) {
+            Some(world) => Ok(Planned(world.map(|world| (preview, world)))),
+            None => {
+                let what = "The plan token was not made for this call with these arguments, or it has expired. Nothing was \
+                            done";
+                Err(first(ToolError::new(what).code(code::PLAN_INVALID)))
+            }
+        }
+    }
+
+    fn open(&self, token: &str, bound: Digest) -> Option<World> {
+        let payload = self.seal.open(Some(token).filter(|token| token.len() <= LONGEST)?)?;
+        let (expires, rest) = payload.split_first_chunk()?;
+        let (made_for, world) = rest.split_first_chunk::<32>()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if u128::from(u64::from_be_bytes(*expires)) <= now.as_millis() || *made_for != bound {
+            return None;
+        }
+        match world.len() {
+            0 => Some(None),
+            _ => world.try_into().ok().map(Some),
+        }
+    }
+
+    /// Everything that a plan is for. Each part has its length before it, so that no two run into each other.
+    fn bound(&self, tool: &Entry, principal: &Principal, arguments: &Arguments) -> Digest {
+        let arguments = match tool.idempotency.has_argument() {
+            true => &arguments.clone().without(KEY_ARGUMENT),
+            false => arguments,
+        };
+        let arguments = candor_schema::canonical(arguments.as_value());
+        let mut hash = Sha256::new();
+        for part in [
+            self.server.as_bytes(),
+            self.instance.as_bytes(),
+            principal.as_str().as_bytes(),
+            tool.name().as_bytes(),
+            arguments.as_bytes(),
+            tool.digest(),
+        ] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.finalize().into()
+    }
+}
+
+/// A plan that is for this call. What it said of the world, if anything, and who said it.
+pub(crate) struct Planned<'a>(Option<(&'a Entry, Digest)>);
+
+impl Planned<'_> {
+    /// Looks again, just before the start.
+    pub(crate) async fn still_holds(
+        &self,
+        engine: &Engine,
+        call: &Call<'_>,
+    ) -> Result<(), ToolError> {
+        let Some((preview, world)) = &self.0 else { return Ok(()) };
+        let prepared = preview
+            .input
+            .check(call.arguments)
+            .and_then(|()| preview.tool.prepare(call.arguments.clone()))
+            .map_err(|invalid| ToolError::invalid(preview.name(), invalid))?;
+        let ctx = Ctx::silent(engine, call.exchange, Round::default());
+        let subject = Subject { method: method::TOOLS_CALL, name: preview.name() };
+        let ran = attempt_in_time(&ctx, subject, |ctx| prepared.run(ctx)).await;
+        ctx.end().await;
+        let now = match ran {
+            Ran::Done(Ok(output)) => output.plan,
+            // It says itself why there is no such plan any more.
+            Ran::Done(Err(error)) => return Err(error),
+            Ran::Asks(_) | Ran::Panicked | Ran::TookTooLong => None,
+        };
+        if now.is_some_and(|now| engine.plans().seal.digest(now.as_bytes()) == *world) {
+            return Ok(());
+        }
+        let what = "What the preview has shown is not so any more. Nothing was done. Look again before you decide";
+        Err(ToolError::new(what)
+            .code(code::PLAN_STALE)
+            .instead(preview.name(), call.arguments.as_value().clone()))
+    }
+}

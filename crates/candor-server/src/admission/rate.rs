@@ -1,0 +1,209 @@
+//! How often one caller has called a tool. The calls themselves are remembered, not a bucket of tokens: a full bucket that
+//! refills on the way lets nearly twice as many through in some stretch of the time, and the description promises that none
+//! has more.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use candor_ledger::Key;
+use tokio::time::Instant;
+
+use crate::ledger::Call;
+use crate::tool::{Rate, ToolError, code};
+
+/// Callers and tools that are remembered. Above it, those go first who have not called for the longest time.
+const ROOM: usize = 4096;
+
+/// The calls of late of tools that have a rate.
+#[derive(Clone, Default)]
+pub(crate) struct Rates(Arc<Mutex<HashMap<Whose, Calls>>>);
+
+/// Caller and tool.
+type Whose = (String, String);
+
+#[derive(Default)]
+struct Calls {
+    counted: VecDeque<Instant>,
+    last: Option<Instant>,
+    /// Keys of calls that were let through and may not have a record yet: who repeats one joins it.
+    starting: Vec<Key>,
+    /// Calls without a key that have asked something. Each may come back once, with the answer.
+    asking: usize,
+}
+
+/// How a call comes.
+#[derive(Clone, Copy)]
+pub(crate) struct Coming<'a> {
+    pub(crate) key: Option<&'a Key>,
+    /// It brings the answer to a question of an earlier round.
+    pub(crate) goes_on: bool,
+}
+
+/// A call that was let through.
+pub(crate) struct Pass {
+    rates: Rates,
+    whose: Whose,
+    /// When it was counted, if it was.
+    counted: Option<Instant>,
+    key: Option<Key>,
+}
+
+impl Rates {
+    /// Lets a call through and counts it, or says when the next one may come.
+    pub(crate) fn admit(
+        &self,
+        call: &Call<'_>,
+        coming: Coming<'_>,
+    ) -> Result<Option<Pass>, ToolError> {
+        let Some(rate) = call.entry.safeguards.rate else { return Ok(None) };
+        let name = call.entry.name();
+        let whose = (call.exchange.principal.as_str().to_owned(), name.to_owned());
+        self.pass(rate, whose, coming).map(Some).map_err(|wait| {
+            ToolError::new(format!("{name} allows {rate} and caller. Nothing was done"))
+                .code(code::RATE_LIMITED)
+                .retry_after(wait)
+        })
+    }
+
+    fn pass(&self, rate: Rate, whose: Whose, coming: Coming<'_>) -> Result<Pass, Duration> {
+        let now = Instant::now();
+        let mut all = self.lock();
+        if all.len() >= ROOM && !all.contains_key(&whose) {
+            let longest =
+                all.iter().min_by_key(|(_, calls)| calls.last).map(|(who, _)| who.clone());
+            longest.and_then(|longest| all.remove(&longest));
+        }
+        let calls = all.entry(whose.clone()).or_default();
+        calls.last = Some(now);
+        let free = match coming.key {
+            // Its answer is taken once: the record sees to that.
+            Some(_) if coming.goes_on => true,
+            Some(key) => calls.starting.contains(key),
+            None if coming.goes_on && calls.asking > 0 => {
+                calls.asking -= 1;
+                true
+            }
+            None => false,
+        };
+        if free {
+            return Ok(Pass { rates: self.clone(), whose, counted: None, key: None });
+        }
+        while calls.counted.front().is_some_and(|at| *at + rate.time() <= now) {
+            calls.counted.pop_front();
+        }
+        if calls.counted.len() >= rate.calls() {
+            // The rate may have been another when the earlier calls came.
+            let first = calls.counted[calls.counted.len() - rate.calls()];
+            let wait = (first + rate.time()).saturating_duration_since(now);
+            // In whole milliseconds, as it is told: whoever waits so long is let through.
+            return Err(Duration::from_millis(
+                u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX),
+            ));
+        }
+        calls.counted.push_back(now);
+        calls.starting.extend(coming.key.cloned());
+        Ok(Pass { rates: self.clone(), whose, counted: Some(now), key: coming.key.cloned() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Calls>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pass {
+    /// It was not started: an earlier call has answered it.
+    pub(crate) fn give_back(&self) {
+        if let (Some(at), Some(calls)) = (self.counted, self.rates.lock().get_mut(&self.whose))
+            && let Some(found) = calls.counted.iter().position(|counted| *counted == at)
+        {
+            calls.counted.remove(found);
+        }
+    }
+
+    /// It has asked something, and may come back with the answer.
+    pub(crate) fn asks(&self) {
+        if let Some(calls) = self.rates.lock().get_mut(&self.whose) {
+            calls.asking += 1;
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        let Some(key) = &self.key else { return };
+        if let Some(calls) = self.rates.lock().get_mut(&self.whose)
+            && let Some(at) = calls.starting.iter().position(|starting| starting == key)
+        {
+            calls.starting.swap_remove(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRESH: Coming<'_> = Coming { key: None, goes_on: false };
+
+    fn who(name: &str) -> Whose {
+        (name.to_owned(), "tool".to_owned())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_stretch_of_the_time_has_more_calls_than_the_rate_allows() {
+        let (rates, rate) = (Rates::default(), Rate::per_minute(10));
+        let mut admitted: Vec<Instant> = Vec::new();
+        for step in 0..5000_u64 {
+            tokio::time::advance(Duration::from_millis(step * 37 % 211)).await;
+            match rates.pass(rate, who("a"), FRESH) {
+                Ok(_) => admitted.push(Instant::now()),
+                Err(wait) => {
+                    assert!(wait > Duration::ZERO && wait <= rate.time());
+                    if step % 7 == 0 {
+                        tokio::time::advance(wait).await;
+                        assert!(rates.pass(rate, who("a"), FRESH).is_ok(), "the wait is exact");
+                        admitted.push(Instant::now());
+                    }
+                }
+            }
+        }
+        assert!(admitted.len() > 50);
+        for window in admitted.windows(rate.calls() + 1) {
+            assert!(*window.last().unwrap() - window[0] >= rate.time());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_are_remembered_up_to_a_bound_and_the_longest_silent_go_first() {
+        let (rates, rate) = (Rates::default(), Rate::per_hour(1));
+        for number in 0..ROOM + 10 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            assert!(rates.pass(rate, who(&number.to_string()), FRESH).is_ok());
+        }
+        assert_eq!(rates.lock().len(), ROOM);
+        assert!(rates.pass(rate, who("10"), FRESH).is_err());
+        assert!(rates.pass(rate, who("9"), FRESH).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_repeats_a_call_that_is_about_to_start_joins_it() {
+        let (rates, rate) = (Rates::default(), Rate::per_minute(1));
+        let key = Key::new("k").unwrap();
+        let keyed = Coming { key: Some(&key), goes_on: false };
+        let first = rates.pass(rate, who("a"), keyed).unwrap();
+        assert!(rates.pass(rate, who("a"), keyed).is_ok());
+        assert!(rates.pass(rate, who("b"), keyed).is_ok(), "everybody has a rate of their own");
+        drop(first);
+        assert!(rates.pass(rate, who("a"), keyed).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_to_a_question_is_no_call_but_only_once() {
+        let (rates, rate) = (Rates::default(), Rate::per_minute(1));
+        let answer = Coming { key: None, goes_on: true };
+        rates.pass(rate, who("a"), FRESH).unwrap().asks();
+        assert!(rates.pass(rate, who("a"), answer).is_ok());
+        assert!(rates.pass(rate, who("a"), answer).is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! What tools of one set say about each other: whom they name must be there, and what deletes by an id should stand beside
+//! something that shows which ids there are.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::Effects;
+use super::entry::Entry;
+use super::safeguards::Preview;
+use super::set::{RegistrationError, ToolSet};
+use super::words;
+
+/// Checks a set. The tool that each preview is of.
+pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, RegistrationError> {
+    let mut previewed = HashMap::new();
+    for (at, entry) in set.entries().iter().enumerate() {
+        let refuse = |problem: String| RegistrationError::of(entry.name(), problem);
+        let declared = &entry.safeguards;
+        for (role, name) in [("undo", &declared.undo), ("instead", &declared.instead)] {
+            if let Some(name) = name.as_ref().filter(|name| set.whole(name).is_none()) {
+                return Err(refuse(format!("its {role} tool {name:?} is not among the tools")));
+            }
+        }
+        if let Some(name) = &entry.preview_name {
+            let preview = set.whole(name).ok_or_else(|| {
+                refuse(format!("its preview tool {name:?} is not among the tools"))
+            })?;
+            if let Some(Preview::Named(_)) = &declared.preview {
+                fits(entry, preview).map_err(refuse)?;
+            }
+            if let Some(other) = previewed.insert(name.clone(), at) {
+                let other = set.entries()[other].name();
+                return Err(refuse(format!("its preview tool {name:?} is that of {other:?}")));
+            }
+        }
+        if let Some(id) = blind(entry, set) {
+            warn_once(
+                entry.name(),
+                &format!(
+                    "it deletes by `{id}`, and no read-only tool (list_…, get_…, search_…) shows which there are"
+                ),
+            );
+        }
+        if let Some(said) = words::contradicted(entry) {
+            warn_once(
+                entry.name(),
+                &format!("its description says {said:?}, and its declarations do not"),
+            );
+        }
+    }
+    Ok(previewed)
+}
+
+/// A preview changes nothing, and takes what its tool takes.
+fn fits(entry: &Entry, preview: &Entry) -> Result<(), String> {
+    let name = preview.name();
+    if !preview.worst().hints.is_read_only() {
+        return Err(format!("its preview tool {name:?} is not read-only"));
+    }
+    let takes = |entry: &Entry| {
+        let schema = &entry.tool.definition().input_schema;
+        let mut schema: Value = serde_json::from_str(schema.get()).unwrap_or_default();
+        undescribed(&mut schema);
+        schema
+    };
+    if takes(entry) != takes(preview) {
+        return Err(format!("its preview tool {name:?} takes other arguments"));
+    }
+    Ok(())
+}
+
+/// A schema without its words: what is said of an argument may differ.
+fn undescribed(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(undescribed),
+        Value::Object(members) => {
+            // A property of that name has no text.
+            members.retain(|name, value| !(name == "description" && value.is_string()));
+            members.values_mut().for_each(undescribed);
+        }
+        _ => {}
+    }
+}
+
+/// The id by which a tool deletes, if nothing beside it tells which there are.
+fn blind(entry: &Entry, set: &ToolSet) -> Option<String> {
+    let deletes = match &entry.effects {
+        Effects::Fixed(declared) => declared.destructive == Some(true),
+        // One that can also be asked what there is shows it itself.
+        Effects::Table(table) => {
+            table.worst().is_destructive()
+                && !table.rows().iter().any(|row| row.hints().is_read_only())
+        }
+        Effects::Function(_) | Effects::Unclassified => false,
+    };
+    // A preview is a look at what the id stands for.
+    if !deletes || entry.preview_name.is_some() {
+        return None;
+    }
+    let schema: Value = serde_json::from_str(entry.definition.input_schema.get()).ok()?;
+    let required = schema["required"].as_array()?.iter().filter_map(Value::as_str);
+    let mut ids = required.filter(|name| *name == "id" || name.ends_with("_id"));
+    ids.find(|id| !set.entries().iter().any(|other| shows(other, entry, id))).map(str::to_owned)
+}
+
+/// Whether a tool shows what there is: it reads, its name says that it lists, gets or finds, and of what.
+fn shows(reader: &Entry, entry: &Entry, id: &str) -> bool {
+    const VERBS: [&str; 5] = ["list", "get", "search", "find", "read"];
+    let noun = match id.strip_suffix("_id") {
+        Some(noun) => noun,
+        None => entry.name().split_once('_').map_or(entry.name(), |(_, noun)| noun),
+    };
+    let verb = |name: &str| VERBS.iter().any(|verb| name.starts_with(verb));
+    reader.worst().hints.is_read_only() && verb(reader.name()) && reader.name().contains(noun)
+}
+
+/// Sets that a provider makes on every request are all alike; once is enough.
+fn warn_once(tool: &str, problem: &str) {
+    static WARNED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    const ROOM: usize = 1024;
+    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let warned = warned.get_or_insert_default();
+    if warned.len() < ROOM && warned.insert(format!("{tool}: {problem}")) {
+        tracing::warn!(tool, "{problem}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use candor_protocol::types::ToolAnnotations;
+    use serde_json::json;
+
+    use super::super::{JsonTool, Tool, ToolError};
+    use super::*;
+
+    fn tool(name: &str, argument: &str, read_only: bool) -> JsonTool {
+        let schema = json!({
+            "type": "object", "properties": {argument: {"type": "string"}}, "required": [argument],
+        });
+        let mut annotations = ToolAnnotations::new();
+        annotations.read_only_hint = Some(read_only);
+        annotations.destructive_hint = Some(!read_only);
+        JsonTool::new(name, &schema, |_, _| async { Ok::<_, ToolError>("") })
+            .annotations(annotations)
+    }
+
+    /// The ids by which tools delete that nobody shows.
+    fn blind_in(tools: Vec<JsonTool>) -> Vec<String> {
+        let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>);
+        let set = ToolSet::new(tools).unwrap();
+        set.entries().iter().filter_map(|entry| blind(entry, &set)).collect()
+    }
+
+    #[test]
+    fn what_deletes_by_an_id_wants_something_that_shows_which_there_are() {
+        let delete = || tool("delete_invoice", "invoice_id", false);
+        assert_eq!(blind_in(vec![delete()]), ["invoice_id"]);
+        assert_eq!(blind_in(vec![delete(), tool("list_users", "page", true)]), ["invoice_id"]);
+        assert_eq!(
+            blind_in(vec![delete(), tool("list_invoices", "page", false)]),
+            ["invoice_id"; 1]
+        );
+        for reader in ["list_invoices", "get_invoice", "search_invoices"] {
+            assert!(blind_in(vec![delete(), tool(reader, "page", true)]).is_empty(), "{reader}");
+        }
+        let plain = || tool("delete_invoice", "id", false);
+        assert_eq!(blind_in(vec![plain()]), ["id"]);
+        assert!(blind_in(vec![plain(), tool("list_invoices", "page", true)]).is_empty());
+        assert!(blind_in(vec![tool("delete_file", "path", false)]).is_empty(), "a path is no id");
+        let shown = delete().preview(|_, _| async { Ok::<_, ToolError>("") });
+        assert!(blind_in(vec![shown]).is_empty());
+    }
+}

@@ -1,0 +1,175 @@
+//! What a tool's declarations say in its description, so that what is declared and what is described cannot disagree.
+//!
+//! Where the arguments decide what a call does, a sentence stands in the description of the whole only if it is true of every
+//! call; the parts of a split tool say what is true of them. Of tools that only read nothing needs to be said.
+
+use candor_hints::Declared;
+
+use super::entry::Entry;
+use super::safeguards::Sentence;
+use super::{Effects, Idempotency, KEY_ARGUMENT};
+
+/// A description: the author's text, then what was declared and the text does not say yet, word for word.
+pub(super) fn described(
+    text: Option<&str>,
+    entry: &Entry,
+    of: Described,
+    needs_approval: bool,
+) -> Option<String> {
+    let text = text.unwrap_or_default().trim_end();
+    // Where its lines end is for the author's editor to say.
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut described = text.to_owned();
+    for sentence in Sentence::ALL {
+        let said = entry.safeguards.says(sentence).then(|| of.say(sentence, entry, needs_approval));
+        let Some(said) = said.flatten().filter(|said| !flat.contains(said.as_str())) else {
+            continue;
+        };
+        if !described.is_empty() {
+            described.push_str(if described.ends_with(['.', '!', '?', ')']) { " " } else { ". " });
+        }
+        described.push_str(&said);
+    }
+    (described != text).then_some(described)
+}
+
+/// What a description is of.
+#[derive(Clone, Copy)]
+pub(super) enum Described {
+    /// A whole tool.
+    Whole,
+    /// A part whose calls are known to do this.
+    Part(Declared),
+}
+
+impl Described {
+    fn say(self, sentence: Sentence, entry: &Entry, needs_approval: bool) -> Option<String> {
+        let declared = &entry.safeguards;
+        if sentence == Sentence::Rate {
+            return declared.rate.map(|rate| format!("Max {rate}."));
+        }
+        let known = self.known(entry);
+        if known.read_only == Some(true) {
+            return None;
+        }
+        match sentence {
+            Sentence::Preview => {
+                let preview = entry.preview_name.as_ref()?;
+                Some(format!("Call {preview} first to review changes."))
+            }
+            Sentence::Undo => match &declared.undo {
+                Some(undo) => Some(format!("Can be reverted with `{undo}`.")),
+                None if known.destructive == Some(true) => Some(FINAL.into()),
+                None => None,
+            },
+            Sentence::Instead => {
+                let instead = declared.instead.as_ref()?;
+                Some(format!("Prefer `{instead}` if it will do."))
+            }
+            Sentence::Retry => retry(known, entry.idempotency),
+            Sentence::Approval if needs_approval => {
+                Some("Requires human approval before executing.".into())
+            }
+            Sentence::Approval | Sentence::Rate => None,
+        }
+    }
+
+    /// What is declared of every call; nothing is said of what is not.
+    fn known(self, entry: &Entry) -> Declared {
+        match (self, &entry.effects) {
+            (Self::Part(declared), _) => declared,
+            (Self::Whole, Effects::Fixed(declared)) => *declared,
+            (Self::Whole, Effects::Unclassified) => Declared::default(),
+            (Self::Whole, Effects::Table(_) | Effects::Function(_)) => {
+                let worst = entry.effects.worst().hints;
+                let surely = |so: bool| so.then_some(true);
+                Declared {
+                    read_only: surely(worst.is_read_only()),
+                    idempotent: surely(worst.is_idempotent()),
+                    ..Declared::default()
+                }
+            }
+        }
+    }
+}
+
+/// Whether it is safe to retry. What is repeatable by nature needs no key for it.
+fn retry(known: Declared, idempotency: Idempotency) -> Option<String> {
+    // A hint that is left out means no; but who gives no hints at all has not said so.
+    let is_classified = known.read_only.is_some() || known.destructive.is_some();
+    Some(match (known.idempotent, idempotency) {
+        (Some(true), _) | (_, Idempotency::Derived) => SAFE.into(),
+        (_, Idempotency::Argument | Idempotency::Required) => {
+            format!("Safe to retry with the same {KEY_ARGUMENT}.")
+        }
+        (Some(false), _) => NOT_SAFE.into(),
+        (None, _) if is_classified => NOT_SAFE.into(),
+        (None, _) => return None,
+    })
+}
+
+const FINAL: &str = "This cannot be undone.";
+const SAFE: &str = "Safe to retry with same inputs.";
+const NOT_SAFE: &str = "Not safe to retry with same inputs.";
+
+/// A sentence of ours in the author's own text that is not so by what is declared.
+pub(super) fn contradicted(entry: &Entry) -> Option<&'static str> {
+    let text = entry.definition.description.as_deref()?;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = Described::Whole.known(entry);
+    let reads = known.read_only == Some(true);
+    let retry = retry(known, entry.idempotency);
+    let untrue = |sentence: &&str| match *sentence {
+        FINAL => reads || entry.safeguards.undo.is_some(),
+        other => !reads && retry.as_ref().is_some_and(|said| said != other),
+    };
+    [FINAL, SAFE, NOT_SAFE].into_iter().filter(|said| flat.contains(said)).find(untrue)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use candor_protocol::types::ToolAnnotations;
+    use serde_json::json;
+
+    use super::super::{JsonTool, ToolError};
+    use super::*;
+
+    fn entry(text: &str, change: impl FnOnce(JsonTool) -> JsonTool) -> Entry {
+        let mut annotations = ToolAnnotations::new();
+        annotations.destructive_hint = Some(true);
+        let tool = JsonTool::new("act", &json!({"type": "object"}), |_, _| async {
+            Ok::<_, ToolError>("done")
+        });
+        Entry::of(Arc::new(change(tool.description(text).annotations(annotations)))).unwrap()
+    }
+
+    #[test]
+    fn a_policy_can_say_that_a_person_must_approve() {
+        let said = |entry: &Entry| described(Some("Acts"), entry, Described::Whole, true).unwrap();
+        let told = said(&entry("Acts", |tool| tool.rate(super::super::Rate::per_day(2))));
+        assert_eq!(
+            told,
+            "Acts. This cannot be undone. Not safe to retry with same inputs. Requires human approval before executing. Max \
+             2 calls per day."
+        );
+        let unsaid = said(&entry("Acts", |tool| tool.unsaid([Sentence::Approval])));
+        assert!(!unsaid.contains("approval"), "{unsaid}");
+    }
+
+    #[test]
+    fn a_text_that_says_what_is_not_declared_is_found() {
+        let same = |tool| tool;
+        assert_eq!(contradicted(&entry("It acts. This\n cannot be undone.", same)), None);
+        let undone = entry("This cannot be undone.", |tool| tool.undo("act"));
+        assert_eq!(contradicted(&undone), Some(FINAL));
+        assert_eq!(contradicted(&entry("Safe to retry with same inputs.", same)), Some(SAFE));
+        let keyed = |tool: JsonTool| tool.idempotency(Idempotency::Required);
+        assert_eq!(
+            contradicted(&entry("Not safe to retry with same inputs.", keyed)),
+            Some(NOT_SAFE)
+        );
+        assert_eq!(contradicted(&entry("Not safe to retry with same inputs.", same)), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! What tools say about each other is checked when they are registered.
+
+use std::sync::Arc;
+
+use candor_server::tool::{JsonTool, Tool, ToolSet};
+use serde_json::Value;
+
+use crate::{Counter, deletes, of, reads, server};
+
+fn tool(name: &str, properties: &[&str]) -> JsonTool {
+    Counter::default().tool(name, &of(properties)).annotations(deletes())
+}
+
+fn look(name: &str, properties: &[&str]) -> JsonTool {
+    tool(name, properties).annotations(reads())
+}
+
+fn refused(tools: Vec<JsonTool>) -> String {
+    let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>);
+    ToolSet::new(tools).unwrap_err().to_string()
+}
+
+#[test]
+fn whom_a_tool_names_must_be_there() {
+    for (tools, said) in [
+        (
+            vec![tool("delete_it", &[]).undo("restore_it")],
+            r#"tool "delete_it": its undo tool "restore_it" is not among the tools"#,
+        ),
+        (
+            vec![tool("delete_it", &[]).instead("void_it")],
+            r#"tool "delete_it": its instead tool "void_it" is not among the tools"#,
+        ),
+        (
+            vec![tool("delete_it", &[]).previewed_by("show_it")],
+            r#"tool "delete_it": its preview tool "show_it" is not among the tools"#,
+        ),
+        (
+            vec![tool("delete_it", &["a"]).previewed_by("show_it"), tool("show_it", &["a"])],
+            r#"tool "delete_it": its preview tool "show_it" is not read-only"#,
+        ),
+        (
+            vec![tool("delete_it", &["a"]).previewed_by("show_it"), look("show_it", &["b"])],
+            r#"tool "delete_it": its preview tool "show_it" takes other arguments"#,
+        ),
+        (
+            vec![
+                tool("one", &[]).previewed_by("show_it"),
+                look("show_it", &[]),
+                tool("two", &[]).previewed_by("show_it"),
+            ],
+            r#"tool "two": its preview tool "show_it" is that of "one""#,
+        ),
+        (
+            vec![tool("act", &[]).requires_preview()],
+            r#"tool "act": it requires a preview, and has none"#,
+        ),
+        (
+            vec![tool("act", &["plan_token"]).previewed_by("show").requires_preview()],
+            r#"tool "act": its argument `plan_token` is for the framework to add"#,
+        ),
+        (
+            vec![
+                tool("act", &[])
+                    .preview(|_, _| async { Ok::<_, candor_server::tool::ToolError>("") }),
+                look("preview_act", &[]),
+            ],
+            r#"tool "preview_act": another tool has this name"#,
+        ),
+    ] {
+        assert_eq!(refused(tools), said);
+    }
+    let long = "x".repeat(60);
+    let previewed =
+        tool(&long, &[]).preview(|_, _| async { Ok::<_, candor_server::tool::ToolError>("") });
+    assert!(refused(vec![previewed]).contains("more than 64 letters"));
+}
+
+#[test]
+fn a_server_is_not_built_of_tools_that_name_what_is_not_there() {
+    let error = server().tool(tool("delete_it", &[]).undo("restore_it")).build().unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("delete_it") && error.contains("restore_it"), "{error}");
+}
+
+#[test]
+fn order_does_not_matter_and_words_of_arguments_may_differ() {
+    let described = |mut schema: Value, text: &str| {
+        schema["properties"]["a"]["description"] = text.into();
+        schema
+    };
+    let counter = Counter::default();
+    let one = counter.tool("delete_it", &described(of(&["a"]), "What to delete"));
+    let one = one.annotations(deletes()).previewed_by("show_it").undo("restore_it");
+    let two = counter.tool("show_it", &described(of(&["a"]), "What would be deleted"));
+    let tools = [one, two.annotations(reads()), tool("restore_it", &[])];
+    let set = ToolSet::new(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>)).unwrap();
+    assert_eq!(set.len(), 3);
+}

@@ -1,0 +1,132 @@
+//! Rates: per caller and tool, exact, and charged by starts alone.
+
+use std::time::Duration;
+
+use candor_server::testing::Called;
+use candor_server::tool::{JsonTool, Rate, ToolError, code};
+use candor_server::{Ctx, Elicit};
+use futures_util::future::join_all;
+use serde_json::json;
+
+use crate::common::{CAPABILITIES_KEY, Site, modern};
+use crate::{Counter, deletes, of, server};
+
+fn wait(called: &Called) -> Duration {
+    assert_eq!(called.code(), Some(code::RATE_LIMITED), "{}", called.text());
+    let error = &called.raw()["_meta"]["dev.candor/error"];
+    assert_eq!(error["retriable"], true);
+    Duration::from_millis(error["retryAfterMs"].as_u64().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_call_may_come_when_the_refusal_says() {
+    let counter = Counter::default();
+    let tool = counter.tool("act", &of(&[])).rate(Rate::per_minute(3));
+    let client = server().tool(tool).tool(counter.tool("other", &of(&[]))).test();
+    for _ in 0..3 {
+        assert!(!client.call("act", json!({})).await.is_error());
+        tokio::time::advance(Duration::from_secs(10)).await;
+    }
+    let refused = client.call("act", json!({})).await;
+    assert!(refused.text().contains("3 calls per minute"), "{}", refused.text());
+    let left = wait(&refused);
+    assert!(left > Duration::from_secs(29) && left <= Duration::from_secs(30), "{left:?}");
+    assert!(
+        !client.by("bob").call("act", json!({})).await.is_error(),
+        "each has a rate of their own"
+    );
+    assert!(!client.call("other", json!({})).await.is_error(), "and so has each tool");
+    tokio::time::advance(left - Duration::from_millis(2)).await;
+    wait(&client.call("act", json!({})).await);
+    tokio::time::advance(Duration::from_millis(2)).await;
+    assert!(!client.call("act", json!({})).await.is_error());
+    let left = wait(&client.call("act", json!({})).await);
+    assert!(left > Duration::from_secs(9) && left <= Duration::from_secs(10), "{left:?}");
+    assert_eq!(counter.get(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replays_wrong_arguments_questions_and_refusals_are_free() {
+    let counter = Counter::default();
+    let tool = counter.tool("act", &of(&["a"])).annotations(deletes()).rate(Rate::per_hour(2));
+    let client = server().tool(tool).test();
+    let keyed = client.keyed("k");
+    assert!(!keyed.call("act", json!({"a": "1"})).await.is_error());
+    for _ in 0..20 {
+        assert!(keyed.call("act", json!({"a": "1"})).await.is_replayed());
+        assert_eq!(keyed.call("act", json!({"a": "2"})).await.code(), Some(code::KEY_REUSED));
+        assert_eq!(client.call("act", json!({})).await.code(), Some(code::INVALID_ARGUMENTS));
+    }
+    assert!(!client.call("act", json!({"a": "1"})).await.is_error());
+    for _ in 0..5 {
+        wait(&client.call("act", json!({"a": "1"})).await);
+        assert!(keyed.call("act", json!({"a": "1"})).await.is_replayed(), "recall comes first");
+    }
+    let fresh = client.keyed("fresh");
+    wait(&fresh.call("act", json!({"a": "1"})).await);
+    tokio::time::advance(Duration::from_secs(3600)).await;
+    assert!(
+        !fresh.call("act", json!({"a": "1"})).await.is_replayed(),
+        "nothing was kept of a refusal"
+    );
+    assert_eq!(counter.get(), 3);
+}
+
+#[tokio::test]
+async fn many_repetitions_at_once_are_one_call() {
+    let counter = Counter::default();
+    let client =
+        server().tool(counter.tool("act", &of(&[])).rate(Rate::per_day(1))).test().keyed("k");
+    let called = join_all((0..200).map(|_| client.call("act", json!({})))).await;
+    assert!(
+        called.iter().all(|called| !called.is_error()),
+        "{:?}",
+        called.iter().find(|c| c.is_error())
+    );
+    assert_eq!(counter.get(), 1);
+}
+
+/// Asks once, then acts.
+fn asking(counter: &Counter) -> JsonTool {
+    let counter = counter.clone();
+    JsonTool::open("act", move |_, ctx: Ctx| {
+        let counter = counter.clone();
+        async move {
+            ctx.elicit(Elicit::form("Sure?", &json!({"type": "object", "properties": {}}))).await?;
+            Ok::<_, ToolError>(json!({"number": counter.next()}))
+        }
+    })
+    .rate(Rate::per_hour(1))
+}
+
+#[tokio::test]
+async fn rounds_of_one_call_are_one_call() {
+    for key in [None, Some("k")] {
+        let counter = Counter::default();
+        let client = server().tool(asking(&counter)).test().on_elicit(|_| json!({}));
+        let client = key.map_or(client.by("ada"), |key| client.keyed(key));
+        assert!(!client.call("act", json!({})).await.is_error());
+        let again = client.keyed("other").call("act", json!({})).await;
+        wait(&again);
+        assert_eq!(counter.get(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_sent_again_and_again_is_charged() {
+    let counter = Counter::default();
+    let site = Site::of(server().tool(asking(&counter)));
+    let meta = json!({CAPABILITIES_KEY: {"elicitation": {}}});
+    let call = json!({"name": "act", "arguments": {}, "_meta": meta});
+    let asked = site.send(modern("tools/call", &call)).await.result().await;
+    let mut answer = call;
+    for name in asked["inputRequests"].as_object().unwrap().keys() {
+        answer["inputResponses"][name] = json!({"action": "accept", "content": {}});
+    }
+    answer["requestState"] = asked["requestState"].clone();
+    for number in 0..10 {
+        let result = site.send(modern("tools/call", &answer)).await.result().await;
+        assert_eq!(result["isError"] == true, number > 0, "{result}");
+    }
+    assert_eq!(counter.get(), 1);
+}
