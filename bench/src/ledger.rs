@@ -31,7 +31,12 @@ const WARM_UP: u32 = 1_000;
 /// In microseconds for one call, of many at once.
 pub async fn together() -> Outcome<Value> {
     let file = Fresh::new("ledger")?;
-    let quotas = Quotas { records: u64::MAX, bytes: u64::MAX / 2, keys_per_hour: u64::MAX };
+    let quotas = Quotas {
+        records: u64::MAX,
+        bytes: u64::MAX / 2,
+        keys_per_hour: u64::MAX,
+        ..Quotas::default()
+    };
     let options = Options { rules: Rules { quotas, ..Rules::default() }, ..Options::default() };
     let store = open(&format!("sqlite:{}", file.0.display()), options)?;
     all(&store, "warm-up", WARM_UP / CALLERS).await?;
@@ -64,7 +69,7 @@ async fn call(store: &dyn Store, key: &str) -> Result<(), StoreError> {
     let owner = Owner::random()?;
     let say = |event| store.apply(&id, event, Circumstances::default());
     let fingerprint = Fingerprint([7; 32]);
-    let start = Event::Start { fingerprint, owner, by_nature: false };
+    let start = Event::Start { fingerprint, owner, by_nature: false, approval: None };
     let Answer::Started { fence, .. } = say(start).await? else { panic!("{key} is taken") };
     let holder = Holder { owner, fence };
     let outcome = Kept::new(OutcomeKind::Success, vec![b'x'; 200]);

@@ -1,9 +1,16 @@
 //! The candor program.
 
+mod approvals;
 mod files;
 mod history;
+mod json;
+mod ledger;
+mod operator;
+mod out;
 mod shown;
+mod terminal;
 mod token;
+mod when;
 
 use std::process::ExitCode;
 
@@ -22,6 +29,8 @@ struct Cli {
 enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
+    /// What waits for a person: see it, decide it
+    Approvals(approvals::Args),
     /// What happened: operations and calls, from the ledger
     History(history::Args),
     /// Make a bearer token for --tokens
@@ -32,6 +41,7 @@ enum Command {
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Files(args) => files::run(args).await,
+        Command::Approvals(args) => approvals::run(args).await,
         Command::History(args) => history::run(args).await,
         Command::Token(args) => token::run(&args),
     };

@@ -28,10 +28,10 @@ fn candor() -> Command {
     command
 }
 
-/// `candor files` of a folder.
+/// `candor files` of a folder, for who decides for themselves.
 fn candor_files(folder: &Path) -> Command {
     let mut command = candor();
-    command.arg("files").arg(folder);
+    command.arg("files").arg(folder).args(["--ask", "never"]);
     command
 }
 

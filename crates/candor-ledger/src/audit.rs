@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::grant::Grant;
 use crate::id::{Fence, Key, Moment, RecordId, Scope};
 use crate::machine::Transition;
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind};
+use crate::record::{Reason, Record, StateKind, Via};
 
 /// What is known of a call outside the ledger. Written beside every transition that the call makes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,7 +38,7 @@ pub struct AuditRow {
     pub scope: Scope,
     /// Under which key, if any.
     pub key: Option<Key>,
-    /// What happened: an event's name, `lapse`, or what [`Note::event`] said.
+    /// What happened: an event's name, `lapse`, `grant` or `revoke`, or what [`Note::event`] said.
     pub event: String,
     /// What it changed in the record, if there is one.
     pub change: Option<Change>,
@@ -45,8 +46,12 @@ pub struct AuditRow {
     pub reason: Option<Reason>,
     /// What sort of outcome it brought, if any.
     pub outcome: Option<OutcomeKind>,
-    /// The operator who did it, if one did.
+    /// The person who did it, if one did; of a start, who has approved it.
     pub by: Option<String>,
+    /// On which way that was said, if it was an approval or a denial.
+    pub via: Option<Via>,
+    /// Why it was denied, if they said so.
+    pub why: Option<String>,
     /// What else is known.
     pub circumstances: Circumstances,
 }
@@ -86,7 +91,8 @@ impl AuditRow {
         transition: Transition,
         circumstances: Circumstances,
     ) -> Self {
-        let Transition { event, from, to, fence, attempt, reason, outcome, by } = transition;
+        let Transition { event, from, to, fence, attempt, reason, outcome, by, via, why } =
+            transition;
         Self {
             seq: 0,
             at,
@@ -97,6 +103,8 @@ impl AuditRow {
             reason,
             outcome,
             by,
+            via,
+            why,
             circumstances,
         }
     }
@@ -115,8 +123,25 @@ impl AuditRow {
             reason: None,
             outcome,
             by: None,
+            via: None,
+            why: None,
             circumstances,
         }
+    }
+
+    /// The row of a grant that was given, or taken back.
+    pub(crate) fn of_grant(event: &str, grant: &Grant, by: &str, at: Moment) -> Self {
+        let note = Note {
+            scope: grant.scope.clone(),
+            key: None,
+            event: event.to_owned(),
+            outcome: None,
+            circumstances: Circumstances {
+                note: Some(format!("grant {}", grant.id).into()),
+                ..Circumstances::default()
+            },
+        };
+        Self { by: Some(by.to_owned()), ..Self::of_note(note, at) }
     }
 
     /// The record that it is about.
@@ -199,6 +224,11 @@ impl Filter {
     pub(crate) fn has_entry(&self, entry: &Entry) -> bool {
         self.has_scope(&entry.id.scope, Some(&entry.id.key), entry.stored.touched)
             && self.has_seen(entry)
+    }
+
+    pub(crate) fn has_grant(&self, grant: &Grant) -> bool {
+        let any = Self { key: None, ..self.clone() };
+        any.has_scope(&grant.scope, None, grant.since)
     }
 
     /// By where a record stands now, which a store cannot know from what it has written.

@@ -10,12 +10,22 @@
 //! | `round` | – | – | round | round | – | – | – | – |
 //! | `by_whom` | license's | license's | – | – | operator, if any | – | – | operator |
 //! | `outcome_kind`, `outcome` or `outcome_len` and `outcome_digest` | – | – | – | question | outcome | – | – | – |
+//!
+//! | column | waiting | approved | denied |
+//! |---|---|---|---|
+//! | `lapses` | until | until | until |
+//! | `license`, `started_by`, `reason`, `since`, `by_whom` | license's | license's | license's |
+//! | `binding` | binding | binding | binding |
+//! | `gated` | since | since | since |
+//! | `decided_by`, `via` | – | yes | yes |
+//! | `why` | – | – | reason, if any |
+//! | `outcome` | question | – | – |
 
 use std::sync::Arc;
 
-use crate::id::{Moment, Owner};
+use crate::id::{Binding, Moment, Owner};
 use crate::outcome::{Body, Outcome, OutcomeKind};
-use crate::record::{License, Reason, Round, State, StateKind};
+use crate::record::{License, Reason, Round, State, StateKind, Via};
 
 /// What distinguishes the states, flat. The other members of a record are columns as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,6 +43,11 @@ pub(crate) struct Columns {
     pub(crate) outcome: Option<Arc<[u8]>>,
     pub(crate) outcome_len: Option<u64>,
     pub(crate) outcome_digest: Option<[u8; 32]>,
+    pub(crate) binding: Option<[u8; 32]>,
+    pub(crate) gated: Option<i64>,
+    pub(crate) decided_by: Option<String>,
+    pub(crate) via: Option<Via>,
+    pub(crate) why: Option<String>,
 }
 
 /// The name of a [`License`].
@@ -70,6 +85,21 @@ impl Columns {
         };
         match state {
             State::Open { license, .. } => columns.put_license(license),
+            State::Waiting { asked, binding, since, license, .. } => {
+                columns.put_question(binding, *since, license);
+                columns.outcome = Some(Arc::clone(asked));
+            }
+            State::Approved { by, via, binding, since, license, .. } => {
+                columns.put_question(binding, *since, license);
+                columns.decided_by = Some(by.clone());
+                columns.via = Some(*via);
+            }
+            State::Denied { by, via, reason, binding, since, license, .. } => {
+                columns.put_question(binding, *since, license);
+                columns.decided_by = Some(by.clone());
+                columns.via = Some(*via);
+                columns.why.clone_from(reason);
+            }
             State::Claimed { owner, license, .. } => {
                 columns.owner = Some(owner.0);
                 columns.put_license(license);
@@ -107,6 +137,30 @@ impl Columns {
         Some(match self.state? {
             StateKind::Absent => return None,
             StateKind::Open => State::Open { until: lapses?, license: self.take_license()? },
+            StateKind::Waiting => State::Waiting {
+                asked: self.outcome.clone()?,
+                binding: Binding(self.binding?),
+                since: Moment(self.gated?),
+                until: lapses?,
+                license: self.take_license()?,
+            },
+            StateKind::Approved => State::Approved {
+                by: self.decided_by.clone()?,
+                via: self.via?,
+                binding: Binding(self.binding?),
+                since: Moment(self.gated?),
+                until: lapses?,
+                license: self.take_license()?,
+            },
+            StateKind::Denied => State::Denied {
+                by: self.decided_by.clone()?,
+                via: self.via?,
+                reason: self.why.clone(),
+                binding: Binding(self.binding?),
+                since: Moment(self.gated?),
+                until: lapses?,
+                license: self.take_license()?,
+            },
             StateKind::Claimed => State::Claimed {
                 owner: Owner(self.owner?),
                 lease: lapses?,
@@ -136,6 +190,12 @@ impl Columns {
             StateKind::Tombstone => State::Tombstone { until: lapses? },
             StateKind::Abandoned => State::Abandoned { by: self.by_whom?, until: lapses? },
         })
+    }
+
+    fn put_question(&mut self, binding: &Binding, since: Moment, license: &License) {
+        self.binding = Some(binding.0);
+        self.gated = Some(since.0);
+        self.put_license(license);
     }
 
     fn put_license(&mut self, license: &License) {
@@ -187,4 +247,31 @@ impl Columns {
         };
         Some((Outcome { kind: self.outcome_kind?, body }, self.by_whom))
     }
+}
+
+/// Where a record may be written to stand that time has brought here.
+pub(crate) fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
+    // What was held, or asked, goes back to where it was found.
+    let goes_back = |written| {
+        matches!(
+            written,
+            StateKind::Claimed | StateKind::Waiting | StateKind::Approved | StateKind::Denied
+        )
+    };
+    StateKind::ALL
+        .into_iter()
+        .filter(|written| {
+            *written == state
+                || match state {
+                    // Long enough, and most of them come to an end.
+                    StateKind::Absent | StateKind::Tombstone => true,
+                    StateKind::Open => goes_back(*written),
+                    StateKind::Indeterminate => {
+                        matches!(written, StateKind::Dispatched | StateKind::Suspended)
+                            || goes_back(*written)
+                    }
+                    _ => false,
+                }
+        })
+        .collect()
 }

@@ -1,15 +1,44 @@
 //! What can happen to a record, and what it answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::id::{Fence, Fingerprint, Moment, Owner};
+use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
 use crate::outcome::Outcome;
-use crate::record::{Reason, Round, StateKind};
+use crate::record::{Question, Reason, Round, StateKind, Via};
 
 /// What can happen to a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A call came in: may it be started?
+    /// A call came in that a person must approve. Answered with [`Answer::Waiting`] or [`Answer::Approved`], or with what a claim
+    /// would be answered. Of one operation, a person is asked once, however often this is said.
+    Ask {
+        /// Its arguments.
+        fingerprint: Fingerprint,
+        /// What else the approval is to be bound to. If that has changed since the person was asked, or has decided, they are asked
+        /// anew and what they said is void.
+        binding: Binding,
+        /// What the person is shown.
+        asked: Arc<[u8]>,
+        /// Whether to repeat it is harmless by its nature.
+        by_nature: bool,
+        /// The call has no key, and its record is named after the caller, the tool and the arguments, with a name that no caller's key can
+        /// have. Then a call that has ended is not replayed, because this is another one: its record is used anew.
+        keyless: bool,
+    },
+    /// A person has decided. Only on a question that waits, and only if it is exactly this one.
+    Decide {
+        /// What they have seen.
+        question: Question,
+        /// Who.
+        by: String,
+        /// On which way.
+        via: Via,
+        /// What.
+        decision: Decision,
+    },
+    /// A call came in that no person must approve (any more): may it be started? There is no claim with an approval: it would be looked at
+    /// now and used later, when it may have run out.
     Claim {
         /// Its arguments.
         fingerprint: Fingerprint,
@@ -27,6 +56,8 @@ pub enum Event {
         owner: Owner,
         /// Whether to repeat it is harmless by its nature.
         by_nature: bool,
+        /// It may start only with an approval that is bound to this, and uses it up. `None`: it needs none.
+        approval: Option<Binding>,
     },
     /// It is about to start. Only when this is answered with [`Answer::Done`] may it.
     Dispatch(Holder),
@@ -89,6 +120,8 @@ impl Event {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
+            Self::Ask { .. } => "ask",
+            Self::Decide { .. } => "decide",
             Self::Claim { .. } => "claim",
             Self::Start { .. } => "start",
             Self::Dispatch(_) => "dispatch",
@@ -114,6 +147,18 @@ pub struct Holder {
     pub fence: Fence,
 }
 
+/// What a person says to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It may be started, once.
+    Approve,
+    /// It may not.
+    Deny {
+        /// Why, for the caller.
+        reason: Option<String>,
+    },
+}
+
 /// Why a failed call may be started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Harmless {
@@ -137,6 +182,41 @@ pub enum Resolution {
 /// What a record answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
+    /// A person is asked, and has not decided; see [`Store::watch`](crate::Store::watch).
+    Waiting {
+        /// The number of the question, for [`Question`].
+        fence: Fence,
+        /// Since when they are asked.
+        since: Moment,
+        /// How long a decision is waited for.
+        until: Moment,
+        /// What they are shown.
+        asked: Arc<[u8]>,
+    },
+    /// A person has approved it: [`Event::Start`] may use that.
+    Approved {
+        /// The number of the question.
+        fence: Fence,
+        /// Who.
+        by: String,
+        /// On which way.
+        via: Via,
+        /// How long it may be used.
+        until: Moment,
+    },
+    /// A person has denied it.
+    Denied {
+        /// Who.
+        by: String,
+        /// On which way.
+        via: Via,
+        /// Why, if they said so.
+        reason: Option<String>,
+        /// How long that stands.
+        until: Moment,
+    },
+    /// It needs an approval that it does not have: nobody was asked, it has run out or was used, or it was given to something else.
+    NotApproved,
     /// The caller holds it and may dispatch.
     Claimed {
         /// To be given with everything that is said of this claim.
@@ -221,8 +301,28 @@ pub enum Answer {
 }
 
 /// Why something cannot be said of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
+    /// Nobody is asked (any more); this stands elsewhere.
+    NotWaiting(StateKind),
+    /// Something else is asked by now.
+    AskedAnew,
+    /// Somebody has decided already.
+    Decided {
+        /// Who.
+        by: String,
+        /// On which way.
+        via: Via,
+        /// Where it stands since.
+        stands: StateKind,
+    },
+    /// A question must be kept whole, and this one has more bytes than may be.
+    TooLarge {
+        /// How many it has.
+        len: u64,
+        /// How many it may have: the limit, or what is left of the principal's.
+        most: u64,
+    },
     /// Only what is unknown can be resolved; this stands elsewhere.
     NotUnknown(StateKind),
     /// Its claim did not say that to repeat it is harmless by nature.

@@ -140,6 +140,15 @@ bytes!(
     Fingerprint, 32
 );
 bytes!(
+    /// A digest of all that an approval is bound to beyond the call itself: the definition of the tool, the policy. A type of its own, so
+    /// that it is never taken for the arguments' digest.
+    Binding, 32
+);
+bytes!(
+    /// The name of a [`Grant`](crate::Grant), drawn at random.
+    GrantId, 16
+);
+bytes!(
     /// Who holds a claim: drawn at random for each claim, so that nobody holds another's by accident.
     Owner, 16
 );
@@ -196,11 +205,34 @@ impl Owner {
     /// # Errors
     /// The system has none to give.
     pub fn random() -> Result<Self, StoreError> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| StoreError::Unavailable(format!("no randomness: {error}")))?;
-        Ok(Self(bytes))
+        random().map(Self)
     }
+}
+
+impl GrantId {
+    /// A new one, from the system's randomness.
+    pub(crate) fn random() -> Result<Self, StoreError> {
+        random().map(Self)
+    }
+
+    /// From its 32 hexadecimal digits, as it is shown.
+    #[must_use]
+    pub fn parse(digits: &str) -> Option<Self> {
+        let digits: &[u8; 32] = digits.as_bytes().try_into().ok()?;
+        let digit = |at: usize| char::from(digits[at]).to_digit(16);
+        let mut bytes = [0; 16];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::try_from(digit(2 * at)? << 4 | digit(2 * at + 1)?).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+fn random() -> Result<[u8; 16], StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StoreError::Unavailable(format!("no randomness: {error}")))?;
+    Ok(bytes)
 }
 
 /// The number of a claim within its record. It only ever grows: who holds a smaller one has lost the record.
@@ -272,6 +304,15 @@ mod tests {
         assert_eq!(DigestPrefix::new(&digits.to_uppercase()), DigestPrefix::new(&digits));
         for none in ["", "g", "12 ", "é", &"0".repeat(65)] {
             assert_eq!(DigestPrefix::new(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_grant_is_read_as_it_is_shown() {
+        let id = GrantId(std::array::from_fn(|at| at as u8 * 17));
+        assert_eq!(GrantId::parse(&id.to_string()), Some(id));
+        for none in ["", "0", &"g".repeat(32), &"0".repeat(33), &"é".repeat(16)] {
+            assert_eq!(GrantId::parse(none), None, "{none}");
         }
     }
 

@@ -5,6 +5,7 @@
 //!
 //! - [`Record`], [`State`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
 //! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`Answer`] comes out.
+//! - [`Event::Ask`], [`Event::Decide`]: approvals, which are states of the same record. [`Grant`]: what a person permits for a while.
 //! - [`Rules`]: how long, how large, how many.
 //! - [`Store`]: the seam. [`open`] gives what a URL names:
 //!
@@ -39,7 +40,7 @@
 //!
 //! // Durable before the first thing happens. Who has something to do first (connect, wait for others) says `Claim`, does it, and
 //! // says `Dispatch`.
-//! let Answer::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false }).await? else {
+//! let Answer::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false, approval: None }).await? else {
 //!     return Ok(()); // a replay, somebody else at it, an unknown outcome, …: nothing is started
 //! };
 //! let holder = Holder { owner, fence };
@@ -53,12 +54,45 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
 //!
+//! A call that a person must approve is asked for first, and starts with what they have said. One approval is one start: it is a state of the
+//! record, and the start leaves it, in one transaction.
+//!
+//! ```
+//! # use candor_ledger::*;
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # let store = open("memory:", Options::default())?;
+//! # let (fingerprint, binding) = (Fingerprint([7; 32]), Binding([8; 32]));
+//! # let id = RecordId {
+//! #     scope: Scope {
+//! #         principal: "ada".into(), server: "invoices".into(), instance: "i".into(), tool: "delete_invoice".into(),
+//! #     },
+//! #     key: Key::new("order-17")?,
+//! # };
+//! let say = |event| store.apply(&id, event, Circumstances::default());
+//! let asked = b"Delete invoice 4711?"[..].into();
+//! let ask = Event::Ask { fingerprint, binding, asked, by_nature: false, keyless: false };
+//! let Answer::Waiting { fence, .. } = say(ask).await? else { return Ok(()) };
+//!
+//! // A person looks at what waits, and decides on exactly that.
+//! let waiting = store.waiting(Filter::default(), Page { order: Order::Oldest, ..Page::default() }).await?;
+//! let question = waiting.items[0].stored.question().unwrap();
+//! assert_eq!(question, Question { fence, fingerprint, binding });
+//! say(Event::Decide { question, by: "olga".into(), via: Via::Operator, decision: Decision::Approve }).await?;
+//!
+//! let start = || Event::Start { fingerprint, owner: Owner([1; 16]), by_nature: false, approval: Some(binding) };
+//! assert!(matches!(say(start()).await?, Answer::Started { .. }));
+//! assert!(matches!(say(start()).await?, Answer::InFlight { .. }));
+//! # Ok(()) }
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+//! ```
+//!
 //! Knows nothing of MCP, tools or HTTP: outcomes are bytes to it, and shapes of arguments are text.
 
 mod audit;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod columns;
 mod event;
+mod grant;
 mod id;
 pub mod machine;
 mod memory;
@@ -75,16 +109,18 @@ mod store;
 mod watchers;
 
 pub use audit::{AuditRow, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged};
-pub use event::{Answer, Event, Harmless, Holder, Refusal, Resolution};
+pub use event::{Answer, Decision, Event, Harmless, Holder, Refusal, Resolution};
+pub use grant::{Grant, Granting};
 pub use id::{
-    BadKey, DigestPrefix, Fence, Fingerprint, Key, Moment, Owner, RecordDigest, RecordId, Scope,
+    BadKey, Binding, DigestPrefix, Fence, Fingerprint, GrantId, Key, Moment, Owner, RecordDigest,
+    RecordId, Scope,
 };
 pub use memory::MemoryStore;
 pub use outcome::{Body, Outcome, OutcomeKind};
 pub use place::{Place, open};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
-pub use record::{License, Reason, Record, Round, State, StateKind};
+pub use record::{License, Question, Reason, Record, Round, State, StateKind, Via};
 pub use rules::{Quota, Quotas, Rules, Usage};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteStore, default_path};

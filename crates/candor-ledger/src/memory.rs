@@ -6,11 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
 use crate::event::{Answer, Event};
-use crate::id::{Fingerprint, Moment, RecordDigest, RecordId};
+use crate::grant::{Grant, Granting};
+use crate::id::{Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
 use crate::machine::{self, After};
 use crate::plan::plan;
-use crate::record::Record;
-use crate::rules::{Rules, Usage};
+use crate::record::{Record, State, StateKind};
+use crate::rules::{Quota, Rules, Usage};
 use crate::store::{Clock, Options, Seen, Store, StoreError, StoreFuture, Swept};
 use crate::watchers::Watchers;
 
@@ -22,11 +23,16 @@ pub struct MemoryStore {
     clock: Clock,
 }
 
+type Kept = (u64, RecordId, Record);
+
 #[derive(Default)]
 struct Tables {
     /// With the number of its row, for paging.
-    records: HashMap<RecordDigest, (u64, RecordId, Record)>,
+    records: HashMap<RecordDigest, Kept>,
     order: BTreeMap<u64, RecordDigest>,
+    /// Records that wait for a person, by the row that tells of it.
+    waiting: BTreeMap<u64, RecordDigest>,
+    grants: BTreeMap<u64, Grant>,
     usage: HashMap<String, Usage>,
     rows: BTreeMap<u64, AuditRow>,
     last: u64,
@@ -55,7 +61,11 @@ impl Tables {
         let digest = id.digest();
         let before = self.records.get(&digest).map(|(.., record)| record);
         let usage = self.usage.get(&id.scope.principal).copied().unwrap_or_default();
-        let plan = plan(id, before, usage, event, circumstances, now, rules)?;
+        let waiting = match event {
+            Event::Ask { .. } => self.count_waiting(&id.scope.principal, now),
+            _ => 0,
+        };
+        let plan = plan(id, before, usage, waiting, event, circumstances, now, rules)?;
         let changed = plan.after != After::Unchanged;
         match plan.after {
             After::Unchanged => {}
@@ -76,9 +86,27 @@ impl Tables {
         }
         if changed {
             self.usage.insert(id.scope.principal.clone(), plan.usage);
+            self.waiting.retain(|_, waiting| *waiting != digest);
         }
         plan.rows.into_iter().for_each(|row| self.append(row));
+        let waits = |(.., record): &Kept| matches!(record.state, State::Waiting { .. });
+        if changed && self.records.get(&digest).is_some_and(waits) {
+            self.waiting.insert(self.last, digest);
+        }
         Ok((plan.answer, changed))
+    }
+
+    fn count_waiting(&self, principal: &str, now: Moment) -> u64 {
+        let waits = |(_, id, record): &&Kept| {
+            id.scope.principal == principal && record.state.lapses().is_some_and(|due| now <= due)
+        };
+        let waiting = self.waiting.values().filter_map(|digest| self.records.get(digest));
+        waiting.filter(waits).count() as u64
+    }
+
+    fn in_force(&self, scope: &Scope, now: Moment) -> Vec<Grant> {
+        let grants = self.grants.values().rev();
+        grants.filter(|grant| grant.scope == *scope && grant.is_in_force(now)).cloned().collect()
     }
 }
 
@@ -134,7 +162,7 @@ impl MemoryStore {
         moment(&self.clock)
     }
 
-    fn entry(&self, (_, id, record): &(u64, RecordId, Record)) -> Entry {
+    fn entry(&self, (_, id, record): &Kept) -> Entry {
         let seen = machine::seen(record.clone(), self.now(), &self.rules);
         Entry { id: id.clone(), stored: record.clone(), seen }
     }
@@ -215,6 +243,7 @@ impl Store for MemoryStore {
         let before = tables.rows.len();
         tables.rows.retain(|_, row| row.at.after(self.rules.audit) >= now);
         swept.rows = before - tables.rows.len();
+        tables.grants.retain(|_, grant| grant.until.after(self.rules.audit) >= now);
         ready(Ok(swept))
     }
 
@@ -229,6 +258,63 @@ impl Store for MemoryStore {
             .filter_map(|(at, digest)| Some((at, self.entry(tables.records.get(digest)?))))
             .filter(|(_, entry)| filter.has_entry(entry));
         ready(Ok(paged(entries, page.most)))
+    }
+
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        let filter = Filter { state: Some(StateKind::Waiting), ..filter };
+        let tables = lock(&self.tables);
+        let entries = part(&tables.waiting, page)
+            .filter_map(|(at, digest)| Some((at, self.entry(tables.records.get(digest)?))))
+            .filter(|(_, entry)| filter.has_entry(entry));
+        ready(Ok(paged(entries, page.most)))
+    }
+
+    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+        let now = self.now();
+        let id = match GrantId::random() {
+            Ok(id) => id,
+            Err(error) => return ready(Err(error)),
+        };
+        let mut tables = lock(&self.tables);
+        let most = self.rules.quotas.grants;
+        if tables.in_force(&granting.scope, now).len() as u64 >= most {
+            return ready(Err(Quota::Grants { most }.into()));
+        }
+        let grant = Grant::new(id, granting, now);
+        tables.append(AuditRow::of_grant("grant", &grant, &grant.by, now));
+        let at = tables.last;
+        tables.grants.insert(at, grant.clone());
+        ready(Ok(grant))
+    }
+
+    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
+        let now = self.now();
+        let mut tables = lock(&self.tables);
+        let Some(grant) = tables.grants.values_mut().find(|grant| grant.id == id) else {
+            return ready(Ok(None));
+        };
+        if grant.revoked.is_none() && now <= grant.until {
+            grant.revoked = Some((by.clone(), now));
+            let row = AuditRow::of_grant("revoke", grant, &by, now);
+            let grant = grant.clone();
+            tables.append(row);
+            return ready(Ok(Some(grant)));
+        }
+        let grant = grant.clone();
+        ready(Ok(Some(grant)))
+    }
+
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+        let tables = lock(&self.tables);
+        let grants = part(&tables.grants, page)
+            .filter(|(_, grant)| filter.has_grant(grant))
+            .map(|(at, grant)| (at, grant.clone()));
+        ready(Ok(paged(grants, page.most)))
+    }
+
+    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
+        let now = self.now();
+        ready(Ok(lock(&self.tables).in_force(scope, now)))
     }
 
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {

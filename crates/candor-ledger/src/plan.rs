@@ -6,20 +6,26 @@ use crate::audit::{AuditRow, Circumstances};
 use crate::event::{Answer, Event, Resolution};
 use crate::id::{Moment, RecordId};
 use crate::machine::{After, step};
-use crate::record::{Record, StateKind};
+use crate::record::{Record, State, StateKind};
 use crate::rules::{Quota, Rules, Usage};
 
 pub(crate) struct Plan {
     pub(crate) answer: Answer,
     pub(crate) after: After,
     pub(crate) usage: Usage,
+    /// How many questions wait then, for who plans several events before any is written.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
+    pub(crate) waiting: u64,
     pub(crate) rows: Vec<AuditRow>,
 }
 
+/// `waiting`: how many questions of this principal wait for a person now. Only [`Event::Ask`] looks at it; others may say 0.
+#[allow(clippy::too_many_arguments)] // each is another row, or another clock
 pub(crate) fn plan(
     id: &RecordId,
     before: Option<&Record>,
     usage: Usage,
+    waiting: u64,
     event: Event,
     circumstances: &Circumstances,
     now: Moment,
@@ -29,29 +35,48 @@ pub(crate) fn plan(
         None => step(before, event, now, rules),
         Some(max_outcome) => step(before, event, now, &Rules { max_outcome, ..rules.clone() }),
     };
-    let usage = match &step.after {
-        After::Unchanged => usage,
+    let (after, waiting) = match &step.after {
+        After::Unchanged => (usage, waiting),
         After::Written(record) => {
-            if step.transitions.iter().any(|change| change.from == StateKind::Absent) {
+            let after = usage.changed(before, Some(record), now);
+            let is_new = step.transitions.iter().any(|change| change.from == StateKind::Absent);
+            // A record that was a tombstone and is used anew takes room again, too.
+            if is_new || after.records > usage.records {
                 usage.admit(&rules.quotas, now)?;
             }
-            usage.changed(before, Some(record), now)
+            let (waited, waits) = (waits(before, now), waits(Some(record), now));
+            if waits > waited && waiting >= rules.quotas.waiting {
+                return Err(Quota::Waiting { most: rules.quotas.waiting });
+            }
+            (after, (waiting + waits).saturating_sub(waited))
         }
-        After::Removed => usage.changed(before, None, now),
+        After::Removed => {
+            (usage.changed(before, None, now), waiting.saturating_sub(waits(before, now)))
+        }
     };
     let rows = step
         .transitions
         .into_iter()
         .map(|transition| AuditRow::of_transition(id, now, transition, circumstances.clone()))
         .collect();
-    Ok(Plan { answer: step.answer, after: step.after, usage, rows })
+    Ok(Plan { answer: step.answer, after: step.after, usage: after, waiting, rows })
 }
 
-/// An outcome for which there is no room is left out, and never a reason to fail.
+/// 1 if it is a question that waits, and 0 if not.
+fn waits(record: Option<&Record>, now: Moment) -> u64 {
+    u64::from(
+        record.is_some_and(
+            |record| matches!(record.state, State::Waiting { until, .. } if now <= until),
+        ),
+    )
+}
+
+/// An outcome for which there is no room is left out, and never a reason to fail. A question for which there is none is not asked.
 fn outcome_limit(event: &Event, usage: Usage, rules: &Rules) -> Option<u64> {
     let brings_one = matches!(
         event,
-        Event::Complete { .. }
+        Event::Ask { .. }
+            | Event::Complete { .. }
             | Event::Suspend { .. }
             | Event::Resolve { resolution: Resolution::Done(_), .. }
     );

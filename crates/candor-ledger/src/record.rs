@@ -1,6 +1,8 @@
 //! The record of one operation: what is known of it, and who may change it.
 
-use crate::id::{Fence, Fingerprint, Moment, Owner};
+use std::sync::Arc;
+
+use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
 use crate::outcome::Outcome;
 
 /// All that the ledger knows of one operation.
@@ -32,6 +34,51 @@ pub enum State {
         license: License,
         /// The row is not needed after this.
         until: Moment,
+    },
+    /// A person is asked whether it may be started. Nothing has happened yet.
+    Waiting {
+        /// What the person is shown: all of it, or there would be nothing to decide on.
+        asked: Arc<[u8]>,
+        /// What else an approval is bound to.
+        binding: Binding,
+        /// Since when.
+        since: Moment,
+        /// How long a decision is waited for.
+        until: Moment,
+        /// Why it may be started, if they approve.
+        license: License,
+    },
+    /// A person has said yes, once: the start that uses it leaves this state, and nothing comes back to it.
+    Approved {
+        /// Who.
+        by: String,
+        /// On which way.
+        via: Via,
+        /// What else it is bound to.
+        binding: Binding,
+        /// When.
+        since: Moment,
+        /// How long it may be used.
+        until: Moment,
+        /// Why it may be started, beside that.
+        license: License,
+    },
+    /// A person has said no.
+    Denied {
+        /// Who.
+        by: String,
+        /// On which way.
+        via: Via,
+        /// Why, if they said so.
+        reason: Option<String>,
+        /// What else they were asked for.
+        binding: Binding,
+        /// When.
+        since: Moment,
+        /// How long it stands.
+        until: Moment,
+        /// Where it goes back to then. A denial does not make an unknown outcome known.
+        license: License,
     },
     /// Somebody prepares to start it. Nothing has happened yet.
     Claimed {
@@ -96,6 +143,59 @@ pub enum State {
         /// The key is forgotten after this.
         until: Moment,
     },
+}
+
+/// On which way a decision came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Via {
+    /// From an operator, on a channel that no caller has.
+    Operator,
+    /// Through the caller's own client. It is as good as that client is.
+    Client,
+}
+
+impl Via {
+    /// The word in the store and in history.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Client => "client",
+        }
+    }
+
+    /// The way of that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Operator, Self::Client].into_iter().find(|via| via.as_str() == word)
+    }
+}
+
+/// What a person is asked. Who decides names all of it, so what is decided is what was seen: fences begin anew when a record is forgotten,
+/// and a page that was left open for days must not decide on other arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Question {
+    /// The number of the question within the record.
+    pub fence: Fence,
+    /// The arguments.
+    pub fingerprint: Fingerprint,
+    /// What else an approval is bound to.
+    pub binding: Binding,
+}
+
+impl Record {
+    /// What is, or was, asked of a person, if it stands at that.
+    #[must_use]
+    pub const fn question(&self) -> Option<Question> {
+        match self.state {
+            State::Waiting { binding, .. }
+            | State::Approved { binding, .. }
+            | State::Denied { binding, .. } => {
+                Some(Question { fence: self.fence, fingerprint: self.fingerprint, binding })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The number of a question within one call.
@@ -179,6 +279,12 @@ pub enum StateKind {
     Absent,
     /// See [`State::Open`].
     Open,
+    /// See [`State::Waiting`].
+    Waiting,
+    /// See [`State::Approved`].
+    Approved,
+    /// See [`State::Denied`].
+    Denied,
     /// See [`State::Claimed`].
     Claimed,
     /// See [`State::Dispatched`].
@@ -197,9 +303,12 @@ pub enum StateKind {
 
 impl StateKind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Absent,
         Self::Open,
+        Self::Waiting,
+        Self::Approved,
+        Self::Denied,
         Self::Claimed,
         Self::Dispatched,
         Self::Suspended,
@@ -215,6 +324,9 @@ impl StateKind {
         match self {
             Self::Absent => "absent",
             Self::Open => "open",
+            Self::Waiting => "waiting",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
             Self::Claimed => "claimed",
             Self::Dispatched => "dispatched",
             Self::Suspended => "suspended",
@@ -238,6 +350,9 @@ impl State {
     pub const fn kind(&self) -> StateKind {
         match self {
             Self::Open { .. } => StateKind::Open,
+            Self::Waiting { .. } => StateKind::Waiting,
+            Self::Approved { .. } => StateKind::Approved,
+            Self::Denied { .. } => StateKind::Denied,
             Self::Claimed { .. } => StateKind::Claimed,
             Self::Dispatched { .. } => StateKind::Dispatched,
             Self::Suspended { .. } => StateKind::Suspended,
@@ -254,6 +369,9 @@ impl State {
         match self {
             Self::Claimed { lease, .. } | Self::Dispatched { lease, .. } => Some(*lease),
             Self::Open { until, .. }
+            | Self::Waiting { until, .. }
+            | Self::Approved { until, .. }
+            | Self::Denied { until, .. }
             | Self::Suspended { until, .. }
             | Self::Tombstone { until }
             | Self::Abandoned { until, .. } => Some(*until),
@@ -262,12 +380,13 @@ impl State {
         }
     }
 
-    /// How many bytes of outcome it keeps.
+    /// How many bytes of outcome, or of a question, it keeps.
     #[must_use]
     pub fn kept(&self) -> u64 {
         match self {
             Self::Completed { outcome, .. } => outcome.kept(),
             Self::Suspended { asked, .. } => asked.kept(),
+            Self::Waiting { asked, .. } => asked.len() as u64,
             _ => 0,
         }
     }

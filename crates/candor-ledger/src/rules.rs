@@ -20,7 +20,13 @@ pub struct Rules {
     pub tombstone: Duration,
     /// How long an answer is waited for when a call has asked something. One hour.
     pub suspended: Duration,
-    /// The largest outcome that is kept. 1 MiB.
+    /// How long a person is asked for an approval. 24 hours.
+    pub approval_wait: Duration,
+    /// How long an approval may be used. 15 minutes.
+    pub approval_valid: Duration,
+    /// How long a denial stands. 10 minutes.
+    pub denied: Duration,
+    /// The largest outcome that is kept, and the largest question that may be asked. 1 MiB.
     pub max_outcome: u64,
     /// How long rows of the audit are kept. 90 days.
     pub audit: Duration,
@@ -35,6 +41,9 @@ impl Default for Rules {
             retention: DAY,
             tombstone: 30 * DAY,
             suspended: HOUR,
+            approval_wait: DAY,
+            approval_valid: Duration::from_secs(15 * 60),
+            denied: Duration::from_secs(10 * 60),
             max_outcome: 1 << 20,
             audit: 90 * DAY,
             quotas: Quotas::default(),
@@ -51,11 +60,21 @@ pub struct Quotas {
     pub bytes: u64,
     /// New keys within an hour of the store's clock. 20,000. A new key beyond it is refused.
     pub keys_per_hour: u64,
+    /// Questions that wait for a person. 100. Another one is not asked.
+    pub waiting: u64,
+    /// Grants for one tool that are in force. 100. Another one is not given: they are looked through on every call.
+    pub grants: u64,
 }
 
 impl Default for Quotas {
     fn default() -> Self {
-        Self { records: 100_000, bytes: 256 << 20, keys_per_hour: 20_000 }
+        Self {
+            records: 100_000,
+            bytes: 256 << 20,
+            keys_per_hour: 20_000,
+            waiting: 100,
+            grants: 100,
+        }
     }
 }
 
@@ -85,6 +104,16 @@ pub enum Quota {
         /// The limit.
         most: u64,
     },
+    /// [`Quotas::waiting`].
+    Waiting {
+        /// The limit.
+        most: u64,
+    },
+    /// [`Quotas::grants`].
+    Grants {
+        /// The limit.
+        most: u64,
+    },
 }
 
 impl fmt::Display for Quota {
@@ -96,6 +125,13 @@ impl fmt::Display for Quota {
             ),
             Self::KeysPerHour { most } => {
                 write!(f, "{most} new keys were used within this hour; try again in the next one")
+            }
+            Self::Waiting { most } => write!(
+                f,
+                "{most} calls already wait for an approval; try again when some of them are decided"
+            ),
+            Self::Grants { most } => {
+                write!(f, "{most} grants for this tool are in force; revoke one of them first")
             }
         }
     }

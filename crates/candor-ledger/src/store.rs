@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
 use crate::event::{Answer, Event};
-use crate::id::{DigestPrefix, Fence, Fingerprint, Moment, RecordId};
+use crate::grant::{Grant, Granting};
+use crate::id::{DigestPrefix, Fence, Fingerprint, GrantId, Moment, RecordId, Scope};
 use crate::record::StateKind;
 use crate::rules::{Quota, Rules};
 
@@ -29,7 +30,8 @@ pub trait Store: Send + Sync {
     ) -> StoreFuture<'_, Answer>;
 
     /// What [`Event::Claim`] or [`Event::Start`] would be answered, without writing anything. `None`: it would be granted, so
-    /// make it; another may be quicker, and then that is what it is answered.
+    /// make it; another may be quicker, and then that is what it is answered. Whether it needs an approval is not known here: with `None` it
+    /// may still have to ask for one, and [`Answer::Waiting`] need not stop a call that needs none any more.
     fn recall(
         &self,
         id: &RecordId,
@@ -54,6 +56,25 @@ pub trait Store: Send + Sync {
 
     /// Records, by when they were first seen.
     fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>>;
+
+    /// Records that wait for a person, by when that was asked. Finds them without looking at others. [`Filter::state`] says nothing here.
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>>;
+
+    /// Gives a grant, with a row in the audit.
+    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant>;
+
+    /// Takes a grant back, with a row in the audit, and returns how it then stands. What has ended already stays as it is, without a row.
+    /// `None`: there is no such grant.
+    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>>;
+
+    /// All grants that are kept, in force or not, by when they were given. They are kept as long as the audit. [`Filter::state`] and
+    /// [`Filter::key`] say nothing here; the times are when they were given.
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>>;
+
+    /// The grants in force for exactly this scope, the latest first. Always read from the store, never from a copy: when a revocation has been
+    /// answered, whoever asks after that does not find the grant, in this process or in another. A call that has asked before goes on. It
+    /// costs what [`Store::find`] costs: microseconds in a file, one way to the server and back in PostgreSQL.
+    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>>;
 
     /// Rows of the audit.
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>>;
@@ -85,7 +106,7 @@ pub trait Store: Send + Sync {
     fn describe(&self) -> String;
 }
 
-/// Where a record was seen to stand; see [`Answer::InFlight`].
+/// Where a record was seen to stand; see [`Answer::InFlight`] and [`Answer::Waiting`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// Under which fence.

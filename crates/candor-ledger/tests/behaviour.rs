@@ -2,45 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use candor_ledger::*;
-use common::{Folder, SAME, call, claim, id, outcome, say, wait};
-
-/// A store whose time the test tells.
-struct Told {
-    store: Arc<dyn Store>,
-    clock: Arc<AtomicI64>,
-}
-
-impl Told {
-    fn later(&self, time: Duration) {
-        self.clock.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
-    }
-}
-
-#[allow(clippy::needless_pass_by_value)] // a closure, written where it is given
-fn on_each(rules: &Rules, story: impl AsyncFn(&Told)) {
-    let folder = Folder::new();
-    let run = |url: &str| {
-        let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
-        let time = Arc::clone(&clock);
-        let options = Options {
-            rules: rules.clone(),
-            clock: Clock::Given(Arc::new(move || time.load(Ordering::SeqCst))),
-            max_bytes: None,
-        };
-        wait(story(&Told { store: open(url, options).unwrap(), clock }));
-    };
-    run("memory:");
-    run(&format!("sqlite:{}", folder.join("ledger.db").display()));
-    #[cfg(feature = "postgres")]
-    if let Some(schema) = common::database::Schema::new("behaviour on PostgreSQL") {
-        run(&schema.url());
-    }
-}
+use common::{SAME, call, claim, id, on_each, outcome, say};
 
 async fn dispatched(store: &dyn Store, id: &RecordId) -> Holder {
     let holder = claim(store, id).await.unwrap();

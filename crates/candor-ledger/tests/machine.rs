@@ -4,16 +4,16 @@ mod model;
 
 use std::collections::HashMap;
 
-use candor_ledger::machine::{After, Transition, recall, step};
+use candor_ledger::machine::{After, Transition, recall, seen, step};
 use candor_ledger::*;
-use model::{Subject, World, fingerprint, ops, rules};
+use model::{Row, Subject, World, binding, fingerprint, ops, rules};
 use proptest::prelude::*;
 
 #[derive(Default)]
 struct Bare {
     now: i64,
     records: HashMap<RecordId, Record>,
-    rows: HashMap<RecordId, Vec<(StateKind, StateKind)>>,
+    rows: HashMap<RecordId, Vec<Row>>,
 }
 
 impl Subject for Bare {
@@ -28,10 +28,11 @@ impl Subject for Bare {
                 self.records.remove(id);
             }
         }
-        self.rows
-            .entry(id.clone())
-            .or_default()
-            .extend(step.transitions.iter().map(|transition| (transition.from, transition.to)));
+        let row = |change: Transition| {
+            let Transition { event, from, to, fence, by, via, .. } = change;
+            Row { event: event.to_owned(), from, to, fence, by, via }
+        };
+        self.rows.entry(id.clone()).or_default().extend(step.transitions.into_iter().map(row));
         step.answer
     }
 
@@ -48,7 +49,7 @@ impl Subject for Bare {
         self.records.get(id).cloned()
     }
 
-    fn transitions(&mut self, id: &RecordId) -> Vec<(StateKind, StateKind)> {
+    fn transitions(&mut self, id: &RecordId) -> Vec<Row> {
         self.rows.get(id).cloned().unwrap_or_default()
     }
 
@@ -80,8 +81,34 @@ fn states() -> impl Strategy<Value = State> {
     let (owner, started, round) = (Owner([1; 16]), Moment(20), Round(1));
     let outcome = Outcome::new(OutcomeKind::Success, *b"first");
     let (asked, by) = (outcome.clone(), || "olga".to_owned());
+    let gate = || (licenses(), due(), (0_u8..2).prop_map(binding));
+    let way = || prop_oneof![Just(Via::Operator), Just(Via::Client)];
     prop_oneof![
         (licenses(), due()).prop_map(|(license, until)| State::Open { license, until }),
+        gate().prop_map(|(license, until, binding)| State::Waiting {
+            asked: b"may it?"[..].into(),
+            binding,
+            since: Moment(15),
+            until,
+            license,
+        }),
+        (gate(), way()).prop_map(move |((license, until, binding), via)| State::Approved {
+            by: by(),
+            via,
+            binding,
+            since: Moment(15),
+            until,
+            license,
+        }),
+        (gate(), way()).prop_map(move |((license, until, binding), via)| State::Denied {
+            by: by(),
+            via,
+            reason: None,
+            binding,
+            since: Moment(15),
+            until,
+            license,
+        }),
         (licenses(), due()).prop_map(move |(license, lease)| State::Claimed {
             owner,
             lease,
@@ -137,7 +164,7 @@ proptest! {
     ) {
         let (fingerprint, owner) = (fingerprint(args), Owner([2; 16]));
         let started =
-            step(record.as_ref(), Event::Start { fingerprint, owner, by_nature }, now, &rules());
+            step(record.as_ref(), Event::Start { fingerprint, owner, by_nature, approval: None }, now, &rules());
         let mut claimed =
             step(record.as_ref(), Event::Claim { fingerprint, owner, by_nature }, now, &rules());
         let foretold = recall(record.as_ref(), fingerprint, by_nature, now, &rules());
@@ -146,7 +173,8 @@ proptest! {
             prop_assert_eq!(started, claimed);
             return Ok(());
         };
-        prop_assert_eq!(foretold, None);
+        // A question that waits is told, and stops nobody who need not ask.
+        prop_assert!(matches!(foretold, None | Some(Answer::Waiting { .. })), "{foretold:?}");
         prop_assert_eq!(started.answer, Answer::Started { fence, attempt });
         let After::Written(held) = &claimed.after else { panic!("claimed and not written") };
         let mut dispatched =
@@ -162,6 +190,82 @@ proptest! {
         let start = Transition { event: "start", from: claim.from, ..dispatch };
         claimed.transitions.push(start);
         prop_assert_eq!(started.transitions, claimed.transitions);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_start_that_needs_an_approval_starts_with_that_one_or_not_at_all(
+        record in records(),
+        args in 0_u8..2,
+        policy in 0_u8..2,
+        by_nature in any::<bool>(),
+        now in (0_i64..20_000).prop_map(Moment),
+    ) {
+        let (fingerprint, owner, needed) = (fingerprint(args), Owner([2; 16]), binding(policy));
+        let start = |approval| {
+            let event = Event::Start { fingerprint, owner, by_nature, approval };
+            step(record.as_ref(), event, now, &rules())
+        };
+        let (with, mut without) = (start(Some(needed)), start(None));
+        let seen = record.clone().and_then(|record| seen(record, now, &rules()));
+        let given = seen.as_ref().and_then(|record| match &record.state {
+            State::Approved { by, via, binding, .. } if *binding == needed => Some((by, *via)),
+            _ => None,
+        });
+        match (&without.answer, given) {
+            // What it needs is there: it does what a start does, and its row says whose word it had.
+            (Answer::Started { .. }, Some((by, via))) => {
+                let row = without.transitions.last_mut().unwrap();
+                (row.by, row.via) = (Some(by.clone()), Some(via));
+                prop_assert_eq!(with, without);
+            }
+            // Nothing is written but what time has done.
+            (Answer::Started { .. }, None) => {
+                let refused = matches!(with.answer, Answer::NotApproved | Answer::Waiting { .. });
+                prop_assert!(refused, "{:?}", with.answer);
+                let swept = step(record.as_ref(), Event::Sweep, now, &rules());
+                prop_assert_eq!((with.after, with.transitions), (swept.after, swept.transitions));
+            }
+            _ => prop_assert_eq!(with, without),
+        }
+    }
+
+    #[test]
+    fn only_the_question_that_waits_can_be_decided_and_only_once(
+        record in records(),
+        fence in 1_u64..9,
+        args in 0_u8..2,
+        policy in 0_u8..2,
+        now in (0_i64..20_000).prop_map(Moment),
+    ) {
+        let question = Question { fence: Fence(fence), fingerprint: fingerprint(args), binding: binding(policy) };
+        let decide = |record: Option<&Record>, by: &str, decision| {
+            let event = Event::Decide { question, by: by.into(), via: Via::Operator, decision };
+            step(record, event, now, &rules())
+        };
+        let seen = record.clone().and_then(|record| seen(record, now, &rules()));
+        let waits = seen.as_ref().is_some_and(|record| {
+            record.state.kind() == StateKind::Waiting && record.question() == Some(question)
+        });
+        let decided = decide(record.as_ref(), "otto", Decision::Approve);
+        if !waits {
+            prop_assert!(matches!(decided.answer, Answer::Refused(_)));
+            let swept = step(record.as_ref(), Event::Sweep, now, &rules());
+            prop_assert_eq!((decided.after, decided.transitions), (swept.after, swept.transitions));
+            return Ok(());
+        }
+        prop_assert_eq!(decided.answer, Answer::Done);
+        let After::Written(approved) = decided.after else { panic!("decided and not written") };
+        prop_assert_eq!(decide(Some(&approved), "otto", Decision::Approve).answer, Answer::Done);
+        let others = [("olga", Decision::Approve), ("otto", Decision::Deny { reason: None })];
+        for (by, decision) in others {
+            let stands = StateKind::Approved;
+            let refused = Refusal::Decided { by: "otto".into(), via: Via::Operator, stands };
+            prop_assert_eq!(decide(Some(&approved), by, decision).answer, Answer::Refused(refused));
+        }
     }
 }
 

@@ -51,6 +51,7 @@ fn worker() {
     match role.as_str() {
         "race" => runtime.block_on(race(&ledger, place)),
         "live" => runtime.block_on(live(&ledger, place)),
+        "use" => runtime.block_on(use_approvals(&ledger, place)),
         other => panic!("no role {other}"),
     }
 }
@@ -135,7 +136,7 @@ async fn race(ledger: &str, place: &Path) {
 fn either(owner: Owner, by_nature: bool) -> Event {
     match random(2) {
         0 => Event::Claim { fingerprint: SAME, owner, by_nature },
-        _ => Event::Start { fingerprint: SAME, owner, by_nature },
+        _ => Event::Start { fingerprint: SAME, owner, by_nature, approval: None },
     }
 }
 
@@ -183,7 +184,6 @@ fn race_on(ledger: &str) {
     let happened = happened(&folder);
     assert_eq!(happened.len(), KEYS);
     assert_eq!(happened.values().map(Vec::len).sum::<usize>(), KEYS, "a key was started twice");
-    scopes_are_whole(&folder);
 }
 
 fn in_a_file(folder: &Folder) -> String {
@@ -194,6 +194,7 @@ fn in_a_file(folder: &Folder) -> String {
 fn processes_that_race_for_two_thousand_keys_start_each_once() {
     let folder = Folder::new();
     race_on(&in_a_file(&folder));
+    scopes_are_whole(&folder);
 }
 
 #[cfg(feature = "postgres")]
@@ -204,11 +205,128 @@ fn processes_that_race_for_two_thousand_keys_in_postgresql_start_each_once() {
     }
 }
 
+const APPROVED: u64 = 400;
+const USERS: usize = 8;
+
+/// What became of the question of each key before anybody starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Yes,
+    Nothing,
+    No,
+    /// Yes, but to a definition that has changed since.
+    YesToAnother,
+}
+
+fn said(key: u64) -> Said {
+    match key % 8 {
+        0 => Said::Nothing,
+        1 => Said::No,
+        2 => Said::YesToAnother,
+        _ => Said::Yes,
+    }
+}
+
+async fn ask_and_decide(store: &dyn Store, key: u64) {
+    let id = id(&format!("key-{key}"));
+    let said = said(key);
+    let binding = if said == Said::YesToAnother { Binding([9; 32]) } else { common::POLICY };
+    let asked = b"may it?"[..].into();
+    let ask = Event::Ask { fingerprint: SAME, binding, asked, by_nature: false, keyless: false };
+    let Answer::Waiting { fence, .. } = say(store, &id, ask).await else { panic!() };
+    let question = Question { fence, fingerprint: SAME, binding };
+    let decision = match said {
+        Said::Nothing => return,
+        Said::No => Decision::Deny { reason: None },
+        Said::Yes | Said::YesToAnother => Decision::Approve,
+    };
+    assert_eq!(say(store, &id, common::decide(question, decision)).await, Answer::Done);
+}
+
+/// Starts all that it may: each key from eight tasks at once. What was started ends without harm, so that nothing but the approval stands
+/// between it and another start.
+async fn use_approvals(ledger: &str, place: &Path) {
+    let store = open(ledger, Options { rules: race_rules(), ..Options::default() }).unwrap();
+    let effects = Arc::new(effects(place));
+    let tasks: Vec<_> = (0..8)
+        .map(|_| {
+            let (store, effects) = (Arc::clone(&store), Arc::clone(&effects));
+            let offset = random(16);
+            tokio::spawn(async move {
+                for at in 0..APPROVED {
+                    let key = format!("key-{}", (at + offset) % APPROVED);
+                    let owner = Owner::random().unwrap();
+                    let start = Event::Start {
+                        fingerprint: SAME,
+                        owner,
+                        by_nature: false,
+                        approval: Some(common::POLICY),
+                    };
+                    if let Answer::Started { fence, .. } = say(&*store, &id(&key), start).await {
+                        happen(&effects, &key, fence);
+                        let (holder, why) = (Holder { owner, fence }, Harmless::NothingHappened);
+                        let ended = Event::Discard { holder, why };
+                        assert_eq!(say(&*store, &id(&key), ended).await, Answer::Done);
+                    }
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+fn use_on(ledger: &str) {
+    let folder = Folder::new();
+    let quotas = Quotas { waiting: u64::MAX, ..Quotas::default() };
+    let rules = Rules { quotas, ..race_rules() };
+    let store = open(ledger, Options { rules, ..Options::default() }).unwrap();
+    for key in 0..APPROVED {
+        wait(ask_and_decide(&*store, key));
+    }
+    let users: Vec<Child> = (0..USERS).map(|_| start("use", ledger, &folder)).collect();
+    for mut user in users {
+        assert!(user.wait().unwrap().success());
+    }
+    let happened = happened(&folder);
+    for key in 0..APPROVED {
+        let (name, said) = (format!("key-{key}"), said(key));
+        let effects = happened.get(&name).map_or(0, Vec::len);
+        assert_eq!(effects, usize::from(said == Said::Yes), "{name}, to which was said: {said:?}");
+        let story = wait(store.story(&id(&name))).unwrap();
+        let starts: Vec<_> = story.iter().filter(|row| row.event == "start").collect();
+        assert_eq!(starts.len(), effects);
+        assert!(starts.iter().all(|row| row.by.as_deref() == Some("olga")
+            && row.via == Some(Via::Operator)
+            && row.change.unwrap().from == StateKind::Approved));
+    }
+}
+
+#[test]
+fn eight_processes_make_one_start_of_one_approval() {
+    let folder = Folder::new();
+    use_on(&in_a_file(&folder));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn eight_processes_at_postgresql_make_one_start_of_one_approval() {
+    if let Some(schema) = common::database::Schema::new("approvals used by processes") {
+        use_on(&schema.url());
+    }
+}
+
 const LIVE_KEYS: u64 = 1_500;
 
 /// Short leases: whoever dies is missed while the test still runs.
 fn live_rules() -> Rules {
-    let quotas = Quotas { records: u64::MAX, bytes: u64::MAX / 2, keys_per_hour: u64::MAX };
+    let quotas = Quotas {
+        records: u64::MAX,
+        bytes: u64::MAX / 2,
+        keys_per_hour: u64::MAX,
+        ..Quotas::default()
+    };
     Rules { lease: Duration::from_millis(150), quotas, ..Rules::default() }
 }
 
@@ -290,7 +408,6 @@ fn kill_on(ledger: &str, lives: usize, longest: u64) {
         let kind = wait(check(&*store, &name, by_nature(key), effects));
         *kinds.entry(kind).or_default() += 1;
     }
-    scopes_are_whole(&folder);
     // Otherwise nothing was put to the test.
     assert!(kinds.get(&StateKind::Completed).is_some_and(|count| *count > 50), "{kinds:?}");
     assert!(kinds.get(&StateKind::Indeterminate).is_some_and(|count| *count > 5), "{kinds:?}");
@@ -300,6 +417,7 @@ fn kill_on(ledger: &str, lives: usize, longest: u64) {
 fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() {
     let folder = Folder::new();
     kill_on(&in_a_file(&folder), 100, 100);
+    scopes_are_whole(&folder);
 }
 
 #[cfg(feature = "postgres")]

@@ -66,6 +66,55 @@ fn a_newer_minor_version_goes_on_working() {
 }
 
 #[test]
+fn a_file_of_the_version_before_goes_on() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("schema-1.1/sqlite.sql")).unwrap();
+    let mut put = db
+        .prepare(
+            "INSERT INTO records (short, id, scope, key, fingerprint, fence, attempt, by_nature, created, touched, \
+             last_row, state, lapses, owner, since, round, outcome_kind, outcome) \
+             VALUES (?, ?, 1, ?, ?, 1, 1, 0, 0, 0, ?, ?, ?, ?, 0, ?, ?, ?)",
+        )
+        .unwrap();
+    let far = i64::MAX / 2;
+    for (key, row, state, lapses, owner, round, kind, bytes) in [
+        ("a", 2, "completed", far, None, None, Some("success"), Some(&b"invoice 1"[..])),
+        ("b", 3, "dispatched", 1, Some([1_u8; 16]), Some(0), None, None),
+    ] {
+        let digest = id(key).digest().0;
+        let short = i64::from_be_bytes(digest[..8].try_into().unwrap());
+        put.execute(rusqlite::params![
+            short,
+            &digest[..],
+            key,
+            &SAME.0[..],
+            row,
+            state,
+            lapses,
+            owner.as_ref().map(|owner| &owner[..]),
+            round,
+            kind,
+            bytes
+        ])
+        .unwrap();
+    }
+    drop(put);
+    drop(db);
+    common::older_ledger_goes_on(&sqlite(&path, Options::default()));
+    // And a program that knows only that version can still write what it knows, as it does.
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let minor: i64 = db.query_row("SELECT minor FROM candor_ledger", [], |row| row.get(0)).unwrap();
+    assert_eq!(minor, 2);
+    db.execute_batch(
+        "INSERT OR REPLACE INTO usage VALUES ('ada', 2, 9, 0, 0);
+         INSERT INTO audit (at, scope, event) VALUES (0, 1, 'noted');",
+    )
+    .unwrap();
+}
+
+#[test]
 fn what_is_no_ledger_is_refused() {
     let folder = Folder::new();
     let text = folder.join("notes.txt");
@@ -107,12 +156,15 @@ fn urls_name_stores() {
     let url = format!("sqlite:{}", folder.join("a.db").display());
     assert!(open(&url, Options::default()).unwrap().describe().starts_with("SQLite file "));
     assert!(open("memory:", Options::default()).unwrap().describe().contains("forgotten"));
-    for unknown in ["mysql://localhost/x", "sqlite:", "ledger.db", ""] {
+    let refused = open("sqlite:", Options::default()).err().unwrap().to_string();
+    assert!(refused.contains("needs a path"), "{refused}");
+    // A word alone is no path.
+    for unknown in ["mysql://localhost/x", "ledger", ""] {
         let refused = open(unknown, Options::default()).err().unwrap().to_string();
         assert!(refused.contains("sqlite:PATH") && refused.contains(unknown), "{refused}");
     }
     let refused = open("postgre://ada:hush@db/x", Options::default()).err().unwrap().to_string();
-    assert!(refused.contains("postgre://…@db/x") && !refused.contains("hush"), "{refused}");
+    assert!(refused.contains("postgre://db/x") && !refused.contains("hush"), "{refused}");
 }
 
 #[cfg(not(feature = "postgres"))]
@@ -320,8 +372,12 @@ fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
          BEGIN SELECT RAISE(ABORT, 'for this test'); END",
     )
     .unwrap();
-    let start =
-        || Event::Start { fingerprint: SAME, owner: Owner::random().unwrap(), by_nature: false };
+    let start = || Event::Start {
+        fingerprint: SAME,
+        owner: Owner::random().unwrap(),
+        by_nature: false,
+        approval: None,
+    };
     // Alone, and among others that have done nothing wrong.
     let alone = wait(store.apply(&of_tool("second", "poison"), start(), Circumstances::default()));
     assert!(alone.is_err(), "{alone:?}");
@@ -391,7 +447,8 @@ fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
-    let start = Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let start =
+        Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false, approval: None };
     let started = wait(say(&store, &id("a"), start.clone()));
     assert_eq!(started, Answer::Started { fence: Fence(1), attempt: 1 });
     let db = rusqlite::Connection::open(&path).unwrap();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use candor_ledger::*;
 use common::{Folder, wait};
-use model::{Subject, World, ops, rules};
+use model::{Row, Subject, World, ops, rules};
 use proptest::prelude::*;
 
 struct Stored {
@@ -54,9 +54,13 @@ impl Subject for Stored {
         wait(self.store().find(id)).unwrap().map(|entry| entry.stored)
     }
 
-    fn transitions(&mut self, id: &RecordId) -> Vec<(StateKind, StateKind)> {
+    fn transitions(&mut self, id: &RecordId) -> Vec<Row> {
         let story = wait(self.store().story(id)).unwrap();
-        story.iter().map(|row| row.change.unwrap()).map(|change| (change.from, change.to)).collect()
+        let row = |row: AuditRow| {
+            let Change { from, to, fence, .. } = row.change.unwrap();
+            Row { event: row.event, from, to, fence, by: row.by, via: row.via }
+        };
+        story.into_iter().map(row).collect()
     }
 
     fn now(&mut self) -> Moment {

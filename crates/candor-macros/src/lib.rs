@@ -57,6 +57,7 @@ use proc_macro::TokenStream;
 ///   its digest must be the same.
 /// - `unsaid(retry, undo, instead, preview, approval, rate)`: sentences that the description does not get from all this, because its text says so
 ///   already; `unsaid` alone: none of them.
+/// - `ask = always`, `writes` or `destructive`: a person is asked about these calls before they start, whatever the server does.
 /// - `blocking`, on a plain function that waits for a disk or a lock: it gets a thread of its own. Without it, a plain function runs where others
 ///   wait for their turn, so it should not take long.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.

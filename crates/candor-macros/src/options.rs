@@ -30,6 +30,7 @@ pub(crate) struct Options {
     function: Option<Expr>,
     at_most: Option<Words>,
     blocking: Option<Ident>,
+    ask: Option<Expr>,
     idempotency: Option<Expr>,
     recorded: Option<Punctuated<Ident, Token![,]>>,
     pub(crate) safeguards: Safeguards,
@@ -121,6 +122,25 @@ impl Options {
                 Ok(Effects::Known(quote!(::candor::tool::Effects::Fixed(#declared))))
             }
         }
+    }
+
+    /// Which of its calls a person is asked about, at least.
+    pub(crate) fn ask(&self) -> Result<TokenStream> {
+        let Some(asked) = &self.ask else { return Ok(quote!(::candor::Ask::Never)) };
+        if let Expr::Path(path) = asked {
+            for (word, level) in [
+                ("never", quote!(Never)),
+                ("destructive", quote!(Destructive)),
+                ("writes", quote!(Writes)),
+                ("always", quote!(Always)),
+            ] {
+                if path.path.is_ident(word) {
+                    return Ok(quote!(::candor::Ask::#level));
+                }
+            }
+        }
+        let message = "write `ask = always`, `ask = writes` or `ask = destructive`: which calls a person is asked about";
+        Err(Error::new_spanned(asked, message))
     }
 
     /// Whether the function keeps its thread, and so must have one of its own.
@@ -294,6 +314,7 @@ impl Word {
             ("effects", Given::Value(function)) => set(&mut options.function, function, &word),
             ("at_most", Given::Words(words)) => set(&mut options.at_most, words, &word),
             ("blocking", Given::Nothing) => set(&mut options.blocking, word.clone(), &word),
+            ("ask", Given::Value(value)) => set(&mut options.ask, value, &word),
             ("idempotency", Given::Value(value)) => set(&mut options.idempotency, value, &word),
             ("recorded", Given::Names(names)) => set(&mut options.recorded, names, &word),
             ("undo" | "instead" | "serial" | "rate", Given::Value(value)) => {
@@ -335,6 +356,10 @@ impl Word {
                 "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
             )),
             ("idempotency", _) => Err(Error::new(word.span(), IDEMPOTENCY)),
+            ("ask", _) => Err(Error::new(
+                word.span(),
+                "write `ask = always`, `ask = writes` or `ask = destructive`",
+            )),
             ("recorded", _) => Err(Error::new(
                 word.span(),
                 "name the arguments whose values may stand in history: `recorded(amount, currency)`",
@@ -345,7 +370,7 @@ impl Word {
             _ => Err(Error::new(
                 word.span(),
                 format!(
-                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, undo, instead, rate, \
+                    "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, ask, undo, instead, rate, \
                      serial, preview, requires_preview, unsaid, blocking, name, title, description, input_schema, output_schema"
                 ),
             )),

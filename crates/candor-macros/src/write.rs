@@ -42,6 +42,7 @@ pub(crate) fn tool(
         |key| derive_key(function, &quote!(#key), ty),
     );
     let recorded = options.recorded(function)?;
+    let ask = options.ask()?;
     let name =
         options.name.as_ref().map_or_else(|| function.name.unraw().to_string(), syn::LitStr::value);
     let title = text(options.title.as_ref().map(syn::LitStr::value));
@@ -96,6 +97,7 @@ pub(crate) fn tool(
                 description: #description,
                 effects: #effects,
                 idempotency: #declared,
+                ask: #ask,
                 recorded: &[#(#recorded),*],
                 safeguards: #safeguards,
                 needs: ::std::vec::Vec::from_iter(

@@ -42,6 +42,8 @@ struct Scope {
     progress_token: Option<RequestId>,
     /// One more than the last progress that was sent, as it must grow.
     next_progress: AtomicU64,
+    /// How often it was said that the request waits.
+    waited: AtomicU64,
     /// Taken out before the answer is sent, so that nothing can follow the answer. Held while sending, so
     /// that nothing can overtake.
     outlet: Mutex<Option<Outlet>>,
@@ -92,6 +94,7 @@ impl Ctx {
             meta: exchange.meta.clone(),
             log_level: exchange.log_level,
             next_progress: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
             outlet: Mutex::new(Some(exchange.outlet.clone())),
             gone: exchange.cancel.clone(),
             cancel,
@@ -179,6 +182,22 @@ impl Ctx {
         let mut params = ProgressParams::new(token.clone(), done);
         params.total = total.into().map(Number::from);
         params.message = message.into().map(str::to_owned);
+        self.notify(notification::PROGRESS, &params).await;
+    }
+
+    /// Says that the request waits for somebody, as progress in steps that are too small to count.
+    pub(crate) async fn waiting(&self, message: &str) {
+        let Some(token) = &self.0.progress_token else {
+            return;
+        };
+        let step = self.0.waited.fetch_add(1, Ordering::Relaxed);
+        // The handler's own must be more.
+        self.0.next_progress.fetch_max(1, Ordering::Relaxed);
+        #[expect(clippy::cast_precision_loss, reason = "few")]
+        let done = (step + 1) as f64 * 1e-6;
+        let Some(done) = Number::from_f64(done) else { return };
+        let mut params = ProgressParams::new(token.clone(), done);
+        params.message = Some(message.to_owned());
         self.notify(notification::PROGRESS, &params).await;
     }
 

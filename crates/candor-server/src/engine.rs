@@ -28,6 +28,7 @@ use crate::changes::Changes;
 use crate::completion::Completions;
 use crate::dispatch;
 use crate::exchange::{Arrival, Exchange};
+use crate::gate::Policy;
 use crate::ledger::{Audit, Ledger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
@@ -67,6 +68,8 @@ pub(crate) struct Parts {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) instance: String,
     pub(crate) audit: Audit,
+    /// Who is asked about what.
+    pub(crate) policy: Policy,
 }
 
 struct Inner {
@@ -236,6 +239,13 @@ impl Engine {
         let mut extensions = extensions(parts.foresees, has_resources, offers);
         if let (Some(ledger), true) = (&self.0.ledger, parts.tools.is_some()) {
             extensions.insert(extension::IDEMPOTENCY.to_owned(), ledger.settings());
+            if parts.policy.asks() {
+                let settings = Object::new()
+                    .with("version", &1)
+                    .with("ask", parts.policy.ask.as_str())
+                    .with("client", &!parts.policy.out_of_band);
+                extensions.insert(extension::APPROVAL.to_owned(), settings);
+            }
         }
         capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
         capabilities.prompts =

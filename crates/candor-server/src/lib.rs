@@ -14,6 +14,7 @@
 //! | transports | [`transport::stdio`], [`transport::http`] |
 //! | plans, rates and turns: what stands before a start | `admission` |
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
+//! | whether a call may start, and asking a person | `gate` |
 //! | who is asking | [`auth`] |
 //! | secrets and what they seal | [`Secret`] |
 //! | a client for tests | [`testing`] |
@@ -36,6 +37,7 @@ mod deadline;
 mod dispatch;
 mod engine;
 mod exchange;
+mod gate;
 mod ledger;
 mod limits;
 mod methods;
@@ -66,6 +68,7 @@ pub use caller::Client;
 pub use changes::Changes;
 pub use ctx::Ctx;
 pub use engine::Engine;
+pub use gate::{Ask, Pattern, PatternError};
 pub use ledger::Audit;
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};

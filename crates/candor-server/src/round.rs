@@ -61,9 +61,11 @@ pub(crate) struct Brought<'a> {
 
 /// Which question of which call in the ledger was answered: the numbers that [`candor_ledger::Event::Resume`] has to name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Resumes {
-    pub(crate) fence: u64,
-    pub(crate) round: u32,
+pub(crate) enum Resumes {
+    /// A question of the handler.
+    Round { fence: u64, round: u32 },
+    /// The question whether it may start.
+    Approval { fence: u64 },
 }
 
 /// One run of a handler that may ask.
@@ -136,6 +138,11 @@ impl Round {
             }
         }
         Ok(Self { resumes, answers, ..Self::default() })
+    }
+
+    /// The answer to a question that the framework itself has put; one that nobody has asked for does not count.
+    pub(crate) fn answered(&self, key: &str) -> Option<&RawValue> {
+        self.answers.get(key).filter(|answered| answered.question.is_some()).map(|a| &*a.answer)
     }
 
     /// The answer to a question, if the client brought it; else the question stays open, and the caller waits
@@ -226,6 +233,13 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
+    /// One that the framework itself puts.
+    pub(crate) fn single(key: &str, request: InputRequest) -> Self {
+        let asked = BTreeMap::from([(key.to_owned(), digest(raw(&request).get().as_bytes()))]);
+        let open = BTreeMap::from([(key.to_owned(), request)]);
+        Self { open, state: State { asked, answers: BTreeMap::new() } }
+    }
+
     /// Whether this client can answer them all: who asks again may not be who was asked.
     pub(crate) fn answerable_by(&self, client: &Client) -> Result<(), AskError> {
         self.open.values().try_for_each(|question| ask::answerable(question, client))
@@ -266,8 +280,12 @@ impl State {
     fn close(&self, seal: &Seal, bound: &str, ttl: Duration, of_record: Option<Resumes>) -> String {
         let mut payload =
             self.members().with("binding", bound).with("expires", &(now() + ttl.as_secs()));
-        if let Some(Resumes { fence, round }) = of_record {
-            payload = payload.with("record", &[fence, u64::from(round)]);
+        match of_record {
+            None => {}
+            Some(Resumes::Round { fence, round }) => {
+                payload = payload.with("record", &[fence, u64::from(round)]);
+            }
+            Some(Resumes::Approval { fence }) => payload = payload.with("approval", &[fence]),
         }
         seal.close(raw(&payload).get().as_bytes())
     }
@@ -280,11 +298,15 @@ impl State {
         if expires < now() || made_for != bound {
             return None;
         }
-        let of_record = match payload.get("record") {
-            None => None,
-            Some(numbers) => {
+        let of_record = match (payload.get("record"), payload.get("approval")) {
+            (None, None) => None,
+            (Some(numbers), _) => {
                 let [fence, round]: [u64; 2] = serde_json::from_str(numbers.text()).ok()?;
-                Some(Resumes { fence, round: u32::try_from(round).ok()? })
+                Some(Resumes::Round { fence, round: u32::try_from(round).ok()? })
+            }
+            (None, Some(number)) => {
+                let [fence]: [u64; 1] = serde_json::from_str(number.text()).ok()?;
+                Some(Resumes::Approval { fence })
             }
         };
         Some((Self::read(&payload)?, of_record))

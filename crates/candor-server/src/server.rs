@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use candor_ledger::{MemoryStore, Options, Store};
 use candor_protocol::types::Implementation;
@@ -10,6 +11,7 @@ use candor_protocol::types::Implementation;
 use crate::answer::CacheHint;
 use crate::completion::{Completions, Subject};
 use crate::engine::{Engine, Parts};
+use crate::gate::{Ask, Policy, Rule};
 use crate::ledger::Audit;
 use crate::limits::Limits;
 use crate::prompt::{Prompt, PromptSet};
@@ -46,6 +48,7 @@ pub struct Server {
     store: Option<Arc<dyn Store>>,
     instance: String,
     audit: Audit,
+    policy: Policy,
 }
 
 /// Why a server cannot be built.
@@ -56,6 +59,8 @@ pub enum BuildError {
     Tool(RegistrationError),
     /// Two prompts have this name.
     DuplicatePrompt(String),
+    /// A person is to be asked about calls, and nothing remembers what they say.
+    NobodyToAsk,
     /// The calls of a tool have keys, and nothing remembers them.
     NoLedger(String),
     /// Both single items and a provider were given for this list.
@@ -76,6 +81,9 @@ impl fmt::Display for BuildError {
             Self::DuplicatePrompt(name) => {
                 write!(f, "prompt {name:?}: another prompt has this name")
             }
+            Self::NobodyToAsk => f.write_str(
+                "a person is to be asked about calls, and questions wait in the ledger: give the server one with `.ledger(…)`",
+            ),
             Self::NoLedger(tool) => write!(
                 f,
                 "tool {tool:?} has idempotency keys, and somebody must remember them: give the server a ledger with `.ledger(…)`"
@@ -121,6 +129,7 @@ impl Server {
             store: None,
             instance: String::new(),
             audit: Audit::default(),
+            policy: Policy::default(),
         }
     }
 
@@ -279,10 +288,51 @@ impl Server {
         self
     }
 
+    /// Which calls a person is asked about before they start; without this, none. A tool may want more.
+    #[must_use]
+    pub fn ask(mut self, ask: Ask) -> Self {
+        self.policy.ask = ask;
+        self
+    }
+
+    /// The same for one tool, instead of what holds for all.
+    #[must_use]
+    pub fn ask_for(mut self, tool: impl Into<String>, ask: Ask) -> Self {
+        self.policy.by_tool.insert(tool.into(), Rule::Ask(ask));
+        self
+    }
+
+    /// Lets nobody call a tool. It is still listed.
+    #[must_use]
+    pub fn deny(mut self, tool: impl Into<String>) -> Self {
+        self.policy.by_tool.insert(tool.into(), Rule::Deny);
+        self
+    }
+
+    /// Only operators decide: approvals that come through the caller's own client do not count.
+    #[must_use]
+    pub fn out_of_band(mut self) -> Self {
+        self.policy.out_of_band = true;
+        self
+    }
+
+    /// How long a call that waits for a person is held before it is answered with `approval_required`; without this, 45 seconds.
+    #[must_use]
+    pub fn hold(mut self, time: Duration) -> Self {
+        self.policy.hold = time;
+        self
+    }
+
     /// With a ledger in memory, unless another was given.
     pub(crate) fn or_in_memory(mut self) -> Self {
         self.store.get_or_insert_with(|| Arc::new(MemoryStore::new(Options::default())));
         self
+    }
+
+    /// Whether a person may ever be asked about a call.
+    #[must_use]
+    pub fn wants_to_ask(&self) -> bool {
+        self.policy.asks() || self.tools.iter().any(|tool| tool.ask() != Ask::Never)
     }
 
     /// Whether a ledger was given, or else which tool cannot do without.
@@ -318,6 +368,9 @@ impl Server {
     pub fn build(mut self) -> Result<Engine, BuildError> {
         if let Some(tool) = self.wants_ledger() {
             return Err(BuildError::NoLedger(tool.to_owned()));
+        }
+        if self.store.is_none() && self.wants_to_ask() {
+            return Err(BuildError::NobodyToAsk);
         }
         self.resources.set_patience(self.limits.deadline);
         let tools = match (self.tool_provider, self.tools.is_empty()) {
@@ -365,11 +418,12 @@ impl Server {
             limits: self.limits,
             cache: self.cache,
             states: Arc::new(self.states),
-            form: self.form,
+            form: Form { policy: self.policy.id(), ..self.form },
             foresees,
             store: self.store,
             instance: self.instance,
             audit: self.audit,
+            policy: self.policy,
         }))
     }
 }

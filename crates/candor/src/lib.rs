@@ -31,9 +31,10 @@ pub use candor_files as files;
 pub use candor_macros::{args, tool, toolbox};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
-    Answer, Arguments, AskError, Audit, BuildError, CacheHint, CacheScope, Changes, Client, Ctx,
-    Elicit, Elicited, Engine, FromCtx, Limits, Sample, Secret, SecretError, Server, State, auth,
-    hints, prompt, protocol, resource, store, testing, tool, transport,
+    Answer, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Changes, Client,
+    Ctx, Elicit, Elicited, Engine, FromCtx, Limits, Pattern, PatternError, Sample, Secret,
+    SecretError, Server, State, auth, hints, prompt, protocol, resource, store, testing, tool,
+    transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;

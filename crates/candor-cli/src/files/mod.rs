@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use candor::Server;
 use candor::files::Root;
 use candor::prelude::Directory;
-use candor::run::{Run, ServeArgs, SplitFlag};
+use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
 use clap::builder::FalseyValueParser;
 
 use tools::Folder;
@@ -45,7 +45,14 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     let flags = args.flags();
     let instance = args.instance.filter(|name| !name.is_empty());
     let instance = instance.unwrap_or_else(|| name(root.path()));
-    let mode = if args.read_only { "read-only" } else { "reads and writes" };
+    let mode = if args.read_only {
+        "read-only".to_owned()
+    } else {
+        format!(
+            "asks before: {}",
+            candor::Ask::from(args.serve.ask.unwrap_or(AskFlag::Destructive)).as_str()
+        )
+    };
     let about = [
         format!("candor files · {path} · {mode}"),
         format!(
@@ -65,6 +72,8 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
         .state(Folder { root, directory: directory.clone(), largest: args.max_file })
         .tools(if args.read_only { tools::that_read() } else { tools::all() })
         .resources(directory);
+    // A person is asked before anything is destroyed, unless somebody says otherwise. Where nothing can be, no ledger has to be there for it.
+    let server = if args.read_only { server } else { server.ask(candor::Ask::Destructive) };
     server.serve(args.serve, &about).await
 }
 
@@ -87,6 +96,15 @@ impl Args {
         }
         if let Some(ledger) = &self.serve.ledger {
             add(&format!("--ledger {}", quoted(ledger)));
+        }
+        if let Some(ask) = self.serve.ask {
+            add(&format!("--ask {}", candor::Ask::from(ask).as_str()));
+        }
+        for tool in &self.serve.deny {
+            add(&format!("--deny {}", quoted(tool)));
+        }
+        if self.serve.out_of_band {
+            add("--out-of-band");
         }
         match self.serve.split {
             None => {}

@@ -3,8 +3,8 @@
 use candor_ledger::{Export, Store};
 
 use super::filter::Filters;
-use super::out::{Out, Problem};
 use super::row;
+use crate::out::{Out, Problem};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

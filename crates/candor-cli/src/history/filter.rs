@@ -2,7 +2,7 @@
 
 use candor_ledger::{AuditRow, Entry, Filter, Moment, OutcomeKind, State, StateKind};
 
-use super::when;
+use crate::when;
 
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct Filters {
@@ -53,9 +53,15 @@ enum Standing {
     /// It runs
     #[value(alias = "dispatched")]
     Running,
+    /// A person is asked whether it may start
+    Waiting,
+    /// A person has said yes, and it has not started yet
+    Approved,
+    /// A person has said no
+    Denied,
     /// It has asked something
     #[value(alias = "suspended")]
-    Waiting,
+    Asking,
     /// It was started, and nobody knows what came of it
     #[value(alias = "indeterminate")]
     Unknown,
@@ -75,7 +81,10 @@ impl Standing {
             Self::Done | Self::Failed | Self::Invalid | Self::Ended => StateKind::Completed,
             Self::Starting => StateKind::Claimed,
             Self::Running => StateKind::Dispatched,
-            Self::Waiting => StateKind::Suspended,
+            Self::Waiting => StateKind::Waiting,
+            Self::Approved => StateKind::Approved,
+            Self::Denied => StateKind::Denied,
+            Self::Asking => StateKind::Suspended,
             Self::Unknown => StateKind::Indeterminate,
             Self::Abandoned => StateKind::Abandoned,
             Self::Expired => StateKind::Tombstone,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use candor_ledger::{DigestPrefix, Export, Filter, Page, RecordDigest, RecordId, Store};
 
 use super::operation::Operation;
-use super::out::{Problem, told};
 use super::words;
+use crate::out::{Problem, told};
 use crate::shown::{cut, shown};
 
 /// Fewer digits are more likely a mistake than an id.

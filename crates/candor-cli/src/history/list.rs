@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::filter::Filters;
 use super::operation::{self, Operation};
-use super::out::{Out, Problem};
-use super::{row, when, words};
+use super::{row, words};
+use crate::out::{Out, Problem};
 use crate::shown::{cut, shown};
+use crate::when;
 
 /// So many are read at once. Each record may bring a megabyte.
 const AT_ONCE: usize = 50;

@@ -1,29 +1,23 @@
 //! `candor history`: what happened, from the ledger itself, also while servers write to it.
 //!
 //! - `list`, `show`, `export`, `resolve`: the commands. `filter`, `find`: which operations they are about.
-//! - `ledger`: which ledger, without making one by looking.
-//! - `operation`, `row`: what is known, as members of JSON. `words`, `when`, `json`, `out`: how it is written.
+//! - `operation`, `row`: what is known, as members of JSON. `words`: the same for people.
 //!
 //! Every text that comes out of a ledger was written by somebody else, and goes through [`shown`](crate::shown) on its way.
 
 mod export;
 mod filter;
-mod find;
+pub(crate) mod find;
 mod given;
-mod json;
-mod ledger;
 mod list;
-mod operation;
-mod out;
+pub(crate) mod operation;
 mod resolve;
-mod row;
+pub(crate) mod row;
 mod show;
-mod when;
-mod words;
+pub(crate) mod words;
 
-use clap::error::ErrorKind;
-
-use out::{Out, Problem};
+use crate::ledger::Ledger;
+use crate::out::{Out, misused};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -62,7 +56,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     if command.is_some() && list != list::Args::default() {
         misused("flags of the list stand behind `list`, and other commands have their own");
     }
-    let place = ledger::Ledger::of(ledger.as_deref())?;
+    let place = Ledger::of(ledger.as_deref())?;
     let store = place.open()?;
     let mut out = Out::new(json);
     let done = match command.unwrap_or(Command::List(list)) {
@@ -71,14 +65,5 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
         Command::Export(args) => export::run(&*store, &args, &mut out).await,
         Command::Resolve(args) => resolve::run(&*store, &args, &mut out).await,
     };
-    match done.and_then(|()| Ok(out.flush()?)) {
-        Ok(()) | Err(Problem::NobodyReads) => Ok(()),
-        Err(Problem::Store(error)) => Err(place.problem(&error.to_string())),
-        Err(Problem::Told(error)) => Err(error),
-    }
-}
-
-/// Ends as the parser of the command line does when it does not understand it.
-fn misused(problem: &str) -> ! {
-    clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
+    out.end(done, &place)
 }

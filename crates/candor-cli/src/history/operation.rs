@@ -9,8 +9,9 @@ use candor_ledger::{
 use serde_json::{Map, Value, json};
 
 use super::row::{hex, millis};
-use super::{json as text, row, when, words};
+use super::{row, words};
 use crate::shown::json_shown;
+use crate::{json as text, when};
 
 /// So many digits name an operation where they are shown.
 const SHORT: usize = 8;
@@ -21,11 +22,11 @@ The members of each line with --json (null where nothing is known; with --calls,
   id                  64 hexadecimal digits
   principal, server, instance, tool, key
                       who called what, where, under which key
-  state               absent, open, claimed, dispatched, suspended, completed, indeterminate,
-                      tombstone or abandoned
+  state               absent, open, waiting, approved, denied, claimed, dispatched, suspended,
+                      completed, indeterminate, tombstone or abandoned
   outcome             success, failure or invalid, of what is completed
   reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
-  by                  the operator who said so
+  by                  the operator who said so, or who approved or denied it
   attempts            how often the call was started
   repeatable          whether to start it again does no harm, by its nature
   created, changed    when the key was first seen, when the record was last written
@@ -71,7 +72,10 @@ impl Operation {
         let since = seen.as_ref().and_then(|seen| match &seen.state {
             State::Dispatched { started: since, .. }
             | State::Completed { completed: since, .. }
-            | State::Indeterminate { since, .. } => Some(*since),
+            | State::Indeterminate { since, .. }
+            | State::Waiting { since, .. }
+            | State::Approved { since, .. }
+            | State::Denied { since, .. } => Some(*since),
             // Whoever holds it writes to it again and again.
             State::Claimed { .. } => None,
             state if state.kind() == stored.state.kind() => Some(stored.touched),
@@ -111,7 +115,10 @@ impl Operation {
         }
         // What an operator said later says nothing of how long it took.
         let ended = self.story.iter().rposition(|row| row.event == "complete")?;
-        let started = self.story[..ended].iter().rev().find(|row| row.event == "dispatch");
+        let started = self.story[..ended]
+            .iter()
+            .rev()
+            .find(|row| matches!(row.event.as_str(), "start" | "dispatch"));
         let row = &self.story[ended];
         row.circumstances.duration.or_else(|| Some(started?.at.until(row.at)))
     }
@@ -120,7 +127,9 @@ impl Operation {
     pub(crate) fn by(&self) -> Option<&str> {
         match self.state()? {
             State::Completed { resolved_by, .. } => resolved_by.as_deref(),
-            State::Abandoned { by, .. }
+            State::Approved { by, .. }
+            | State::Denied { by, .. }
+            | State::Abandoned { by, .. }
             | State::Open { license: License::Operator { by, .. }, .. } => Some(by),
             _ => None,
         }

@@ -2,7 +2,7 @@
 //!
 //! What it will mean for the next caller is said before it is asked for, and nothing is written without a yes.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use candor_ledger::{
     Answer, Body, Circumstances, Event, OutcomeKind, Refusal, Resolution, Rules, State, StateKind,
@@ -13,9 +13,12 @@ use serde_json::Value;
 use super::find::find;
 use super::given::Given;
 use super::operation::Operation;
-use super::out::{Out, Problem, told};
-use super::{json, misused, show, when, words};
+use super::{show, words};
+use crate::operator;
+use crate::out::{Out, Problem, misused, told};
 use crate::shown::shown;
+use crate::terminal::Terminal;
+use crate::{json, when};
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("finding").args(["done", "not_done", "abandon"]).required(true)))]
@@ -47,9 +50,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["not_done", "abandon"])]
     failed: bool,
 
-    /// Who says so [default: the user of this system]
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
+    #[command(flatten)]
+    operator: operator::Args,
 
     /// Do not ask
     #[arg(long)]
@@ -75,38 +77,10 @@ impl Args {
             Err(problem) => misused(&format!("{flag}: {}", shown(&problem))),
         }
     }
-
-    fn by(&self) -> String {
-        let by = self.by.clone().or_else(user).unwrap_or_default();
-        if by.trim().is_empty() {
-            misused("who says so? Use --by NAME");
-        }
-        by
-    }
-}
-
-/// The user of this system: who they are, not who a variable says they are.
-#[cfg(unix)]
-fn user() -> Option<String> {
-    let id = rustix::process::getuid().as_raw().to_string();
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let name = users.lines().find_map(|line| {
-        let mut parts = line.split(':');
-        let name = parts.next()?;
-        (parts.nth(1)? == id).then(|| name.to_owned())
-    });
-    // Users of a directory service do not stand in the file.
-    let variable = || std::env::var("USER").ok().filter(|name| !name.is_empty());
-    name.or_else(variable).or_else(|| Some(format!("uid {id}")))
-}
-
-#[cfg(not(unix))]
-fn user() -> Option<String> {
-    std::env::var("USERNAME").ok()
 }
 
 pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let (by, resolution) = (args.by(), args.resolution());
+    let (by, resolution) = (args.operator.name(), args.resolution());
     let operation = find(store, &args.id).await?;
     let Some(State::Indeterminate { .. }) = operation.state() else {
         return Err(not_unknown(&operation));
@@ -117,7 +91,12 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
             writeln!(&stderr, "{line}")?;
         }
         writeln!(&stderr, "\n{}", meaning(&resolution, &by))?;
-        confirm()?;
+        let Some(mut terminal) = Terminal::open() else {
+            misused(
+                "nothing was changed: this is not said without a yes, and there is no terminal to ask on; use --yes",
+            );
+        };
+        confirm(&mut terminal).await?;
         unchanged(store, &operation).await?;
     }
     let said = sentence(&operation, &resolution, &by);
@@ -182,19 +161,8 @@ fn sentence(operation: &Operation, resolution: &Resolution, by: &str) -> String 
     format!("{id}  {what}, says {by}: {then}.")
 }
 
-fn confirm() -> Result<(), Problem> {
-    if !io::stdin().is_terminal() {
-        misused(
-            "nothing was changed: this is not said without a yes, and there is no terminal to ask on; use --yes",
-        );
-    }
-    eprint!("Go on? [y/N] ");
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(told("nothing was changed")),
-    }
+async fn confirm(terminal: &mut Terminal) -> Result<(), Problem> {
+    if terminal.agrees("Go on?").await? { Ok(()) } else { Err(told("nothing was changed")) }
 }
 
 /// While a person thought about it, its owner may have returned, or another operator was quicker and it was started once more.

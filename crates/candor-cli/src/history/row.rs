@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope};
+use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope, Via};
 use serde_json::{Value, json};
 
-use super::when;
+use crate::when;
 
 /// What programs may rely on.
 pub(crate) const MEMBERS: &str = "\
@@ -15,21 +15,37 @@ The members of each line (null where nothing is known):
   id                  of the operation, 64 hexadecimal digits; null for a call without a key
   principal, server, instance, tool, key
                       who called what, where, under which key
-  event               claim, dispatch, release, suspend, resume, complete, unknown, discard,
-                      resolve, lapse (time alone), or what the server noted
-  from, to            where the operation stood and stands: absent, open, claimed, dispatched,
-                      suspended, completed, indeterminate, tombstone, abandoned
+  event               ask, decide, start, claim, dispatch, release, suspend, resume, complete,
+                      unknown, discard, resolve, lapse (time alone), grant, revoke, or what the
+                      server noted
+  from, to            where the operation stood and stands: absent, open, waiting, approved, denied,
+                      claimed, dispatched, suspended, completed, indeterminate, tombstone, abandoned
   fence, attempt      number of the claim; how often the call was started
   outcome             success, failure or invalid
   reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
-  by                  the operator who said so
+  by                  the operator who said so; of a start, who has approved it
+  via                 how an approval or a denial came: operator, or client (the caller's own)
+  why                 why it was denied
   shape, digest       of the arguments: names and kinds, and a keyed digest; never values
   hints               what the call may do
   durationMs          how long it took
   note                anything else";
 
 pub(crate) fn json(row: &AuditRow) -> Value {
-    let AuditRow { seq, at, scope, key, event, change, reason, outcome, by, circumstances } = row;
+    let AuditRow {
+        seq,
+        at,
+        scope,
+        key,
+        event,
+        change,
+        reason,
+        outcome,
+        by,
+        via,
+        why,
+        circumstances,
+    } = row;
     let Scope { principal, server, instance, tool } = scope;
     let Circumstances { shape, digest, hints, duration, note } = circumstances;
     let of_change = |tell: fn(&Change) -> Value| change.as_ref().map(tell);
@@ -50,6 +66,8 @@ pub(crate) fn json(row: &AuditRow) -> Value {
         "outcome": outcome.map(OutcomeKind::as_str),
         "reason": reason.map(Reason::as_str),
         "by": by,
+        "via": via.map(Via::as_str),
+        "why": why,
         "shape": shape.as_deref(),
         "digest": digest.as_ref().map(|digest| hex(digest)),
         "hints": hints.as_deref(),

@@ -6,10 +6,11 @@ use candor_ledger::{Body, License, Moment, Outcome, State, Store};
 
 use super::find::find;
 use super::operation::Operation;
-use super::out::{Out, Problem};
 use super::row::hex;
-use super::{json, when, words};
+use super::words;
+use crate::out::{Out, Problem};
 use crate::shown::shown;
+use crate::{json, when};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -96,11 +97,11 @@ fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
     let state = operation.state()?;
     let name = match state {
         State::Claimed { .. } | State::Dispatched { .. } => "lease ends",
-        State::Suspended { .. } => "waits until",
+        State::Suspended { .. } | State::Waiting { .. } => "waits until",
         State::Completed { .. } => "kept until",
         State::Open { license: License::First, .. } => "forgotten",
-        State::Open { .. } => "may start",
-        State::Tombstone { .. } | State::Abandoned { .. } => "refused to",
+        State::Approved { .. } | State::Open { .. } => "may start",
+        State::Denied { .. } | State::Tombstone { .. } | State::Abandoned { .. } => "refused to",
         State::Indeterminate { .. } => return None,
     };
     Some((name, state.lapses()?))
@@ -146,10 +147,18 @@ fn result(operation: &Operation, out: &mut Out) -> io::Result<()> {
 }
 
 fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
+    let id = operation.short();
+    if let Some(State::Waiting { .. }) = operation.state() {
+        return out.line(&format!(
+            "\nA person is asked whether it may start. See what, then decide:\n  \
+             candor approvals show {id}\n  \
+             candor approvals approve {id}\n  \
+             candor approvals deny {id}"
+        ));
+    }
     if operation.reason().is_none() {
         return Ok(());
     }
-    let id = operation.short();
     out.line(&format!(
         "\nNobody knows what came of it. Find out, then say so:\n  \
          candor history resolve {id} --done [--result JSON | --text TEXT] [--failed]\n  \

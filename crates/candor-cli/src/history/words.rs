@@ -1,6 +1,6 @@
 //! What the ledger knows, in words for people. Programs get the ledger's own words.
 
-use candor_ledger::{AuditRow, OutcomeKind, Reason, Record, State, StateKind};
+use candor_ledger::{AuditRow, OutcomeKind, Reason, Record, State, StateKind, Via};
 
 /// Where an operation stands. Nothing: its time is over.
 pub(crate) fn state(record: Option<&Record>) -> &'static str {
@@ -23,6 +23,9 @@ pub(crate) fn kind(kind: StateKind) -> &'static str {
     match kind {
         StateKind::Absent => "forgotten",
         StateKind::Open => "not done",
+        StateKind::Waiting => "waiting for approval",
+        StateKind::Approved => "approved, not started",
+        StateKind::Denied => "denied",
         StateKind::Claimed => "starting",
         StateKind::Dispatched => "running",
         StateKind::Suspended => "waiting for an answer",
@@ -45,15 +48,30 @@ pub(crate) fn reason(reason: Reason) -> &'static str {
     }
 }
 
+/// How a decision came, if that should be known to who reads of it.
+fn on_which_way(via: Option<Via>) -> &'static str {
+    match via {
+        Some(Via::Client) => " through the caller's own client",
+        Some(Via::Operator) | None => "",
+    }
+}
+
 /// What happened, in a row of the audit. May hold text of others.
 pub(crate) fn event(row: &AuditRow) -> String {
-    let to = row.change.map(|change| change.to);
+    let (from, to) = (row.change.map(|change| change.from), row.change.map(|change| change.to));
     let why = row.reason.map_or("nobody knows why", reason);
     let by = row.by.as_deref().unwrap_or("an operator");
     let ended = row.outcome.map_or("ended", ended);
     match (row.event.as_str(), to) {
+        ("ask", Some(_)) => "a person is asked".to_owned(),
+        ("decide", Some(StateKind::Denied)) => {
+            let why = row.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            format!("{by} denied it{}{why}", on_which_way(row.via))
+        }
+        ("decide", Some(_)) => format!("{by} approved it{}", on_which_way(row.via)),
         ("claim", Some(_)) => "about to start".to_owned(),
-        ("dispatch", Some(_)) => "started".to_owned(),
+        ("start", Some(_)) if row.by.is_some() => format!("started, approved by {by}"),
+        ("start" | "dispatch", Some(_)) => "started".to_owned(),
         ("release", Some(_)) => "not started after all".to_owned(),
         ("suspend", Some(_)) => "asked something".to_owned(),
         ("resume", Some(_)) => "answered, goes on".to_owned(),
@@ -65,9 +83,16 @@ pub(crate) fn event(row: &AuditRow) -> String {
         ("resolve", Some(StateKind::Completed)) => format!("{by} said: {ended}"),
         ("resolve", Some(StateKind::Open)) => format!("{by} said: not done, may start once more"),
         ("resolve", Some(StateKind::Abandoned)) => format!("{by} said: abandoned"),
+        ("lapse", _) if from == Some(StateKind::Waiting) => "nobody decided in time".to_owned(),
+        ("lapse", _) if from == Some(StateKind::Approved) => {
+            "the approval ran out before it was used".to_owned()
+        }
+        ("lapse", _) if from == Some(StateKind::Denied) => "the denial ran out".to_owned(),
         ("lapse", Some(StateKind::Open)) => "was about to start, and did not".to_owned(),
         ("lapse", Some(StateKind::Tombstone)) => "result no longer kept".to_owned(),
         ("lapse", Some(StateKind::Absent)) => "forgotten".to_owned(),
+        ("grant", None) => format!("{by} permitted such calls for a while"),
+        ("revoke", None) => format!("{by} took a permission back"),
         // A note of the server, or an event of a later version.
         (word, None) if row.outcome.is_some() => format!("{word}: {ended}"),
         (word, _) => word.to_owned(),

@@ -41,6 +41,8 @@ fn every_row_with_all_its_members_the_earliest_first() {
         "outcome": "success",
         "reason": null,
         "by": null,
+        "via": null,
+        "why": null,
         "shape": null,
         "digest": null,
         "hints": null,

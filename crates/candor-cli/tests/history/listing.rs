@@ -77,7 +77,7 @@ fn a_state_can_be_asked_for_in_both_vocabularies() {
         ("starting", &["starting"]),
         ("running", &["running"]),
         ("dispatched", &["running"]),
-        ("waiting", &["waiting"]),
+        ("asking", &["waiting"]),
         ("unknown", &["unknown"]),
         ("indeterminate", &["unknown"]),
         ("abandoned", &["abandoned"]),

@@ -1,13 +1,22 @@
 //! A call comes in, for the first time or with the answer to a question.
 
-use super::{Turn, owner};
+use super::{Turn, approval, owner};
 use crate::event::{Answer, Holder};
-use crate::id::{Fence, Fingerprint, Moment, Owner};
-use crate::record::{License, Record, Round, State};
+use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
+use crate::record::{License, Record, Round, State, Via};
 use crate::rules::Rules;
 
-/// Why a claim is granted, or what it is answered.
-pub(super) fn decide(
+/// What a call brings that would be claimed.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) fingerprint: Fingerprint,
+    pub(super) by_nature: bool,
+    /// What its approval must be bound to, if it needs one.
+    pub(super) approval: Option<Binding>,
+}
+
+/// Why it may be started as far as keys go, be there an approval or not, or what it is answered.
+pub(super) fn license(
     record: Option<&Record>,
     fingerprint: Fingerprint,
     by_nature: bool,
@@ -29,11 +38,20 @@ pub(super) fn decide(
         retry_after: now.until(lease),
     };
     Err(match &record.state {
-        // That it was harmless then says nothing of a call that is not so now.
-        State::Open { license: License::ByNature { reason, since }, .. } if !by_nature => {
+        // That it was harmless then says nothing of a call that is not so now; and who approved has not been asked that.
+        State::Open { license: License::ByNature { reason, since }, .. }
+        | State::Waiting { license: License::ByNature { reason, since }, .. }
+        | State::Approved { license: License::ByNature { reason, since }, .. }
+            if !by_nature =>
+        {
             Answer::OutcomeUnknown { reason: *reason, since: *since }
         }
-        State::Open { license, .. } => return Ok(license.clone()),
+        State::Open { license, .. }
+        | State::Waiting { license, .. }
+        | State::Approved { license, .. } => return Ok(license.clone()),
+        State::Denied { by, via, reason, until, .. } => {
+            Answer::Denied { by: by.clone(), via: *via, reason: reason.clone(), until: *until }
+        }
         State::Claimed { lease, .. } => in_flight(record.created, *lease),
         State::Dispatched { started, lease, .. } => in_flight(*started, *lease),
         State::Suspended { round, asked, until, .. } => {
@@ -56,16 +74,50 @@ pub(super) fn decide(
     })
 }
 
-pub(super) fn claim(
+/// What a call is told before it is known whether it needs an approval. `None`: it may go on.
+pub(super) fn foretell(
     record: Option<&Record>,
     fingerprint: Fingerprint,
-    owner: Owner,
     by_nature: bool,
+    now: Moment,
+) -> Option<Answer> {
+    match license(record, fingerprint, by_nature, now) {
+        Err(answer) => Some(answer),
+        Ok(_) => record
+            .filter(|record| matches!(record.state, State::Waiting { .. }))
+            .and_then(approval::told),
+    }
+}
+
+/// Whose approval the call uses, if it needs one, or what it is answered.
+fn approved(
+    record: Option<&Record>,
+    needed: Option<Binding>,
+) -> Result<Option<(String, Via)>, Answer> {
+    let Some(needed) = needed else { return Ok(None) };
+    match record.map(|record| (record, &record.state)) {
+        Some((_, State::Approved { by, via, binding, .. })) if *binding == needed => {
+            Ok(Some((by.clone(), *via)))
+        }
+        Some((record, State::Waiting { binding, .. })) if *binding == needed => {
+            Err(approval::told(record).unwrap_or(Answer::NotApproved))
+        }
+        _ => Err(Answer::NotApproved),
+    }
+}
+
+pub(super) fn claim(
+    record: Option<&Record>,
+    call: Call,
+    owner: Owner,
     now: Moment,
     rules: &Rules,
 ) -> Turn {
-    let license = match decide(record, fingerprint, by_nature, now) {
-        Ok(license) => license,
+    let Call { fingerprint, by_nature, approval } = call;
+    let granted = license(record, fingerprint, by_nature, now)
+        .and_then(|license| Ok((license, approved(record, approval)?)));
+    let (license, approval) = match granted {
+        Ok(granted) => granted,
         Err(answer) => return Turn::stays(answer),
     };
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
@@ -79,22 +131,22 @@ pub(super) fn claim(
         touched: now,
         state: State::Claimed { owner, lease: now.after(rules.lease), license },
     };
-    Turn::becomes(next, Answer::Claimed { fence, attempt: attempt + 1 })
+    Turn { approval, ..Turn::becomes(next, Answer::Claimed { fence, attempt: attempt + 1 }) }
 }
 
 /// A claim and its dispatch, with nothing in between.
 pub(super) fn start(
     record: Option<&Record>,
-    fingerprint: Fingerprint,
+    call: Call,
     owner: Owner,
-    by_nature: bool,
     now: Moment,
     rules: &Rules,
 ) -> Turn {
-    let claimed = claim(record, fingerprint, owner, by_nature, now, rules);
+    let claimed = claim(record, call, owner, now, rules);
     let Answer::Claimed { fence, attempt } = claimed.answer else { return claimed };
     let dispatched = owner::dispatch(claimed.next.as_ref(), Holder { owner, fence }, now, rules);
-    Turn { answer: Answer::Started { fence, attempt }, ..dispatched }
+    let answer = Answer::Started { fence, attempt };
+    Turn { answer, approval: claimed.approval, ..dispatched }
 }
 
 pub(super) fn resume(
@@ -121,5 +173,5 @@ pub(super) fn resume(
         return Turn::becomes(Record { fence, state, ..record.clone() }, answer);
     }
     // The answer was sent twice, or too late: who brings it learns where the call stands, and starts nothing.
-    Turn::stays(decide(record, fingerprint, false, now).err().unwrap_or(Answer::Lost))
+    Turn::stays(foretell(record, fingerprint, false, now).unwrap_or(Answer::Lost))
 }

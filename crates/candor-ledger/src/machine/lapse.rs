@@ -4,7 +4,7 @@ use crate::id::Moment;
 use crate::record::{License, Reason, Record, State};
 use crate::rules::Rules;
 
-/// Where a claim leaves its record when nothing was started under it: where it found it.
+/// Where a claim, or a question to a person, leaves its record when nothing was started under it: where it found it.
 pub(super) fn unused(license: &License, until: Moment) -> State {
     match license {
         // An unknown outcome stays unknown until somebody knows, however often it was about to be repeated.
@@ -24,6 +24,10 @@ pub(super) fn lapse(record: &Record, now: Moment, rules: &Rules) -> Option<Optio
     let state = match &record.state {
         // Nothing had happened: as if it had not been claimed.
         State::Claimed { lease, license, .. } => unused(license, lease.after(rules.retention)),
+        // Nobody has decided, or nobody has made use of it: as if nobody had been asked.
+        State::Waiting { until, license, .. }
+        | State::Approved { until, license, .. }
+        | State::Denied { until, license, .. } => unused(license, until.after(rules.retention)),
         State::Dispatched { owner, lease, .. } => {
             State::Indeterminate { reason: Reason::LeaseEnded, since: *lease, owner: Some(*owner) }
         }

@@ -3,15 +3,18 @@
 //! Every store does the same with it: read the record, [`step`], write what comes after and its [`Transition`]s, all in
 //! one transaction. What time alone does comes before every event, so a record is never older than it looks.
 
+mod approval;
 mod claim;
 mod lapse;
 mod operator;
 mod owner;
 
+use self::approval::Asking;
+use self::claim::Call;
 use crate::event::{Answer, Event};
 use crate::id::{Fence, Fingerprint, Moment};
 use crate::outcome::OutcomeKind;
-use crate::record::{License, Reason, Record, State, StateKind};
+use crate::record::{License, Reason, Record, State, StateKind, Via};
 use crate::rules::Rules;
 
 /// What an event does to a record.
@@ -27,6 +30,7 @@ pub struct Step {
 
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // mostly it is the large one, and a box would cost every event an allocation
 pub enum After {
     /// Nothing.
     Unchanged,
@@ -53,8 +57,12 @@ pub struct Transition {
     pub reason: Option<Reason>,
     /// What sort of outcome it brought, if any.
     pub outcome: Option<OutcomeKind>,
-    /// The operator who did it, if one did.
+    /// The person who did it, if one did; of a start, who has approved it.
     pub by: Option<String>,
+    /// On which way that was said, if it was an approval or a denial.
+    pub via: Option<Via>,
+    /// Why it was denied, if they said so.
+    pub why: Option<String>,
 }
 
 /// What an event makes of a record that time has done its work on.
@@ -62,15 +70,17 @@ struct Turn {
     answer: Answer,
     /// The record after it, if it changes.
     next: Option<Record>,
+    /// Whose approval it has used up, if it has.
+    approval: Option<(String, Via)>,
 }
 
 impl Turn {
     fn stays(answer: Answer) -> Self {
-        Self { answer, next: None }
+        Self { answer, next: None, approval: None }
     }
 
     fn becomes(next: Record, answer: Answer) -> Self {
-        Self { answer, next: Some(next) }
+        Self { answer, next: Some(next), approval: None }
     }
 }
 
@@ -90,11 +100,20 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
 
     let name = event.name();
     let turn = match event {
-        Event::Claim { fingerprint, owner, by_nature } => {
-            claim::claim(seen, fingerprint, owner, by_nature, now, rules)
+        Event::Ask { fingerprint, binding, asked, by_nature, keyless } => {
+            let ask = Asking { fingerprint, binding, asked, by_nature, keyless };
+            approval::ask(seen, ask, now, rules)
         }
-        Event::Start { fingerprint, owner, by_nature } => {
-            claim::start(seen, fingerprint, owner, by_nature, now, rules)
+        Event::Decide { question, by, via, decision } => {
+            approval::decide(seen, question, by, via, decision, now, rules)
+        }
+        Event::Claim { fingerprint, owner, by_nature } => {
+            let call = Call { fingerprint, by_nature, approval: None };
+            claim::claim(seen, call, owner, now, rules)
+        }
+        Event::Start { fingerprint, owner, by_nature, approval } => {
+            let call = Call { fingerprint, by_nature, approval };
+            claim::start(seen, call, owner, now, rules)
         }
         Event::Resume { fingerprint, fence, round, owner } => {
             claim::resume(seen, fingerprint, fence, round, owner, now, rules)
@@ -110,7 +129,11 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
         Event::Sweep => Turn::stays(Answer::Done),
     };
     if turn.next.is_some() {
-        transitions.extend(transition(name, seen, turn.next.as_ref()));
+        let mut changed = transition(name, seen, turn.next.as_ref());
+        if let (Some(changed), Some((by, via))) = (&mut changed, turn.approval) {
+            (changed.by, changed.via) = (Some(by), Some(via));
+        }
+        transitions.extend(changed);
     }
 
     let after = match (turn.next, lapsed) {
@@ -123,7 +146,8 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
     Step { answer: turn.answer, after, transitions }
 }
 
-/// What a claim or a start would be answered, without making it. `None`: it would be granted.
+/// What a claim or a start would be answered, without making it. `None`: it would be granted, unless it needs an approval that is not
+/// there. A question that waits is always told: who then finds that the call needs no approval any more may start it nevertheless.
 #[must_use]
 pub fn recall(
     record: Option<&Record>,
@@ -138,7 +162,7 @@ pub fn recall(
         None => record,
         Some(lapsed) => lapsed.as_ref(),
     };
-    claim::decide(seen, fingerprint, by_nature, now).err()
+    claim::foretell(seen, fingerprint, by_nature, now)
 }
 
 /// The record as it is now, time having done its work; nothing is written.
@@ -155,7 +179,7 @@ fn not_before(record: Option<&Record>, now: Moment) -> Moment {
     record.map_or(now, |record| record.touched.max(now))
 }
 
-/// A heartbeat changes a record but not its state: it is no transition.
+/// A heartbeat changes a record but not its state: it is no transition. A new question in the place of another is one.
 fn transition(
     event: &'static str,
     before: Option<&Record>,
@@ -174,6 +198,8 @@ fn transition(
         reason: None,
         outcome: None,
         by: None,
+        via: None,
+        why: None,
     };
     match after.map(|record| &record.state) {
         Some(State::Completed { outcome, resolved_by, .. }) => {
@@ -185,7 +211,15 @@ fn transition(
             transition.by = Some(by.clone());
         }
         Some(State::Abandoned { by, .. }) => transition.by = Some(by.clone()),
+        Some(State::Approved { by, via, .. }) => {
+            (transition.by, transition.via) = (Some(by.clone()), Some(*via));
+        }
+        Some(State::Denied { by, via, reason, .. }) => {
+            (transition.by, transition.via) = (Some(by.clone()), Some(*via));
+            transition.why.clone_from(reason);
+        }
         _ => {}
     }
-    (from != to).then_some(transition)
+    let fence = |record: Option<&Record>| record.map(|record| record.fence);
+    (from != to || fence(before) != fence(after)).then_some(transition)
 }

@@ -3,7 +3,7 @@
 //! - `transaction`: several events at once, under locks, in one transaction.
 //! - `usage`: what a principal has, counted by several instances at once.
 //! - `writer`: one task per process, one transaction for all that waits. `sweep`: the same for what time does.
-//! - `reader`: single records, lists, stories.
+//! - `reader`: single records, lists, stories. `grants`: what people permit for a while.
 //! - `schema`: tables and versions, and the numbers of rows.
 //! - `line`: a connection that mends itself. `address`, `tls`: where to, and how.
 //!
@@ -12,6 +12,7 @@
 
 mod address;
 mod error;
+mod grants;
 mod line;
 mod reader;
 mod rows;
@@ -30,6 +31,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use self::address::Address;
+use self::grants::Change;
 use self::line::Line;
 use self::reader::Reader;
 use self::sweep::Sweeper;
@@ -37,7 +39,8 @@ use self::transaction::{Judge, Names, Report, Work};
 use self::writer::{Command, Writer};
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
 use crate::event::{Answer, Event};
-use crate::id::{Fingerprint, Moment, RecordDigest, RecordId, Scope};
+use crate::grant::{Grant, Granting};
+use crate::id::{Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::memory::stands;
 use crate::rules::Rules;
@@ -202,6 +205,20 @@ fn writable(scope: &Scope) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// A pattern that were changed would permit something else.
+fn exact(pattern: &str) -> Result<(), StoreError> {
+    if pattern.contains('\0') {
+        return Err(StoreError::Unavailable(
+            "a pattern with a NUL cannot be kept in PostgreSQL".into(),
+        ));
+    }
+    Ok(())
+}
+
+fn mixed_up() -> StoreError {
+    StoreError::Unavailable("its writer mixed up two answers".into())
+}
+
 impl Store for PostgresStore {
     fn apply(
         &self,
@@ -217,9 +234,7 @@ impl Store for PostgresStore {
         Box::pin(async move {
             match report.await? {
                 Report::Answer(answer) => Ok(answer),
-                Report::Noted => {
-                    Err(StoreError::Unavailable("its writer mixed up two answers".into()))
-                }
+                Report::Noted | Report::Grant(_) => Err(mixed_up()),
             }
         })
     }
@@ -277,6 +292,49 @@ impl Store for PostgresStore {
     fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.records(filter, page).await })
+    }
+
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.waiting(filter, page).await })
+    }
+
+    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+        if let Err(error) = writable(&granting.scope).and(exact(&granting.pattern)) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let report =
+            GrantId::random().map(|id| self.send(Work::Grants(Change::Give { id, granting })));
+        Box::pin(async move {
+            match report?.await? {
+                Report::Grant(Some(grant)) => Ok(grant),
+                _ => Err(mixed_up()),
+            }
+        })
+    }
+
+    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
+        let report = self.send(Work::Grants(Change::Revoke { id, by }));
+        Box::pin(async move {
+            match report.await? {
+                Report::Grant(grant) => Ok(grant),
+                _ => Err(mixed_up()),
+            }
+        })
+    }
+
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.grants(filter, page).await })
+    }
+
+    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
+        if writable(scope).is_err() {
+            // No grant can be of such a scope.
+            return Box::pin(std::future::ready(Ok(Vec::new())));
+        }
+        let (reader, scope) = (Arc::clone(&self.reader), scope.clone());
+        self.beside(async move { reader.grants_in_force(&scope).await })
     }
 
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {

@@ -12,12 +12,15 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
 use super::error::explain;
+use super::grants;
 use super::line::{Line, Session};
 use super::rows;
 use super::schema::SHIFT;
 use super::transaction::Judge;
 use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
-use crate::id::{Moment, RecordDigest, RecordId};
+use crate::columns::may_lapse_into;
+use crate::grant::Grant;
+use crate::id::{Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::store::StoreError;
@@ -85,6 +88,46 @@ impl Reader {
         if let Some(state) = filter.state {
             query.one_of("state", may_lapse_into(state));
         }
+        self.entries(query, filter).await
+    }
+
+    pub(super) async fn waiting(
+        &self,
+        filter: Filter,
+        page: Page,
+    ) -> Result<Paged<Entry>, StoreError> {
+        let filter = Filter { state: Some(StateKind::Waiting), ..filter };
+        let mut query = Query::new(rows::WAITING, "last_row", page);
+        // As it stands in the index.
+        query.sql += " AND state = 'waiting'";
+        query.scope(&filter, "touched");
+        self.entries(query, filter).await
+    }
+
+    pub(super) async fn grants(
+        &self,
+        filter: Filter,
+        page: Page,
+    ) -> Result<Paged<Grant>, StoreError> {
+        let filter = Filter { key: None, ..filter };
+        let mut query = Query::new(grants::LIST, "number", page);
+        query.scope(&filter, "since");
+        self.lists
+            .ask(async |session: Arc<Session>| {
+                query
+                    .run(&session.client, self.judge.names.writing(), |row| {
+                        grants::read(row).map(|(number, grant)| (number, Some(grant)))
+                    })
+                    .await
+            })
+            .await
+    }
+
+    pub(super) async fn grants_in_force(&self, scope: &Scope) -> Result<Vec<Grant>, StoreError> {
+        grants::in_force(&self.records, &self.judge, scope).await
+    }
+
+    async fn entries(&self, query: Query, filter: Filter) -> Result<Paged<Entry>, StoreError> {
         self.lists
             .ask(async |session: Arc<Session>| {
                 let now = match self.judge.clock.given() {
@@ -148,26 +191,6 @@ impl Reader {
 async fn now_of(client: &Client) -> Result<Moment, StoreError> {
     let now = client.query_one(rows::NOW, &[]).await.and_then(|row| row.try_get(0));
     now.map(Moment).map_err(|error| explain(&error))
-}
-
-/// Where a record may be written to stand that time has brought here.
-fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
-    StateKind::ALL
-        .into_iter()
-        .filter(|written| {
-            *written == state
-                || match state {
-                    // Long enough, and most of them come to an end.
-                    StateKind::Absent | StateKind::Tombstone => true,
-                    StateKind::Open => *written == StateKind::Claimed,
-                    StateKind::Indeterminate => matches!(
-                        written,
-                        StateKind::Dispatched | StateKind::Suspended | StateKind::Claimed
-                    ),
-                    _ => false,
-                }
-        })
-        .collect()
 }
 
 /// A list being asked for.

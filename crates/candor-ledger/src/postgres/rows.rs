@@ -13,7 +13,7 @@ use crate::audit::{AuditRow, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind};
+use crate::record::{Reason, Record, StateKind, Via};
 use crate::store::StoreError;
 
 /// The store's clock, in SQL.
@@ -27,12 +27,12 @@ macro_rules! now {
 macro_rules! record_columns {
     () => {
         "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
-         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome"
+         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why"
     };
 }
 
 /// Where [`id`] finds scope and key, behind a record's own columns and two more.
-pub(super) const BEHIND: usize = 19;
+pub(super) const BEHIND: usize = 24;
 
 /// A record, and the time.
 pub(super) const FIND: &str =
@@ -47,6 +47,18 @@ pub(super) const LIST: &str = concat!(
     "SELECT ",
     record_columns!(),
     ", id, row, principal, server, instance, tool, key FROM records"
+);
+/// Those that wait: by when they were asked, which their last row tells.
+pub(super) const WAITING: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", id, last_row, principal, server, instance, tool, key FROM records"
+);
+/// How many questions of these principals wait.
+pub(super) const COUNT_WAITING: &str = concat!(
+    "SELECT principal, count(*) FROM records WHERE state = 'waiting' AND principal = ANY ($1) AND lapses >= coalesce($2, ",
+    now!(),
+    ") GROUP BY principal"
 );
 pub(super) const NOW: &str = concat!("SELECT ", now!());
 
@@ -79,19 +91,20 @@ pub(super) const PUT: &str = concat!(
     ", id, last_row, row, principal, server, instance, tool, key) SELECT * FROM unnest($1::bytea[], $2::bigint[], \
      $3::bigint[], $4::boolean[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bytea[], $10::bigint[], \
      $11::text[], $12::bytea[], $13::text[], $14::bigint[], $15::text[], $16::text[], $17::bigint[], $18::bytea[], \
-     $19::bytea[], $20::bytea[], $21::bigint[], $22::bigint[], $23::text[], $24::text[], $25::text[], $26::text[], \
-     $27::text[]) ON CONFLICT (id) DO UPDATE SET (",
+     $19::bytea[], $20::bytea[], $21::bigint[], $22::text[], $23::text[], $24::text[], $25::bytea[], $26::bigint[], \
+     $27::bigint[], $28::text[], $29::text[], $30::text[], $31::text[], $32::text[]) ON CONFLICT (id) DO UPDATE SET (",
     record_columns!(),
     ", last_row) = (excluded.fingerprint, excluded.fence, excluded.attempt, excluded.by_nature, excluded.created, \
      excluded.touched, excluded.state, excluded.lapses, excluded.owner, excluded.since, excluded.license, \
      excluded.started_by, excluded.reason, excluded.round, excluded.by_whom, excluded.outcome_kind, \
-     excluded.outcome_len, excluded.outcome_digest, excluded.outcome, excluded.last_row)"
+     excluded.outcome_len, excluded.outcome_digest, excluded.outcome, excluded.binding, excluded.gated, \
+     excluded.decided_by, excluded.via, excluded.why, excluded.last_row)"
 );
 
 macro_rules! audit_columns {
     () => {
         "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
-         outcome_kind, by_whom, shape, digest, hints, duration, note"
+         outcome_kind, by_whom, shape, digest, hints, duration, note, via, why"
     };
 }
 pub(super) const AUDIT: &str = concat!("SELECT ", audit_columns!(), " FROM audit");
@@ -101,7 +114,8 @@ pub(super) const APPEND: &str = concat!(
     audit_columns!(),
     ", record, previous) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], \
      $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], \
-     $15::text[], $16::text[], $17::bytea[], $18::text[], $19::bigint[], $20::text[], $21::bytea[], $22::bigint[])"
+     $15::text[], $16::text[], $17::bytea[], $18::text[], $19::bigint[], $20::text[], $21::text[], $22::text[], \
+     $23::bytea[], $24::bigint[])"
 );
 
 /// From a record's last row back to its first.
@@ -132,11 +146,11 @@ fn broken(at: usize) -> StoreError {
     StoreError::Corrupt(format!("column {at} of a row is not as we write it"))
 }
 
-fn get<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, StoreError> {
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, StoreError> {
     row.try_get(at).map_err(|_| broken(at))
 }
 
-fn number<T: TryFrom<i64>>(row: &Row, at: usize) -> Result<T, StoreError> {
+pub(super) fn number<T: TryFrom<i64>>(row: &Row, at: usize) -> Result<T, StoreError> {
     T::try_from(get::<i64>(row, at)?).map_err(|_| broken(at))
 }
 
@@ -144,7 +158,10 @@ fn number_if_any<T: TryFrom<i64>>(row: &Row, at: usize) -> Result<Option<T>, Sto
     get::<Option<i64>>(row, at)?.map(|found| T::try_from(found).map_err(|_| broken(at))).transpose()
 }
 
-fn bytes<const LEN: usize>(row: &Row, at: usize) -> Result<Option<[u8; LEN]>, StoreError> {
+pub(super) fn bytes<const LEN: usize>(
+    row: &Row,
+    at: usize,
+) -> Result<Option<[u8; LEN]>, StoreError> {
     get::<Option<&[u8]>>(row, at)?.map(|found| found.try_into().map_err(|_| broken(at))).transpose()
 }
 
@@ -174,6 +191,11 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
         outcome_len: number_if_any(row, 16)?,
         outcome_digest: bytes(row, 17)?,
         outcome: get::<Option<&[u8]>>(row, 18)?.map(Into::into),
+        binding: bytes(row, 19)?,
+        gated: get(row, 20)?,
+        decided_by: get(row, 21)?,
+        via: word(row, 22, Via::from_word)?,
+        why: get(row, 23)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(bytes(row, 0)?.ok_or_else(|| broken(0))?),
@@ -239,6 +261,8 @@ pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
         reason: word(row, 12, Reason::from_word)?,
         outcome: word(row, 13, OutcomeKind::from_word)?,
         by: get(row, 14)?,
+        via: word(row, 20, Via::from_word)?,
+        why: get(row, 21)?,
         circumstances: Circumstances {
             shape: text(15)?,
             digest: bytes(row, 16)?,
@@ -250,7 +274,7 @@ pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
 }
 
 /// PostgreSQL's texts have no NUL. What only people read gets its picture instead.
-fn readable(text: &str) -> Cow<'_, str> {
+pub(super) fn readable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{2400}").into() } else { text.into() }
 }
 
@@ -306,6 +330,11 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
         array(all, |put| put.columns.outcome_len.map(signed)),
         array(all, |put| put.columns.outcome_digest.as_ref().map(|digest| &digest[..])),
         array(all, |put| put.columns.outcome.as_deref()),
+        array(all, |put| put.columns.binding.as_ref().map(|binding| &binding[..])),
+        array(all, |put| put.columns.gated),
+        array(all, |put| put.columns.decided_by.as_deref().map(readable)),
+        array(all, |put| put.columns.via.map(Via::as_str)),
+        array(all, |put| put.columns.why.as_deref().map(readable)),
         array(all, |put| &put.digest.0[..]),
         array(all, |put| put.last_row),
         array(all, |put| put.row),
@@ -366,6 +395,8 @@ pub(super) fn appends(all: &[Append]) -> Arrays<'_> {
                 .map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX))
         }),
         array(all, |append| append.row.circumstances.note.as_deref().map(readable)),
+        array(all, |append| append.row.via.map(Via::as_str)),
+        array(all, |append| append.row.why.as_deref().map(readable)),
         array(all, |append| append.record.as_ref().map(|record| &record.0[..])),
         array(all, |append| append.previous),
     ]

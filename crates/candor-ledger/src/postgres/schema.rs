@@ -17,8 +17,8 @@ pub(super) const MAJOR: u32 = 1;
 /// At most so many rows of one transaction, as a power of two. Numbers stay exact in a double for 2^43 transactions.
 pub(super) const SHIFT: u32 = 10;
 
-/// What each minor version adds, from the first on. The columns are those of SQLite; `usage` has one row per slot (`usage`).
-const ADDED: [&str; 1] = ["
+/// What each minor version adds, from the first on; who knows only the first meets the second as in SQLite. The columns are those of SQLite; `usage` has one row per slot (`usage`).
+const ADDED: [&str; 2] = ["
     CREATE TABLE records (
         row            bigint PRIMARY KEY,
         id             bytea NOT NULL UNIQUE,
@@ -84,6 +84,29 @@ const ADDED: [&str; 1] = ["
         duration     bigint,
         note         text
     );
+", "
+    ALTER TABLE records ADD COLUMN binding bytea, ADD COLUMN gated bigint, ADD COLUMN decided_by text,
+        ADD COLUMN via text, ADD COLUMN why text;
+    CREATE INDEX records_waiting ON records (last_row) WHERE state = 'waiting';
+    CREATE INDEX records_waiting_of ON records (principal, lapses) WHERE state = 'waiting';
+
+    ALTER TABLE audit ADD COLUMN via text, ADD COLUMN why text;
+
+    CREATE TABLE grants (
+        number     bigint PRIMARY KEY,
+        id         bytea NOT NULL UNIQUE,
+        principal  text NOT NULL,
+        server     text NOT NULL,
+        instance   text NOT NULL,
+        tool       text NOT NULL,
+        pattern    text NOT NULL,
+        by_whom    text NOT NULL,
+        since      bigint NOT NULL,
+        until      bigint NOT NULL,
+        revoked_by text,
+        revoked_at bigint
+    );
+    CREATE INDEX grants_in_force ON grants (principal, tool, until) WHERE revoked_at IS NULL;
 "];
 
 /// The version, if there is a ledger; nothing if the schema is not there or empty.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::error::explain;
+use super::grants;
 use super::line::{Line, Session};
 use super::rows;
 use super::transaction::{self, Failure, Held, Judge, Work};
@@ -76,7 +77,10 @@ impl Sweeper {
                 let statement =
                     session.prepared(rows::FORGET).await.map_err(|error| explain(&error))?;
                 let forgotten = session.client.execute(&statement, &[&forget, &most]).await;
-                forgotten.map_err(|error| explain(&error))
+                let statement =
+                    session.prepared(grants::FORGET).await.map_err(|error| explain(&error))?;
+                let ended = session.client.execute(&statement, &[&forget, &most]).await;
+                ended.and(forgotten).map_err(|error| explain(&error))
             })
             .await
             .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX))?;

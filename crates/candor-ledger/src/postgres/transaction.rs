@@ -21,6 +21,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_postgres::{Error, Row};
 
 use super::error::{explain, is_of_one, is_refusal};
+use super::grants::Change;
 use super::line::Session;
 use super::rows::{self, Append, Put};
 use super::schema::SHIFT;
@@ -28,6 +29,7 @@ use super::usage::{Part, Shared};
 use crate::audit::{AuditRow, Circumstances, Note};
 use crate::columns::Columns;
 use crate::event::{Answer, Event};
+use crate::grant::Grant;
 use crate::id::{Moment, RecordDigest, RecordId};
 use crate::machine::After;
 use crate::plan::plan;
@@ -37,13 +39,21 @@ use crate::store::{Clock, StoreError};
 
 /// What is to be done.
 pub(super) enum Work {
-    Apply { id: RecordId, digest: RecordDigest, event: Event, circumstances: Circumstances },
+    Apply {
+        id: RecordId,
+        digest: RecordDigest,
+        event: Event,
+        circumstances: Circumstances,
+    },
     Note(Note),
+    /// Always alone: see `grants`.
+    Grants(Change),
 }
 
 pub(super) enum Report {
     Answer(Answer),
     Noted,
+    Grant(Option<Grant>),
 }
 
 /// Why a transaction did not become one.
@@ -133,6 +143,8 @@ struct Read {
     first_row: i64,
     records: HashMap<RecordDigest, Known>,
     usage: HashMap<String, Shared>,
+    /// How many questions wait, of those who ask.
+    waiting: HashMap<String, u64>,
 }
 
 /// What it will write.
@@ -143,6 +155,7 @@ struct Planned<'a> {
     /// Records that change; `None` if they are to be removed.
     records: HashMap<RecordDigest, (&'a RecordId, Option<Known>)>,
     usage: HashMap<&'a str, Usage>,
+    waiting: HashMap<&'a str, u64>,
 }
 
 /// All statements of a transaction, so that none is prepared in the middle of one: that would change the order of what goes out.
@@ -152,6 +165,7 @@ pub(super) async fn prepare(session: &Session) -> Result<(), Error> {
         rows::TRY_LOCK,
         rows::FIND_LOCKED,
         rows::USAGE,
+        rows::COUNT_WAITING,
         rows::APPEND,
         rows::PUT,
         rows::REMOVE,
@@ -162,7 +176,7 @@ pub(super) async fn prepare(session: &Session) -> Result<(), Error> {
     future::try_join_all(all).await.map(drop)
 }
 
-fn begun() -> &'static str {
+pub(super) fn begun() -> &'static str {
     static BEGUN: std::sync::LazyLock<String> = std::sync::LazyLock::new(rows::begun);
     &BEGUN
 }
@@ -210,7 +224,7 @@ pub(super) async fn run(
     }
 }
 
-async fn roll_back(session: &Session) -> Result<(), Failure> {
+pub(super) async fn roll_back(session: &Session) -> Result<(), Failure> {
     match session.in_time(session.client.batch_execute("ROLLBACK")).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
@@ -258,7 +272,7 @@ async fn lock_and_read(
         .iter()
         .filter_map(|work| match work {
             Work::Apply { digest, .. } => Some(*digest),
-            Work::Note(_) => None,
+            Work::Note(_) | Work::Grants(_) => None,
         })
         .collect();
     let names: HashMap<i64, Vec<RecordDigest>> = {
@@ -270,6 +284,15 @@ async fn lock_and_read(
     };
     let mut in_order: Vec<i64> = names.keys().copied().collect();
     in_order.sort_unstable();
+
+    // Each of them is among the principals, too.
+    let askers: BTreeSet<&str> = work
+        .iter()
+        .filter_map(|work| match work {
+            Work::Apply { id, event: Event::Ask { .. }, .. } => Some(id.scope.principal.as_str()),
+            _ => None,
+        })
+        .collect();
 
     let client = &session.client;
     let begin = format!(
@@ -285,7 +308,7 @@ async fn lock_and_read(
             let (begin, locks, usage, now, found) = future::join5(
                 client.batch_execute(&begin),
                 client.execute(&lock, &[&in_order]),
-                lock_usage(session, judge, principals),
+                lock_usage(session, judge, principals, &askers),
                 client.query_one(&begun, &[]),
                 find_locked(session, &find, &digests),
             )
@@ -305,7 +328,7 @@ async fn lock_and_read(
             let ours: BTreeSet<RecordDigest> =
                 granted.iter().filter_map(|name| names.get(name)).flatten().copied().collect();
             let (usage, now, found) = future::join3(
-                lock_usage(session, judge, principals),
+                lock_usage(session, judge, principals, &askers),
                 client.query_one(&begun, &[]),
                 find_locked(session, &find, &ours),
             )
@@ -315,8 +338,10 @@ async fn lock_and_read(
     };
     let first_row: i64 = now.try_get(1)?;
     let now = judge.clock.given().unwrap_or(Moment(now.try_get(0)?));
-    Ok(records(&found)
-        .and_then(|records| Ok((Read { now, first_row, records, usage: usage? }, locked))))
+    Ok(records(&found).and_then(|records| {
+        let (usage, waiting) = usage?;
+        Ok((Read { now, first_row, records, usage, waiting }, locked))
+    }))
 }
 
 async fn find_locked(
@@ -350,9 +375,10 @@ async fn lock_usage(
     session: &Session,
     judge: &Judge,
     principals: &HashSet<String>,
-) -> Asked<HashMap<String, Shared>> {
+    askers: &BTreeSet<&str>,
+) -> Asked<(HashMap<String, Shared>, HashMap<String, u64>)> {
     if principals.is_empty() {
-        return Ok(Ok(HashMap::new()));
+        return Ok(Ok(Default::default()));
     }
     let mut names: Vec<i64> =
         principals.iter().map(|name| judge.names.principal(judge.slot, name)).collect();
@@ -360,12 +386,19 @@ async fn lock_usage(
     names.dedup();
     let principals: Vec<&str> = principals.iter().map(String::as_str).collect();
     let (lock, usage) = (session.prepared(rows::LOCK).await?, session.prepared(rows::USAGE).await?);
-    let (locked, found) = future::join(
+    let (locked, found, counted) = future::join3(
         session.client.execute(&lock, &[&names]),
         session.client.query(&usage, &[&principals]),
+        count_waiting(session, judge, askers),
     )
     .await;
     locked?;
+    let mut waiting: HashMap<String, u64> =
+        askers.iter().map(|name| ((*name).to_owned(), 0)).collect();
+    for row in &counted? {
+        let counted: i64 = row.try_get(1)?;
+        waiting.insert(row.try_get(0)?, u64::try_from(counted).unwrap_or(0));
+    }
     // Who has nothing yet has no row either.
     let mut usage: HashMap<String, Shared> =
         principals.iter().map(|name| ((*name).to_owned(), Shared::default())).collect();
@@ -377,7 +410,21 @@ async fn lock_usage(
             Err(corrupt) => return Ok(Err(corrupt)),
         }
     }
-    Ok(Ok(usage))
+    Ok(Ok((usage, waiting)))
+}
+
+async fn count_waiting(
+    session: &Session,
+    judge: &Judge,
+    askers: &BTreeSet<&str>,
+) -> Result<Vec<Row>, Error> {
+    if askers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let askers: Vec<&str> = askers.iter().copied().collect();
+    let given = judge.clock.given().map(|now| now.0);
+    let count = session.prepared(rows::COUNT_WAITING).await?;
+    session.client.query(&count, &[&askers, &given]).await
 }
 
 /// What a principal has that was not asked for. A change of it can be seen, and is not believed.
@@ -399,6 +446,7 @@ fn planned<'a>(
                 planned.append(read, row, None, None);
                 Ok(Report::Noted)
             }
+            Work::Grants(_) => Err(StoreError::Unavailable("a grant is not given here".into())),
             Work::Apply { digest, .. }
                 if locked.as_ref().is_some_and(|locked| !locked.contains(digest)) =>
             {
@@ -417,7 +465,10 @@ fn planned<'a>(
                 let usage = usage.unwrap_or(UNKNOWN);
                 let before = known.as_ref().map(|known| &known.record);
                 let event = event.clone();
-                match plan(id, before, usage, event, circumstances, read.now, &judge.rules) {
+                let counted = planned.waiting.get(principal).or(read.waiting.get(principal));
+                let waiting = counted.copied().unwrap_or(0);
+                let (now, rules) = (read.now, &judge.rules);
+                match plan(id, before, usage, waiting, event, circumstances, now, rules) {
                     Ok(plan) if is_known || plan.usage == usage => {
                         let mut last_row = known.as_ref().map(|known| known.last_row);
                         for row in plan.rows {
@@ -426,6 +477,7 @@ fn planned<'a>(
                         if plan.after != After::Unchanged && is_known {
                             planned.usage.insert(principal, plan.usage);
                         }
+                        planned.waiting.insert(principal, plan.waiting);
                         let last_row = last_row.unwrap_or_default();
                         match plan.after {
                             After::Unchanged => {}

@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::grants;
 use super::line::Line;
-use super::transaction::{self, Failure, Held, Judge, Report, Work};
+use super::transaction::{self, Done, Failure, Held, Judge, Report, Work};
 use crate::event::Event;
 use crate::outcome::Body;
 use crate::store::StoreError;
@@ -51,6 +52,7 @@ impl Command {
                 Body::Kept(bytes) => bytes.len(),
                 Body::Omitted { .. } => 0,
             },
+            Work::Apply { event: Event::Ask { asked, .. }, .. } => asked.len(),
             _ => 0,
         }
     }
@@ -89,6 +91,11 @@ impl Writer {
     }
 
     async fn write(&self, commands: Vec<Command>) -> Result<(), Lost> {
+        // A grant has a transaction of its own, and what was said before it happens before it.
+        let is_grant = |command: &Command| matches!(command.work, Work::Grants(_));
+        if commands.len() > 1 && commands.iter().any(is_grant) {
+            return self.write_each(commands).await;
+        }
         let (work, replies): (Vec<_>, Vec<_>) =
             commands.into_iter().map(|command| (command.work, command.reply)).unzip();
         match self.transact(&work).await {
@@ -100,15 +107,8 @@ impl Writer {
                 Ok(())
             }
             Err(Failure::Refused { of_one: true, .. }) if work.len() > 1 => {
-                let mut each = work.into_iter().zip(replies);
-                while let Some((work, reply)) = each.next() {
-                    let alone = vec![Command { work, reply }];
-                    if let Err(mut lost) = Box::pin(self.write(alone)).await {
-                        lost.untold.extend(each.map(|(_, reply)| reply));
-                        return Err(lost);
-                    }
-                }
-                Ok(())
+                let each = work.into_iter().zip(replies);
+                self.write_each(each.map(|(work, reply)| Command { work, reply }).collect()).await
             }
             Err(Failure::Refused { error, .. }) => {
                 tell(replies, &error);
@@ -120,12 +120,30 @@ impl Writer {
         }
     }
 
+    /// Each in a transaction of its own.
+    async fn write_each(&self, commands: Vec<Command>) -> Result<(), Lost> {
+        let mut each = commands.into_iter();
+        while let Some(alone) = each.next() {
+            if let Err(mut lost) = Box::pin(self.write(vec![alone])).await {
+                lost.untold.extend(each.map(|command| command.reply));
+                return Err(lost);
+            }
+        }
+        Ok(())
+    }
+
     async fn transact(&self, work: &[Work]) -> Result<Vec<Result<Report, StoreError>>, Failure> {
         let begun = Instant::now();
         let mut is_first = true;
         loop {
             let session = self.line.session().await.map_err(Failure::LostBefore)?;
-            match transaction::run(&session, &self.judge, work, Held::Wait).await {
+            let done = match work {
+                [Work::Grants(change)] => grants::run(&session, &self.judge, change)
+                    .await
+                    .map(|report| Done { reports: vec![report], changed: Vec::new() }),
+                work => transaction::run(&session, &self.judge, work, Held::Wait).await,
+            };
+            match done {
                 Ok(done) => {
                     done.changed.iter().for_each(|record| self.watchers.changed(record));
                     return Ok(done.reports);

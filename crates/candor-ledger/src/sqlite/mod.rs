@@ -1,12 +1,13 @@
 //! Records in a SQLite file, which several processes may share.
 //!
 //! - `writer`: one thread per process, one transaction for all that waits. `queue`: where it waits. `tables`: its statements.
-//! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody.
+//! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody. `grants`: theirs.
 //! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom.
 
 mod connect;
 mod error;
 mod file;
+mod grants;
 mod queue;
 mod reader;
 mod rows;
@@ -25,7 +26,8 @@ use self::reader::Readers;
 use self::writer::{Apply, Command, Report, Work, Writer};
 use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
 use crate::event::{Answer, Event};
-use crate::id::{DigestPrefix, Fingerprint, Moment, RecordId};
+use crate::grant::{Grant, Granting};
+use crate::id::{DigestPrefix, Fingerprint, GrantId, Moment, RecordId, Scope};
 use crate::machine;
 use crate::memory::stands;
 use crate::rules::Rules;
@@ -119,7 +121,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             match report.await? {
                 Report::Answer(answer) => Ok(answer),
-                Report::Noted | Report::Swept(_) => Err(mixed_up()),
+                Report::Noted | Report::Swept(_) | Report::Grant(_) => Err(mixed_up()),
             }
         })
     }
@@ -161,7 +163,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             match report.await? {
                 Report::Swept(swept) => Ok(swept),
-                Report::Noted | Report::Answer(_) => Err(mixed_up()),
+                Report::Noted | Report::Answer(_) | Report::Grant(_) => Err(mixed_up()),
             }
         })
     }
@@ -178,6 +180,38 @@ impl Store for SqliteStore {
 
     fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
         self.beside(move |readers| readers.records(&filter, page))
+    }
+
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        self.beside(move |readers| readers.waiting(&filter, page))
+    }
+
+    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+        let report = GrantId::random().map(|id| self.send(Work::Grant { id, granting }));
+        Box::pin(async move {
+            match report?.await? {
+                Report::Grant(Some(grant)) => Ok(grant),
+                _ => Err(mixed_up()),
+            }
+        })
+    }
+
+    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
+        let report = self.send(Work::Revoke { id, by });
+        Box::pin(async move {
+            match report.await? {
+                Report::Grant(grant) => Ok(grant),
+                _ => Err(mixed_up()),
+            }
+        })
+    }
+
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+        self.beside(move |readers| readers.grants(&filter, page))
+    }
+
+    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
+        Box::pin(std::future::ready(self.readers.grants_in_force(scope)))
     }
 
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {

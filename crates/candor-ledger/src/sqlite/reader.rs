@@ -8,9 +8,11 @@ use rusqlite::{Connection, Row, params_from_iter};
 
 use super::connect::connect;
 use super::error::explain;
-use super::rows;
+use super::{grants, rows};
 use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
-use crate::id::{DigestPrefix, Moment, RecordDigest, RecordId};
+use crate::columns::may_lapse_into;
+use crate::grant::Grant;
+use crate::id::{DigestPrefix, Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::rules::Rules;
@@ -77,6 +79,15 @@ impl Readers {
         if let Some(state) = filter.state {
             query.one_of("state", may_lapse_into(state));
         }
+        self.entries(query, filter)
+    }
+
+    pub(super) fn waiting(&self, filter: &Filter, page: Page) -> Result<Paged<Entry>, StoreError> {
+        let filter = Filter { state: Some(StateKind::Waiting), ..filter.clone() };
+        self.entries(waiting(&filter, page), &filter)
+    }
+
+    fn entries(&self, query: Query, filter: &Filter) -> Result<Paged<Entry>, StoreError> {
         self.with(|db| {
             let now = self.now(db)?;
             query.run(db, |row| {
@@ -88,6 +99,22 @@ impl Readers {
                 Ok((row.get(rows::BEHIND)?, entry))
             })
         })
+    }
+
+    pub(super) fn grants(&self, filter: &Filter, page: Page) -> Result<Paged<Grant>, StoreError> {
+        let filter = Filter { key: None, ..filter.clone() };
+        let mut query = Query::new(grants::LIST, "number", page);
+        query.scope(&filter, "since");
+        self.with(|db| {
+            query.run(db, |row| {
+                let (number, grant) = grants::read(row)?;
+                Ok((number, Some(grant)))
+            })
+        })
+    }
+
+    pub(super) fn grants_in_force(&self, scope: &Scope) -> Result<Vec<Grant>, StoreError> {
+        self.with(|db| grants::in_force(db, scope, self.now(db)?))
     }
 
     pub(super) fn beginning(
@@ -104,17 +131,7 @@ impl Readers {
         query.and("short <= ?", rows::short(last));
         query.and("records.id >= ?", first.0.to_vec());
         query.and("records.id <= ?", last.0.to_vec());
-        self.with(|db| {
-            let now = self.now(db)?;
-            let found = query.run(db, |row| {
-                let stored = rows::record(row)?;
-                let (scope, key) = rows::id(row, rows::BEHIND + 1)?;
-                let seen = machine::seen(stored.clone(), now, &self.rules);
-                let entry = key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
-                Ok((row.get(rows::BEHIND)?, entry))
-            })?;
-            Ok(found.items)
-        })
+        Ok(self.entries(query, &Filter::default())?.items)
     }
 
     pub(super) fn rows(&self, filter: &Filter, page: Page) -> Result<Paged<AuditRow>, StoreError> {
@@ -136,24 +153,12 @@ impl Readers {
     }
 }
 
-/// Where a record may be written to stand that time has brought here.
-fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
-    let from: &[StateKind] = match state {
-        StateKind::Absent => &[
-            StateKind::Tombstone,
-            StateKind::Abandoned,
-            StateKind::Completed,
-            StateKind::Open,
-            StateKind::Claimed,
-        ],
-        StateKind::Open => &[StateKind::Claimed],
-        StateKind::Indeterminate => {
-            &[StateKind::Dispatched, StateKind::Suspended, StateKind::Claimed]
-        }
-        StateKind::Tombstone => &[StateKind::Completed, StateKind::Open, StateKind::Claimed],
-        _ => &[],
-    };
-    from.iter().copied().chain([state]).collect()
+/// Only what waits is in its index.
+fn waiting(filter: &Filter, page: Page) -> Query {
+    let mut query = Query::new(rows::WAITING, "last_row", page);
+    query.sql += " AND state = 'waiting'";
+    query.scope(filter, "touched");
+    query
 }
 
 /// A list being asked for.
@@ -269,6 +274,18 @@ mod tests {
                 assert!(steps.contains("SEARCH scopes USING INTEGER PRIMARY KEY"), "{steps}");
                 assert!(!steps.contains("ORDER BY"), "{steps}");
             }
+        }
+    }
+
+    #[test]
+    fn what_waits_is_listed_in_its_order_without_looking_at_others() {
+        let mut db = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut db).unwrap();
+        for tool in [None, Some("x".to_owned())] {
+            let filter = Filter { tool, ..Filter::default() };
+            let steps = steps(&db, waiting(&filter, Page::default()));
+            assert!(steps.contains("records USING INDEX records_waiting;"), "{steps}");
+            assert!(!steps.contains("ORDER BY"), "{steps}");
         }
     }
 }

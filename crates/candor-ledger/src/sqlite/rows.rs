@@ -9,7 +9,7 @@ use crate::audit::{AuditRow, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind};
+use crate::record::{Reason, Record, StateKind, Via};
 
 /// The store's clock, in SQL.
 pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -18,7 +18,7 @@ pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 macro_rules! record_columns {
     () => {
         "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
-         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome"
+         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why"
     };
 }
 pub(super) const FIND: &str = concat!(
@@ -30,12 +30,12 @@ pub(super) const INSERT: &str = concat!(
     "INSERT INTO records (",
     record_columns!(),
     ", last_row, short, id, scope, key) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 );
 pub(super) const UPDATE: &str = concat!(
     "UPDATE records SET (",
     record_columns!(),
-    ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE row = ?"
+    ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE row = ?"
 );
 /// In the order of the records, whatever SQLite thinks of it: that is what `CROSS` says.
 pub(super) const LIST: &str = concat!(
@@ -44,8 +44,19 @@ pub(super) const LIST: &str = concat!(
     ", row, principal, server, instance, tool, key FROM records CROSS JOIN scopes ON scopes.id = scope"
 );
 
+/// The same for those that wait: by when they were asked, which their last row tells.
+pub(super) const WAITING: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", last_row, principal, server, instance, tool, key FROM records INDEXED BY records_waiting \
+     CROSS JOIN scopes ON scopes.id = scope"
+);
+/// How many of a principal's questions wait.
+pub(super) const COUNT_WAITING: &str = "SELECT count(*) FROM scopes CROSS JOIN records ON scope = scopes.id \
+     WHERE principal = ? AND state = 'waiting' AND lapses >= ?";
+
 /// The place of what follows the record's own columns.
-pub(super) const BEHIND: usize = 19;
+pub(super) const BEHIND: usize = 24;
 
 fn broken(at: usize) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(FromSqlError::InvalidType))
@@ -74,6 +85,11 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         outcome_len: row.get(16)?,
         outcome_digest: row.get(17)?,
         outcome: row.get_ref(18)?.as_blob_or_null()?.map(Into::into),
+        binding: row.get(19)?,
+        gated: row.get(20)?,
+        decided_by: row.get(21)?,
+        via: word(row, 22, Via::from_word)?,
+        why: row.get(23)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(row.get(0)?),
@@ -133,14 +149,14 @@ pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
 macro_rules! audit_columns {
     () => {
         "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
-         outcome_kind, by_whom, shape, digest, hints, duration, note"
+         outcome_kind, by_whom, shape, digest, hints, duration, note, via, why"
     };
 }
 pub(super) const AUDIT: &str =
     concat!("SELECT ", audit_columns!(), " FROM audit CROSS JOIN scopes ON scopes.id = scope");
 pub(super) const APPEND: &str = "INSERT INTO audit (at, previous, scope, key, event, came_from, came_to, fence, attempt, \
-    reason, outcome_kind, by_whom, shape, digest, hints, duration, note) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    reason, outcome_kind, by_whom, shape, digest, hints, duration, note, via, why) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// From a record's last row back to its first. `CROSS JOIN` keeps SQLite on that way: left alone, it prefers to read the whole
 /// audit in the order that is asked for.
@@ -193,6 +209,8 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
         reason: word(row, 12, Reason::from_word)?,
         outcome: word(row, 13, OutcomeKind::from_word)?,
         by: row.get(14)?,
+        via: word(row, 20, Via::from_word)?,
+        why: row.get(21)?,
         circumstances: Circumstances {
             shape: text(15)?,
             digest: row.get(16)?,
@@ -217,5 +235,19 @@ mod tests {
             let step = step.unwrap();
             assert!(!step.starts_with("SCAN audit"), "{step}");
         }
+    }
+
+    #[test]
+    fn what_waits_is_counted_without_looking_at_others() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::schema::migrate(&mut db).unwrap();
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {COUNT_WAITING}")).unwrap();
+        let steps = plan.query_map(("", 0), |row| row.get::<_, String>(3)).unwrap();
+        let steps: Vec<_> = steps.map(Result::unwrap).collect();
+        assert!(
+            steps.iter().any(|step| step.contains("INDEX records_waiting_of (scope=?")),
+            "{steps:?}"
+        );
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{steps:?}");
     }
 }

@@ -10,7 +10,9 @@ use crate::store::StoreError;
 
 pub(super) const MAJOR: u32 = 1;
 
-/// What each minor version adds, from the first on.
+/// What each minor version adds, from the first on. The second: approvals and grants. A program that knows only the first cannot read a
+/// record that is being approved: it refuses that call, lists with such a record, and sweeps while one is due; with others it goes on. So it
+/// never starts what waits.
 ///
 /// What a transition costs is the pages that it writes, and what it puts into them:
 /// - The rows of a record are a chain: the record names its last row, and each row the one before. An index on the record would do
@@ -19,7 +21,8 @@ pub(super) const MAJOR: u32 = 1;
 ///   tools for each principal.
 /// - Records are found by the first eight bytes of their digest: an index of integers is a third of the size, and compares
 ///   faster. Two that begin alike are told apart by the whole digest in the record.
-const ADDED: [&str; 1] = ["
+const ADDED: [&str; 2] = [
+    "
     CREATE TABLE scopes (
         id        INTEGER PRIMARY KEY,
         principal TEXT NOT NULL,
@@ -87,7 +90,33 @@ const ADDED: [&str; 1] = ["
         duration     INTEGER,
         note         TEXT
     ) STRICT;
-"];
+",
+    "
+    ALTER TABLE records ADD COLUMN binding BLOB;
+    ALTER TABLE records ADD COLUMN gated INTEGER;
+    ALTER TABLE records ADD COLUMN decided_by TEXT;
+    ALTER TABLE records ADD COLUMN via TEXT;
+    ALTER TABLE records ADD COLUMN why TEXT;
+    CREATE INDEX records_waiting ON records (last_row) WHERE state = 'waiting';
+    CREATE INDEX records_waiting_of ON records (scope, lapses) WHERE state = 'waiting';
+
+    ALTER TABLE audit ADD COLUMN via TEXT;
+    ALTER TABLE audit ADD COLUMN why TEXT;
+
+    CREATE TABLE grants (
+        number     INTEGER PRIMARY KEY,
+        id         BLOB NOT NULL UNIQUE,
+        scope      INTEGER NOT NULL,
+        pattern    TEXT NOT NULL,
+        by_whom    TEXT NOT NULL,
+        since      INTEGER NOT NULL,
+        until      INTEGER NOT NULL,
+        revoked_by TEXT,
+        revoked_at INTEGER
+    ) STRICT;
+    CREATE INDEX grants_in_force ON grants (scope, until) WHERE revoked_at IS NULL;
+",
+];
 
 /// The version of the file, if it is a ledger; nothing if there is nothing in it.
 fn version(db: &Connection) -> Result<Option<(u32, u32)>, StoreError> {

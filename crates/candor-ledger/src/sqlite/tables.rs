@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension as _, PrepFlags, Result, Statement, ToSql};
 
+use super::grants;
 use super::rows::{self, Found};
 use crate::audit::{AuditRow, Circumstances};
 use crate::columns::{Columns, Licensed};
+use crate::grant::Grant;
 use crate::id::{Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind};
+use crate::record::{Reason, Record, StateKind, Via};
 use crate::rules::Usage;
 
 /// So many scopes are remembered.
@@ -181,6 +183,11 @@ impl<'db> Tables<'db> {
         bind.maybe(columns.outcome_len)?;
         bind.maybe(columns.outcome_digest.as_ref().map(|digest| &digest[..]))?;
         bind.maybe(columns.outcome.as_deref())?;
+        bind.maybe(columns.binding.as_ref().map(|binding| &binding[..]))?;
+        bind.maybe(columns.gated)?;
+        bind.maybe(columns.decided_by.as_deref())?;
+        bind.maybe(columns.via.map(Via::as_str))?;
+        bind.maybe(columns.why.as_deref())?;
         bind.put(last_row)?;
         match place {
             Some(row) => bind.put(row)?,
@@ -222,8 +229,20 @@ impl<'db> Tables<'db> {
             duration.map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
         )?;
         bind.maybe(note.as_deref())?;
+        bind.maybe(row.via.map(Via::as_str))?;
+        bind.maybe(row.why.as_deref())?;
         bind.statement.raw_execute()?;
         Ok(self.db.last_insert_rowid())
+    }
+
+    /// How many of a principal's questions wait. Seldom asked for, so not kept ready.
+    pub(super) fn waiting(&mut self, principal: &str, now: Moment) -> Result<u64> {
+        self.db.prepare_cached(rows::COUNT_WAITING)?.query_row((principal, now.0), |row| row.get(0))
+    }
+
+    pub(super) fn put_grant(&mut self, grant: &Grant) -> Result<()> {
+        let scope = self.scope(&grant.scope)?;
+        grants::put(self.db, grant, scope)
     }
 
     pub(super) fn usage(&mut self, principal: &str) -> Result<Usage> {

@@ -12,15 +12,17 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::error::explain;
+use super::grants;
 use super::queue::Queue;
 use super::rows;
 use super::tables::Tables;
 use crate::audit::{AuditRow, Circumstances, Note};
 use crate::event::{Answer, Event};
-use crate::id::{Moment, RecordDigest, RecordId};
+use crate::grant::{Grant, Granting};
+use crate::id::{GrantId, Moment, RecordDigest, RecordId};
 use crate::machine::After;
 use crate::plan::plan;
-use crate::rules::{Rules, Usage};
+use crate::rules::{Quota, Rules, Usage};
 use crate::store::{Clock, StoreError, Swept};
 use crate::watchers::Watchers;
 
@@ -38,6 +40,8 @@ pub(super) enum Work {
     Apply(Box<Apply>),
     Note(Box<Note>),
     Sweep { most: usize },
+    Grant { id: GrantId, granting: Granting },
+    Revoke { id: GrantId, by: String },
 }
 
 pub(super) struct Apply {
@@ -52,6 +56,7 @@ pub(super) enum Report {
     Answer(Answer),
     Noted,
     Swept(Swept),
+    Grant(Option<Grant>),
 }
 
 pub(super) struct Writer {
@@ -186,7 +191,41 @@ impl Session<'_> {
                 Ok(Report::Noted)
             }
             Work::Sweep { most } => self.sweep(*most, batch).map(Report::Swept),
+            Work::Grant { id, granting } => {
+                self.grant(*id, granting, batch.now).map(|grant| Report::Grant(Some(grant)))
+            }
+            Work::Revoke { id, by } => self.revoke(*id, by, batch.now).map(Report::Grant),
         }
+    }
+
+    fn grant(
+        &mut self,
+        id: GrantId,
+        granting: &Granting,
+        now: Moment,
+    ) -> Result<Grant, StoreError> {
+        let most = self.writer.rules.quotas.grants;
+        let there = grants::in_force(self.tables.db, &granting.scope, now).map_err(explained)?;
+        if there.len() as u64 >= most {
+            return Err(Quota::Grants { most }.into());
+        }
+        let grant = Grant::new(id, granting.clone(), now);
+        self.tables.put_grant(&grant).map_err(explained)?;
+        let row = AuditRow::of_grant("grant", &grant, &grant.by, now);
+        self.tables.append(&row, None).map_err(explained)?;
+        Ok(grant)
+    }
+
+    fn revoke(&mut self, id: GrantId, by: &str, now: Moment) -> Result<Option<Grant>, StoreError> {
+        let found = grants::find(self.tables.db, id).map_err(explained)?;
+        let Some(mut grant) = found else { return Ok(None) };
+        if grant.revoked.is_none() && now <= grant.until {
+            grants::revoke(self.tables.db, id, by, now).map_err(explained)?;
+            let row = AuditRow::of_grant("revoke", &grant, by, now);
+            self.tables.append(&row, None).map_err(explained)?;
+            grant.revoked = Some((by.to_owned(), now));
+        }
+        Ok(Some(grant))
     }
 
     fn apply(&mut self, apply: &Apply, batch: &mut Batch) -> Result<Answer, StoreError> {
@@ -195,11 +234,18 @@ impl Session<'_> {
         let place = found.as_ref().map(|found| found.place);
         let mut last_row = found.as_ref().map(|found| found.last_row);
         let before = found.map(|found| found.record);
+        let waiting = match event {
+            Event::Ask { .. } => {
+                self.tables.waiting(&id.scope.principal, batch.now).map_err(explained)?
+            }
+            _ => 0,
+        };
         let usage = self.usage(&id.scope.principal, batch)?;
         let (_, _, has) = &mut batch.usage[usage];
 
         let rules = &self.writer.rules;
-        let plan = plan(id, before.as_ref(), *has, event.clone(), circumstances, batch.now, rules)?;
+        let (before, event, now) = (before.as_ref(), event.clone(), batch.now);
+        let plan = plan(id, before, *has, waiting, event, circumstances, now, rules)?;
         *has = plan.usage;
         for row in &plan.rows {
             last_row = Some(self.tables.append(row, last_row).map_err(explained)?);
@@ -268,6 +314,7 @@ impl Session<'_> {
             )
             .and_then(|mut delete| delete.execute([forget, limit]))
             .map_err(explained)?;
+        grants::forget(db, forget, limit).map_err(explained)?;
         Ok(swept)
     }
 }

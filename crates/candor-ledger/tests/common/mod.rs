@@ -3,7 +3,9 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use candor_ledger::*;
 
@@ -38,6 +40,39 @@ impl Drop for Folder {
 
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+/// A store whose time the test tells.
+pub struct Told {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<AtomicI64>,
+}
+
+impl Told {
+    pub fn later(&self, time: Duration) {
+        self.clock.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // a closure, written where it is given
+pub fn on_each(rules: &Rules, story: impl AsyncFn(&Told)) {
+    let folder = Folder::new();
+    let run = |url: &str| {
+        let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
+        let time = Arc::clone(&clock);
+        let options = Options {
+            rules: rules.clone(),
+            clock: Clock::Given(Arc::new(move || time.load(Ordering::SeqCst))),
+            max_bytes: None,
+        };
+        wait(story(&Told { store: open(url, options).unwrap(), clock }));
+    };
+    run("memory:");
+    run(&format!("sqlite:{}", folder.join("ledger.db").display()));
+    #[cfg(feature = "postgres")]
+    if let Some(schema) = database::Schema::new("behaviour on PostgreSQL") {
+        run(&schema.url());
+    }
 }
 
 pub fn sqlite(path: &Path, options: Options) -> SqliteStore {
@@ -83,4 +118,70 @@ pub async fn call(store: &dyn Store, id: &RecordId, text: &str) -> Holder {
     let ended = Event::Complete { holder, outcome: outcome(text) };
     assert_eq!(say(store, id, ended).await, Answer::Done);
     holder
+}
+
+pub const POLICY: Binding = Binding([3; 32]);
+
+pub fn ask(text: &str) -> Event {
+    Event::Ask {
+        fingerprint: SAME,
+        binding: POLICY,
+        asked: text.as_bytes().into(),
+        by_nature: false,
+        keyless: false,
+    }
+}
+
+/// Asks, and returns what a person would decide on.
+pub async fn asked(store: &dyn Store, id: &RecordId) -> Question {
+    match say(store, id, ask("may it?")).await {
+        Answer::Waiting { fence, .. } => Question { fence, fingerprint: SAME, binding: POLICY },
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn decide(question: Question, decision: Decision) -> Event {
+    Event::Decide { question, by: "olga".into(), via: Via::Operator, decision }
+}
+
+pub async fn approved(store: &dyn Store, id: &RecordId) -> Question {
+    let question = asked(store, id).await;
+    assert_eq!(say(store, id, decide(question, Decision::Approve)).await, Answer::Done);
+    question
+}
+
+/// A start that needs an approval.
+pub fn start() -> Event {
+    let owner = Owner::random().unwrap();
+    Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(POLICY) }
+}
+
+/// What a ledger of the version before holds must be there still, and what is new must work in it.
+pub fn older_ledger_goes_on(store: &dyn Store) {
+    wait(async {
+        let first = match store.recall(&id("a"), SAME, false).await.unwrap() {
+            Some(Answer::Replay { outcome, .. }) => outcome,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(first, outcome("invoice 1"));
+        let unknown = store.recall(&id("b"), SAME, false).await.unwrap();
+        assert!(matches!(unknown, Some(Answer::OutcomeUnknown { .. })), "{unknown:?}");
+        assert_eq!(store.story(&id("a")).await.unwrap().len(), 2);
+        assert_eq!(store.records(Filter::default(), Page::default()).await.unwrap().items.len(), 2);
+
+        approved(store, &id("c")).await;
+        assert!(matches!(say(store, &id("c"), start()).await, Answer::Started { .. }));
+        asked(store, &id("d")).await;
+        assert_eq!(store.waiting(Filter::default(), Page::default()).await.unwrap().items.len(), 1);
+        let granting = Granting {
+            scope: id("c").scope,
+            pattern: "any".into(),
+            by: "olga".into(),
+            lasts: Duration::from_secs(60),
+        };
+        let grant = store.grant(granting).await.unwrap();
+        assert_eq!(store.grants_in_force(&id("c").scope).await.unwrap(), [grant]);
+        let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
+        assert_eq!(rows.len(), 3 + 3 + 1 + 1);
+    });
 }

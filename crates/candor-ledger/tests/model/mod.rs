@@ -1,8 +1,9 @@
-//! A small world around a ledger: callers that claim, start, die and come back, an operator, a clock that jumps, and an
+//! A small world around a ledger: callers that claim, ask, start, die and come back, people who decide, a clock that jumps, and an
 //! observer who knows what really happened and holds every answer against it.
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses its own part
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use candor_ledger::*;
@@ -19,11 +20,22 @@ pub trait Subject {
     ) -> Option<Answer>;
     /// The record as it is written, whatever time has done since.
     fn stored(&mut self, id: &RecordId) -> Option<Record>;
-    fn transitions(&mut self, id: &RecordId) -> Vec<(StateKind, StateKind)>;
+    fn transitions(&mut self, id: &RecordId) -> Vec<Row>;
     fn now(&mut self) -> Moment;
     fn jump(&mut self, millis: i64);
     /// The process is gone, and another one opens the store.
     fn restart(&mut self);
+}
+
+/// A change of state, as the audit tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub event: String,
+    pub from: StateKind,
+    pub to: StateKind,
+    pub fence: Fence,
+    pub by: Option<String>,
+    pub via: Option<Via>,
 }
 
 pub fn rules() -> Rules {
@@ -32,9 +44,17 @@ pub fn rules() -> Rules {
         retention: Duration::from_millis(1_000),
         tombstone: Duration::from_millis(5_000),
         suspended: Duration::from_millis(300),
+        approval_wait: Duration::from_millis(300),
+        approval_valid: Duration::from_millis(100),
+        denied: Duration::from_millis(60),
         max_outcome: 64,
         audit: Duration::from_secs(100_000_000),
-        quotas: Quotas { records: 1_000, bytes: 1 << 20, keys_per_hour: 1_000 },
+        quotas: Quotas {
+            records: 1_000,
+            bytes: 1 << 20,
+            keys_per_hour: 1_000,
+            ..Quotas::default()
+        },
     }
 }
 
@@ -48,6 +68,10 @@ pub fn id(key: usize) -> RecordId {
         },
         key: Key::new(format!("key-{key}")).unwrap(),
     }
+}
+
+pub fn binding(policy: u8) -> Binding {
+    Binding([policy; 32])
 }
 
 pub fn fingerprint(args: u8) -> Fingerprint {
@@ -67,6 +91,23 @@ pub enum Op {
         key: usize,
         args: u8,
         by_nature: bool,
+        approval: Option<u8>,
+    },
+    Ask {
+        key: usize,
+        args: u8,
+        policy: u8,
+        by_nature: bool,
+        large: bool,
+    },
+    /// On what is asked of this key, or was, or on something that nobody has asked.
+    Decide {
+        key: usize,
+        older: u64,
+        other_policy: bool,
+        by: &'static str,
+        via: Via,
+        approve: bool,
     },
     Dispatch {
         actor: usize,
@@ -118,17 +159,22 @@ pub enum Op {
 }
 
 const ACTORS: usize = 4;
-const KEYS: usize = 3;
+const KEYS: usize = 4;
+/// The calls under this one have no key of their caller's.
+const KEYLESS: usize = 3;
 
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let actor = || 0..ACTORS;
     let key = || 0..KEYS;
     let args = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
+    let policy = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
+    let approval = prop_oneof![2 => Just(None), 3 => policy().prop_map(Some)];
     let why = prop_oneof![Just(Harmless::ByNature), Just(Harmless::NothingHappened)];
     // Just before, just after, and far beyond each of the times in the rules.
     let millis = prop_oneof![
         4 => 0_i64..60,
         3 => 99_i64..103,
+        2 => 55_i64..65,
         2 => 299_i64..303,
         1 => 999_i64..1_200,
         1 => 5_900_i64..7_000,
@@ -137,8 +183,25 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         8 => (actor(), key(), args(), proptest::bool::weighted(0.4))
             .prop_map(|(actor, key, args, by_nature)| Op::Claim { actor, key, args, by_nature }),
-        6 => (actor(), key(), args(), proptest::bool::weighted(0.4))
-            .prop_map(|(actor, key, args, by_nature)| Op::Start { actor, key, args, by_nature }),
+        8 => (actor(), key(), args(), proptest::bool::weighted(0.4), approval)
+            .prop_map(|(actor, key, args, by_nature, approval)| {
+                Op::Start { actor, key, args, by_nature, approval }
+            }),
+        8 => (key(), args(), policy(), proptest::bool::weighted(0.4), proptest::bool::weighted(0.1))
+            .prop_map(|(key, args, policy, by_nature, large)| {
+                Op::Ask { key, args, policy, by_nature, large }
+            }),
+        6 => (
+            key(),
+            prop_oneof![5 => Just(0_u64), 1 => 1_u64..3],
+            proptest::bool::weighted(0.1),
+            prop_oneof![Just("olga"), Just("otto")],
+            prop_oneof![3 => Just(Via::Operator), 1 => Just(Via::Client)],
+            proptest::bool::weighted(0.8),
+        )
+            .prop_map(|(key, older, other_policy, by, via, approve)| {
+                Op::Decide { key, older, other_policy, by, via, approve }
+            }),
         8 => actor().prop_map(|actor| Op::Dispatch { actor }),
         2 => actor().prop_map(|actor| Op::Heartbeat { actor }),
         1 => actor().prop_map(|actor| Op::Release { actor }),
@@ -180,6 +243,30 @@ struct Truth {
     outcome: Option<Outcome>,
     closed: Option<Moment>,
     answered: HashSet<(Fence, Round)>,
+    gate: Option<Gate>,
+    /// Questions whose approval was used.
+    used: HashSet<Question>,
+}
+
+/// What a person was asked, and has said.
+#[derive(Debug, Clone)]
+struct Gate {
+    question: Question,
+    asked: Arc<[u8]>,
+    since: Moment,
+    /// How long that holds.
+    until: Moment,
+    said: Option<(&'static str, Via, Decision)>,
+}
+
+impl Gate {
+    fn is_approved(&self) -> bool {
+        matches!(self.said, Some((.., Decision::Approve)))
+    }
+
+    fn is_denied(&self) -> bool {
+        matches!(self.said, Some((.., Decision::Deny { .. })))
+    }
 }
 
 pub struct World<'a> {
@@ -189,6 +276,8 @@ pub struct World<'a> {
     truth: BTreeMap<usize, Truth>,
     said: Vec<(usize, Event)>,
     drawn: u64,
+    /// How many approvals were used under each key, since its record is there.
+    used: [usize; KEYS],
 }
 
 impl<'a> World<'a> {
@@ -200,6 +289,7 @@ impl<'a> World<'a> {
             truth: BTreeMap::new(),
             said: Vec::new(),
             drawn: 0,
+            used: [0; KEYS],
         }
     }
 
@@ -238,9 +328,43 @@ impl<'a> World<'a> {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
             }
-            Op::Start { actor, key, args, by_nature } => {
+            Op::Ask { key, args, policy, by_nature, large } => {
+                self.drawn += 1;
+                let text =
+                    format!("question {}{}", self.drawn, ".".repeat(80 * usize::from(large)));
+                self.say(
+                    key,
+                    Event::Ask {
+                        fingerprint: fingerprint(args),
+                        binding: binding(policy),
+                        asked: text.into_bytes().into(),
+                        by_nature,
+                        keyless: key == KEYLESS,
+                    },
+                );
+            }
+            Op::Decide { key, older, other_policy, by, via, approve } => {
+                let Some(record) = self.subject.stored(&id(key)) else { return };
+                let mut question = record.question().unwrap_or(Question {
+                    fence: record.fence,
+                    fingerprint: record.fingerprint,
+                    binding: binding(0),
+                });
+                question.fence.0 = question.fence.0.saturating_sub(older);
+                if other_policy {
+                    question.binding = binding(7);
+                }
+                let decision = if approve {
+                    Decision::Approve
+                } else {
+                    Decision::Deny { reason: Some(format!("{by} does not like it")) }
+                };
+                self.say(key, Event::Decide { question, by: by.into(), via, decision });
+            }
+            Op::Start { actor, key, args, by_nature, approval } => {
                 let owner = self.draw();
-                let event = Event::Start { fingerprint: fingerprint(args), owner, by_nature };
+                let (fingerprint, approval) = (fingerprint(args), approval.map(binding));
+                let event = Event::Start { fingerprint, owner, by_nature, approval };
                 if let Answer::Started { fence, .. } = self.say(key, event) {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
@@ -340,49 +464,101 @@ impl<'a> World<'a> {
         let touched = [&before, &after].map(|record| record.as_ref().map(|record| record.touched));
         let now = touched.into_iter().flatten().fold(self.subject.now(), Moment::max);
         self.said.push((key, event.clone()));
+        let needs = matches!(event, Event::Start { approval: Some(_), .. });
+        let granted = matches!(answer, Answer::Claimed { .. } | Answer::Started { .. });
         match foretold {
+            // Who needs no approval need not wait for one.
+            Some(Some(Answer::Waiting { .. })) if granted => assert!(!needs, "nobody has decided"),
+            Some(Some(Answer::Waiting { .. })) if answer == Answer::NotApproved => assert!(needs),
             Some(Some(foretold)) => assert_eq!(foretold, answer, "recall and claim agree"),
-            Some(None) => assert!(
-                matches!(answer, Answer::Claimed { .. } | Answer::Started { .. }),
-                "{answer:?}"
-            ),
+            Some(None) => assert!(granted || needs && answer == Answer::NotApproved, "{answer:?}"),
             None => {}
         }
 
+        let rows = self.subject.transitions(&id);
+        // 11: whoever is asked something new, and what that makes void, is told of.
+        if event.name() == "ask" && has_grown(before.as_ref(), after.as_ref()) {
+            let (row, after) = (rows.last().unwrap(), after.as_ref().unwrap());
+            assert_eq!(
+                (row.event.as_str(), row.fence),
+                ("ask", after.fence),
+                "asked without a row"
+            );
+        }
+        // Another call of the same name, and a record that is used anew for it.
+        let anew = event.name() == "ask"
+            && key == KEYLESS
+            && has_grown(before.as_ref(), after.as_ref())
+            && rows.last().is_some_and(|row| {
+                use StateKind::{Abandoned, Completed, Indeterminate, Open, Tombstone};
+                [Open, Completed, Indeterminate, Tombstone, Abandoned].contains(&row.from)
+            });
         let truth = self.truth.entry(key).or_default();
-        if let Some(before) = &before {
-            truth.forget_if_gone(before, after.as_ref(), now, &self.rules);
+        if anew {
+            *truth = Truth { fence: truth.fence, ..Truth::default() };
+        } else if let Some(before) = &before
+            && truth.forget_if_gone(before, after.as_ref(), now, &self.rules)
+        {
+            self.used[key] = 0;
         }
+        let used = truth.used.len();
         truth.observe(&event, &answer, now, &self.rules);
-        self.the_audit_is_a_chain(&id, after.as_ref());
-        answer
-    }
-
-    /// 11: each transition has its row, and the rows tell the whole way to where the record stands.
-    fn the_audit_is_a_chain(&mut self, id: &RecordId, after: Option<&Record>) {
-        let mut at = StateKind::Absent;
-        for (from, to) in self.subject.transitions(id) {
-            assert_eq!(from, at, "a transition without a row");
-            assert_ne!(from, to, "a row without a transition");
-            at = to;
+        self.used[key] += truth.used.len() - used;
+        the_audit_is_a_chain(&rows, after.as_ref());
+        if after.is_some() {
+            // Some stores tell of earlier records under the same key, too.
+            let first = rows.iter().rposition(|row| row.from == StateKind::Absent).unwrap_or(0);
+            each_start_that_used_an_approval_names_who_gave_it(&rows[first..], self.used[key]);
         }
-        assert_eq!(at, after.map_or(StateKind::Absent, |record| record.state.kind()));
+        answer
     }
 }
 
+/// 11: each transition has its row, and the rows tell the whole way to where the record stands.
+fn the_audit_is_a_chain(rows: &[Row], after: Option<&Record>) {
+    let mut at = StateKind::Absent;
+    for row in rows {
+        assert_eq!(row.from, at, "a transition without a row");
+        let asked_anew = row.event == "ask" && row.from == StateKind::Waiting;
+        assert!(row.from != row.to || asked_anew, "a row without a transition: {row:?}");
+        at = row.to;
+    }
+    assert_eq!(at, after.map_or(StateKind::Absent, |record| record.state.kind()));
+}
+
+/// 8, as the audit tells it: an approval, and right after it the one start that used it, with the same name on both.
+fn each_start_that_used_an_approval_names_who_gave_it(rows: &[Row], used: usize) {
+    let mut starts = 0;
+    for pair in rows.windows(2) {
+        let [given, start] = pair else { unreachable!() };
+        if start.event == "start" && start.by.is_some() {
+            assert_eq!((given.event.as_str(), given.to), ("decide", StateKind::Approved));
+            assert_eq!((&given.by, given.via), (&start.by, start.via));
+            assert!(start.fence > given.fence && start.via.is_some());
+            starts += 1;
+        }
+    }
+    assert_eq!(starts, used);
+}
+
+/// Whether a record has been given another fence.
+fn has_grown(before: Option<&Record>, after: Option<&Record>) -> bool {
+    before.zip(after).is_some_and(|(before, after)| after.fence > before.fence)
+}
+
 impl Truth {
-    /// 12: what was started is not forgotten before its time, and what is not decided never.
+    /// 12: what was started is not forgotten before its time, and what is not decided never. Whether it was forgotten.
     fn forget_if_gone(
         &mut self,
         before: &Record,
         after: Option<&Record>,
         now: Moment,
         rules: &Rules,
-    ) {
+    ) -> bool {
         // Gone and claimed anew within one step shows in the time of its creation: a record's time does not go back.
         let anew = after.is_some_and(|after| after.created != before.created);
         if after.is_some() && !anew {
-            return;
+            return false;
         }
         let kind = before.state.kind();
         assert!(
@@ -400,18 +576,97 @@ impl Truth {
             );
         }
         *self = Self::default();
+        true
     }
 
     fn observe(&mut self, event: &Event, answer: &Answer, now: Moment, rules: &Rules) {
         match (event, answer) {
             (Event::Claim { fingerprint, by_nature, .. }, Answer::Claimed { fence, attempt }) => {
-                self.claimed(*fingerprint, *by_nature, *fence, *attempt);
+                self.claimed(*fingerprint, *by_nature, *fence, *attempt, now);
             }
             (
-                Event::Start { fingerprint, owner, by_nature },
+                Event::Ask { fingerprint, binding, asked, by_nature, .. },
+                Answer::Waiting { fence, since, until, asked: shown },
+            ) => {
+                let question =
+                    Question { fence: *fence, fingerprint: *fingerprint, binding: *binding };
+                if fence.0 == self.fence {
+                    let gate = self.gate_in_force(now).expect("asked again what was never asked");
+                    assert!(gate.said.is_none() && gate.question == question);
+                    let first = (&gate.asked, gate.since, gate.until);
+                    assert_eq!(first, (shown, *since, *until), "asked again in other words");
+                    return;
+                }
+                self.fence_grows(*fence);
+                assert!(self.may_start(*by_nature), "asked though it may have happened");
+                if let Some(gate) = self.gate_in_force(now) {
+                    assert_eq!(gate.question.fingerprint, *fingerprint, "another call's question");
+                    assert!(!gate.is_denied(), "asked though denied");
+                    assert_ne!(gate.question.binding, *binding, "8: a second prompt");
+                }
+                assert_eq!((shown, *since, *until), (asked, now, now.after(rules.approval_wait)));
+                self.arguments = Some(*fingerprint);
+                let (asked, since, until) = (Arc::clone(asked), *since, *until);
+                self.gate = Some(Gate { question, asked, since, until, said: None });
+            }
+            (
+                Event::Ask { fingerprint, binding, .. },
+                Answer::Approved { fence, by, via, until },
+            ) => {
+                let question =
+                    Question { fence: *fence, fingerprint: *fingerprint, binding: *binding };
+                let gate = self.gate_in_force(now).expect("approved by nobody");
+                assert!(gate.is_approved() && gate.question == question && gate.until == *until);
+                assert_eq!(gate.said.as_ref().map(|(by, via, _)| (*by, *via)), Some((&**by, *via)));
+            }
+            (Event::Ask { asked, .. }, Answer::Refused(refusal)) => {
+                let (len, most) = (asked.len() as u64, rules.max_outcome);
+                assert_eq!(*refusal, Refusal::TooLarge { len, most });
+                assert!(len > most);
+            }
+            (Event::Decide { question, by, via, decision }, Answer::Done) => {
+                let gate = self.gate_in_force(now).expect("decided on nothing").clone();
+                assert_eq!(gate.question, *question, "8: decided on something else");
+                let said = (if by == "olga" { "olga" } else { "otto" }, *via, decision.clone());
+                match &gate.said {
+                    Some(first) => assert_eq!(*first, said, "8: decided twice"),
+                    None => {
+                        let lasts = match decision {
+                            Decision::Approve => rules.approval_valid,
+                            Decision::Deny { .. } => rules.denied,
+                        };
+                        let until = now.after(lasts);
+                        self.gate = Some(Gate { said: Some(said), since: now, until, ..gate });
+                    }
+                }
+            }
+            (Event::Decide { question, .. }, Answer::Refused(refusal)) => {
+                let gate = self.gate_in_force(now);
+                match refusal {
+                    Refusal::NotWaiting(_) => assert!(gate.is_none()),
+                    Refusal::AskedAnew => {
+                        assert!(gate.is_some_and(|gate| gate.question != *question));
+                    }
+                    Refusal::Decided { by, via, .. } => {
+                        let said = gate.and_then(|gate| gate.said.as_ref());
+                        assert_eq!(said.map(|(by, via, _)| (*by, *via)), Some((&**by, *via)));
+                    }
+                    other => panic!("{other:?} to a decision"),
+                }
+            }
+            (
+                Event::Start { fingerprint, owner, by_nature, approval },
                 Answer::Started { fence, attempt },
             ) => {
-                self.claimed(*fingerprint, *by_nature, *fence, *attempt);
+                // 8
+                if let Some(needed) = approval {
+                    let gate = self.gate_in_force(now).expect("started without an approval");
+                    let question = gate.question;
+                    assert!(gate.is_approved(), "started though nobody has approved");
+                    assert_eq!((question.fingerprint, question.binding), (*fingerprint, *needed));
+                    assert!(self.used.insert(question), "an approval was used twice");
+                }
+                self.claimed(*fingerprint, *by_nature, *fence, *attempt, now);
                 self.started(Holder { owner: *owner, fence: *fence });
             }
             (Event::Resume { fence: asked, round, .. }, Answer::Resumed { fence, .. }) => {
@@ -420,8 +675,19 @@ impl Truth {
                 let Event::Resume { owner, .. } = event else { unreachable!() };
                 self.witnesses.insert(Holder { owner: *owner, fence: *fence });
             }
+            (Event::Start { fingerprint, approval: Some(needed), .. }, Answer::NotApproved) => {
+                let gate = self.gate_in_force(now);
+                assert!(
+                    !gate.is_some_and(|gate| {
+                        let Question { fingerprint: asked, binding, .. } = gate.question;
+                        !gate.is_denied() && (asked, binding) == (*fingerprint, *needed)
+                    }),
+                    "not approved, though it is or may yet be"
+                );
+            }
             (
-                Event::Claim { fingerprint, .. }
+                Event::Ask { fingerprint, .. }
+                | Event::Claim { fingerprint, .. }
                 | Event::Start { fingerprint, .. }
                 | Event::Resume { fingerprint, .. },
                 answer,
@@ -468,8 +734,22 @@ impl Truth {
         }
     }
 
-    fn claimed(&mut self, fingerprint: Fingerprint, by_nature: bool, fence: Fence, attempt: u32) {
+    /// What a person was asked or has said, if its time has not passed.
+    fn gate_in_force(&self, now: Moment) -> Option<&Gate> {
+        self.gate.as_ref().filter(|gate| now <= gate.until)
+    }
+
+    fn claimed(
+        &mut self,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+        fence: Fence,
+        attempt: u32,
+        now: Moment,
+    ) {
         self.fence_grows(fence);
+        assert!(!self.gate_in_force(now).is_some_and(Gate::is_denied), "claimed though denied");
+        self.gate = None;
         // 1, 4
         assert!(self.may_start(by_nature), "claimed though it may have happened");
         if self.arguments.is_some() && !self.witnesses.is_empty() {
@@ -514,6 +794,20 @@ impl Truth {
             }
             Answer::Expired { .. } | Answer::Abandoned { .. } => assert!(self.closed.is_some()),
             Answer::Lost => {}
+            Answer::Waiting { fence, asked: shown, .. } => {
+                let gate = self.gate_in_force(now).expect("waits though nobody is asked");
+                assert!(gate.said.is_none() && gate.question.fingerprint == asked);
+                assert_eq!((gate.question.fence, &gate.asked), (*fence, shown));
+            }
+            Answer::Denied { by, via, until, reason } => {
+                let gate = self.gate_in_force(now).expect("denied by nobody");
+                assert!(gate.is_denied() && gate.until == *until);
+                let decision = Decision::Deny { reason: reason.clone() };
+                assert_eq!(
+                    gate.said.as_ref().map(|(by, via, said)| (*by, *via, said)),
+                    Some((&**by, *via, &decision))
+                );
+            }
             other => panic!("{other:?} to a claim"),
         }
     }

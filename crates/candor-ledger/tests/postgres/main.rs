@@ -40,7 +40,7 @@ fn a_newer_ledger_is_refused_by_name_and_left_alone() {
     assert_eq!(refused, StoreError::NewerSchema { found: 2, known: 1 });
     assert!(refused.to_string().contains("schema 2"), "{refused}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
-    assert_eq!(schema.number(tables), 3);
+    assert_eq!(schema.number(tables), 4);
 }
 
 #[test]
@@ -62,6 +62,46 @@ fn a_newer_minor_version_goes_on_working() {
     schema.sql("UPDATE candor_ledger SET minor = 9; ALTER TABLE records ADD COLUMN later text");
     wait(call(&postgres(&schema, Rules::default()), &id("a"), "x"));
     assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 9);
+}
+
+#[test]
+fn a_ledger_of_the_version_before_goes_on() {
+    let schema = schema!("a_ledger_of_the_version_before_goes_on");
+    schema.sql(&format!("CREATE SCHEMA {}", schema.name));
+    schema.sql(include_str!("../schema-1.1/postgres.sql"));
+    let put = "INSERT INTO records (row, id, principal, server, instance, tool, key, fingerprint, fence, attempt, \
+         by_nature, created, touched, last_row, state, lapses, owner, since, round, outcome_kind, outcome) \
+         VALUES ($1, $2, 'ada', 'invoices', 'file:data', 'create_invoice', $3, $4, 1, 1, false, 0, 0, $1, $5, \
+         $6, $7, 0, $8, $9, $10)";
+    let first = Some(&b"invoice 1"[..]);
+    schema.with(async |client| {
+        for (key, row, state, lapses, owner, round, kind, bytes) in [
+            ("a", 2_i64, "completed", i64::MAX / 2, None, None, Some("success"), first),
+            ("b", 3, "dispatched", 1, Some(&[1_u8; 16][..]), Some(0_i64), None, None),
+        ] {
+            let (digest, same) = (id(key).digest(), &SAME.0[..]);
+            client
+                .execute(
+                    put,
+                    &[
+                        &row,
+                        &&digest.0[..],
+                        &key,
+                        &same,
+                        &state,
+                        &lapses,
+                        &owner,
+                        &round,
+                        &kind,
+                        &bytes,
+                    ],
+                )
+                .await
+                .unwrap();
+        }
+    });
+    common::older_ledger_goes_on(&postgres(&schema, Rules::default()));
+    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 2);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Where a key may stand, and how it is taken from there.
 
-use candor_ledger::{BadKey, Key};
+use candor_ledger::Key;
 use candor_protocol::json::{Json, Object};
 use candor_protocol::names::{header, meta};
 use candor_protocol::rpc::ErrorObject;
@@ -11,6 +11,18 @@ use serde_json::Value;
 use crate::arguments::Arguments;
 use crate::exchange::Exchange;
 use crate::tool::{Entry, KEY_ARGUMENT, ToolError, code};
+
+/// How names begin that the server itself gives to calls without a key. No caller can send one.
+pub(crate) const RESERVED: char = '~';
+
+/// A caller's key.
+fn of_caller(text: impl Into<String>) -> Result<Key, String> {
+    let key = Key::new(text).map_err(|bad| bad.to_string())?;
+    if key.as_str().starts_with(RESERVED) {
+        return Err(format!("keys that begin with {RESERVED} are the server's own"));
+    }
+    Ok(key)
+}
 
 /// The member of `params` that a proposal for the protocol uses.
 const PARAM: &str = "idempotencyKey";
@@ -39,14 +51,14 @@ pub(crate) fn beside(exchange: &Exchange, params: &Object) -> Result<Option<Key>
         None => Ok(None),
         Some(json) => {
             let text = json.as_str().map_err(|e| refuse(place, &e))?;
-            Key::new(text).map(Some).map_err(|e: BadKey| refuse(place, &e))
+            of_caller(text).map(Some).map_err(|e| refuse(place, &e))
         }
     };
     let in_meta = read(meta::IDEMPOTENCY_KEY, exchange.meta.get(meta::IDEMPOTENCY_KEY))?;
     let in_params = read(PARAM, params.get(PARAM))?;
     let in_header = match &exchange.key_header {
         None => None,
-        Some(text) => Some(Key::new(text.as_str()).map_err(|e| refuse("Idempotency-Key", &e))?),
+        Some(text) => Some(of_caller(text.as_str()).map_err(|e| refuse("Idempotency-Key", &e))?),
     };
     let mut all = [in_meta, in_params, in_header].into_iter().flatten();
     let first = all.next();
@@ -81,9 +93,7 @@ pub(crate) fn take(
     };
     let among = match arguments.get(KEY_ARGUMENT) {
         None | Some(Value::Null) => None,
-        Some(Value::String(text)) => {
-            Some(Key::new(text.as_str()).map_err(|e| invalid(e.to_string()))?)
-        }
+        Some(Value::String(text)) => Some(of_caller(text.as_str()).map_err(invalid)?),
         Some(_) => return Err(invalid("must be a string".to_owned())),
     };
     let key = agreed(among, beside)?;

@@ -16,7 +16,7 @@ use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
-use candor_ledger::{AuditRow, Circumstances, Fingerprint, Key, Note, OutcomeKind, Scope, Store};
+use candor_ledger::{AuditRow, Circumstances, Fingerprint, Note, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
 use candor_protocol::types::Implementation;
 use sha2::{Digest as _, Sha256};
@@ -149,13 +149,10 @@ impl Ledger {
         }
     }
 
-    /// Notes a call that has no record. Those that are to stay are durable when this ends; if that fails, the log says so:
-    /// what has happened has happened.
+    /// Notes a call that has no record.
     pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
-        let Some(note) = self.remember(call, ended) else { return };
-        if let Err(error) = self.0.store.note(note).await {
-            tracing::error!(%error, tool = call.entry.name(), "a call could not be written down");
-        }
+        let stays = self.stays(call.hints);
+        self.write(self.note_of(call, ended, stays), stays).await;
     }
 
     /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
@@ -163,26 +160,37 @@ impl Ledger {
         Watched { ledger: self, call, begun: Instant::now(), ended: false }
     }
 
-    /// What is to be written of a call, if it is to stay; else it is remembered for a while.
-    fn remember(&self, call: &Call<'_>, ended: Noted) -> Option<Note> {
-        let stays = self.0.audit == Audit::All || ended.refused || !call.hints.is_read_only();
+    /// Whether a row is durable because of what its call may do.
+    fn stays(&self, hints: Hints) -> bool {
+        self.0.audit == Audit::All || !hints.is_read_only()
+    }
+
+    fn note_of(&self, call: &Call<'_>, ended: Noted, stays: bool) -> Note {
+        let Noted { event, outcome, duration } = ended;
         let canonical = stays.then(|| canonical(call));
-        let note = Note {
+        Note {
             scope: self.scope(call),
-            key: ended.key,
-            event: ended.event.to_owned(),
-            outcome: ended.outcome,
+            key: None,
+            event: event.to_owned(),
+            outcome,
             circumstances: Circumstances {
-                duration: ended.duration,
+                duration,
                 ..self.circumstances(call, canonical.as_deref())
             },
-        };
+        }
+    }
+
+    /// Those that are to stay are durable when this ends; if that fails, the log says so: what has happened has happened. The
+    /// others are remembered for a while.
+    async fn write(&self, note: Note, stays: bool) {
         if !stays {
-            self.0.recent.push(note);
-            return None;
+            return self.0.recent.push(note);
         }
         self.tend();
-        Some(note)
+        let tool = note.scope.tool.clone();
+        if let Err(error) = self.0.store.note(note).await {
+            tracing::error!(%error, tool, "a call could not be written down");
+        }
     }
 
     /// Somebody must look after the store while the server lives: time alone changes records.
@@ -195,13 +203,11 @@ impl Ledger {
 }
 
 /// How a call ended that has no record.
+#[derive(Clone, Copy)]
 pub(crate) struct Noted {
     pub(crate) event: &'static str,
-    pub(crate) key: Option<Key>,
     pub(crate) outcome: Option<OutcomeKind>,
     pub(crate) duration: Option<Duration>,
-    /// Somebody wanted what was not done: that is worth keeping, whatever it was.
-    pub(crate) refused: bool,
 }
 
 /// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
@@ -224,16 +230,11 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
         let duration = Some(self.begun.elapsed());
-        let left = Noted { event: "left", key: None, outcome: None, duration, refused: false };
-        let Some(note) = self.ledger.remember(self.call, left) else { return };
-        let ledger = self.ledger.clone();
-        let noting = async move {
-            if let Err(error) = ledger.0.store.note(note).await {
-                tracing::error!(%error, "a call whose caller left could not be written down");
-            }
-        };
+        let (ledger, stays) = (self.ledger.clone(), self.ledger.stays(self.call.hints));
+        let left = Noted { event: "left", outcome: None, duration };
+        let note = ledger.note_of(self.call, left, stays);
         // Whoever ends the server waits for it.
-        self.ledger.0.running.spawn_on(noting, &runtime);
+        self.ledger.0.running.spawn_on(async move { ledger.write(note, stays).await }, &runtime);
     }
 }
 

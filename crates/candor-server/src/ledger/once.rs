@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fence, Fingerprint, Harmless, Holder, Key, Outcome,
-    OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
+    Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
+    Note, Outcome, OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Call, Ledger, Noted, canonical, fingerprint, words};
+use super::{Audit, Call, Ledger, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -34,7 +35,11 @@ pub(crate) struct Operation {
     fingerprint: Fingerprint,
     /// Whether to repeat it is harmless by its nature, its key aside.
     by_nature: bool,
-    read_only: bool,
+    hints: Hints,
+    /// It has no key of its own, and is recorded because a person is asked about it.
+    keyless: bool,
+    /// Without the digest, which costs more than all the rest of a repetition.
+    circumstances: Circumstances,
     /// The arguments that the key stands for.
     canonical: String,
 }
@@ -99,12 +104,60 @@ impl Operation {
         let canonical = canonical(call);
         Self {
             fingerprint: fingerprint(&canonical),
+            circumstances: ledger.circumstances(call, None),
             canonical,
             id: RecordId { scope: ledger.scope(call), key },
             by_nature: call.hints.is_idempotent(),
-            read_only: call.hints.is_read_only(),
+            hints: call.hints,
+            keyless: false,
             ledger: ledger.clone(),
         }
+    }
+
+    /// A call without a key that a person is asked about: it is named after the caller, the tool and the arguments, by a name that no caller can send.
+    pub(crate) fn keyless(ledger: &Ledger, call: &Call<'_>) -> Self {
+        let fingerprint = fingerprint(&canonical(call));
+        let name: String = fingerprint.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = Key::new(format!("{}{name}", super::key::RESERVED)).expect("visible and short");
+        Self { keyless: true, ..Self::new(ledger, call, key) }
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        &self.id.key
+    }
+
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    pub(crate) fn is_keyless(&self) -> bool {
+        self.keyless
+    }
+
+    /// By which people find it.
+    pub(crate) fn short_id(&self) -> String {
+        self.id.digest().to_string().chars().take(12).collect()
+    }
+
+    /// Lets something happen to its record that is not the call itself.
+    pub(crate) async fn say(&self, event: Event) -> Written {
+        self.ledger.tend();
+        self.apply(event, self.digested()).await
+    }
+
+    /// Ends when its record no longer stands there.
+    pub(crate) async fn changed(&self, seen: Seen) -> Result<(), StoreError> {
+        self.ledger.0.store.watch(&self.id, seen).await
+    }
+
+    /// What a person has permitted of such calls.
+    pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
+        self.ledger.0.store.grants_in_force(&self.id.scope).await
+    }
+
+    /// What the caller is told of a record that is in the way of asking.
+    pub(crate) async fn answered(&self, answer: Answer) -> Option<Told> {
+        self.told(answer, Instant::now() + self.ledger.0.join).await
     }
 
     /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
@@ -113,7 +166,8 @@ impl Operation {
         loop {
             let store = &self.ledger.0.store;
             match store.recall(&self.id, self.fingerprint, self.by_nature).await {
-                Ok(None) => return None,
+                // Whether a person must still be asked is for the gate to say.
+                Ok(None | Some(Answer::Waiting { .. })) => return None,
                 Ok(Some(answer)) => {
                     if let Some(told) = self.told(answer, until).await {
                         return Some(told);
@@ -128,13 +182,12 @@ impl Operation {
     /// caller's deadline; the task goes on.
     pub(crate) async fn carry_out(
         self,
-        call: &Call<'_>,
         ctx: &Ctx,
+        approval: Option<Binding>,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
     ) -> Told {
         let ledger = self.ledger.clone();
-        let circumstances = ledger.circumstances(call, Some(&self.canonical));
         let Ok(room) = ledger.0.room.clone().try_acquire_owned() else {
             return Told::Refused(words::busy());
         };
@@ -142,7 +195,7 @@ impl Operation {
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::new(self).run(&caller, circumstances, resumes, work, tell).await;
+            Arc::new(self).run(&caller, approval, resumes, work, tell).await;
             drop(room);
         };
         ledger.0.running.spawn(task.in_current_span());
@@ -159,16 +212,17 @@ impl Operation {
     async fn run(
         self: Arc<Self>,
         caller: &Ctx,
-        circumstances: Circumstances,
+        approval: Option<Binding>,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
         tell: oneshot::Sender<Told>,
     ) {
-        let claim = match self.claim(caller, circumstances, resumes).await {
+        let claim = match self.claim(caller, approval, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
                 caller.end().await;
                 if let Some(told) = told {
+                    self.note(&told).await;
                     let _ = tell.send(told);
                 }
                 return;
@@ -182,7 +236,7 @@ impl Operation {
             biased;
             ended = work => Ok(ended),
             // Whoever reads may be interrupted.
-            () = caller.gone().cancelled(), if self.read_only => Err(Interrupted::TakenBack),
+            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(Interrupted::TakenBack),
             () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
         };
         let (event, told) = self.conclude(claim, ended);
@@ -203,17 +257,17 @@ impl Operation {
     async fn claim(
         &self,
         caller: &Ctx,
-        circumstances: Circumstances,
+        approval: Option<Binding>,
         resumes: Option<Resumes>,
     ) -> Result<Claim, Option<Told>> {
         let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
-        let start = Event::Start { fingerprint, owner, by_nature };
+        let start = Event::Start { fingerprint, owner, by_nature, approval };
         let mut event = match resumes {
-            None => start.clone(),
-            Some(Resumes { fence, round }) => {
+            None | Some(Resumes::Approval { .. }) => start.clone(),
+            Some(Resumes::Round { fence, round }) => {
                 let (fence, round) = (Fence(fence), Round(round));
                 Event::Resume { fingerprint, fence, round, owner }
             }
@@ -227,7 +281,7 @@ impl Operation {
             if self.ledger.0.halt.is_cancelled() {
                 return Err(Some(Told::Refused(words::busy())));
             }
-            match self.apply(event, circumstances.clone()).await.map_err(refused)? {
+            match self.apply(event, self.digested()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
@@ -286,7 +340,7 @@ impl Operation {
                     Body::Kept(bytes) => Questions::from_bytes(bytes),
                     Body::Omitted { .. } => None,
                 };
-                let resumes = Resumes { fence: fence.0, round: round.0 };
+                let resumes = Resumes::Round { fence: fence.0, round: round.0 };
                 kept.map_or_else(
                     || Told::Refused(words::waits_elsewhere()),
                     |questions| Told::Asks { questions, resumes },
@@ -298,6 +352,13 @@ impl Operation {
             }
             Answer::Expired { until } => Told::Refused(words::expired(until)),
             Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
+            Answer::Waiting { until, .. } => {
+                Told::Refused(words::approval_required(&self.short_id(), until))
+            }
+            Answer::Denied { by, reason, .. } => {
+                Told::Refused(words::denied(&by, reason.as_deref()))
+            }
+            Answer::Approved { .. } | Answer::NotApproved => Told::Refused(words::approval_gone()),
             Answer::Lost
             | Answer::Done
             | Answer::Refused(_)
@@ -348,7 +409,7 @@ impl Operation {
                 let asked = Outcome::new(OutcomeKind::Success, questions.to_bytes());
                 let tell = move |written: &Written| match written {
                     Ok(Answer::Suspended { fence, round, .. }) => {
-                        let resumes = Resumes { fence: fence.0, round: round.0 };
+                        let resumes = Resumes::Round { fence: fence.0, round: round.0 };
                         Told::Asks { questions, resumes }
                     }
                     Ok(_) => Told::Refused(words::lost()),
@@ -424,15 +485,29 @@ impl Operation {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
-    /// How a repetition is noted.
-    pub(crate) fn noted(&self, told: &Told) -> Noted {
+    /// Notes what a repetition was told. Who is refused wanted what was not done: that is worth keeping, whatever it was.
+    pub(crate) async fn note(&self, told: &Told) {
         let (event, refused) = match told {
             Told::Result { .. } => ("replayed", false),
             Told::Asks { .. } => ("asked again", false),
             Told::Refused(error) => ("refused", !error.is_passing()),
             Told::Failed(_) => ("refused", true),
         };
-        Noted { event, key: Some(self.id.key.clone()), outcome: None, duration: None, refused }
+        // A replay is a read: to write it down for good would make it a hundred times as dear.
+        let stays = refused || self.ledger.0.audit == Audit::All;
+        let note = Note {
+            scope: self.id.scope.clone(),
+            key: Some(self.id.key.clone()),
+            event: event.to_owned(),
+            outcome: None,
+            circumstances: if stays { self.digested() } else { self.circumstances.clone() },
+        };
+        self.ledger.write(note, stays).await;
+    }
+
+    fn digested(&self) -> Circumstances {
+        let digest = self.ledger.0.digests.digest(self.canonical.as_bytes());
+        Circumstances { digest: Some(digest), ..self.circumstances.clone() }
     }
 }
 

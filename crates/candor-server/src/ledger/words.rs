@@ -113,7 +113,7 @@ pub(crate) fn nobody_remembers(tool: &str) -> ToolError {
 }
 
 /// Before anything was started.
-pub(super) fn unavailable(error: &StoreError) -> ToolError {
+pub(crate) fn unavailable(error: &StoreError) -> ToolError {
     match error {
         StoreError::Quota(quota) => ToolError::new(format!("Nothing was done: {quota}."))
             .code(code::QUOTA_EXCEEDED)
@@ -137,4 +137,53 @@ pub(super) fn busy() -> ToolError {
 /// It was started, and its task is gone.
 pub(super) fn lost() -> ToolError {
     outcome_unknown(Reason::Lost, None)
+}
+
+pub(crate) fn approval_required(operation: &str, until: Moment) -> ToolError {
+    ToolError::new(format!(
+        "This call waits for a person's approval (operation {operation}, until {}). It is not started yet. Call again with the same \
+         arguments to see whether it may run; nobody is asked twice.",
+        time(until)
+    ))
+    .code(code::APPROVAL_REQUIRED)
+    .detail("operation", operation.into())
+    .retry_after(Duration::from_secs(10))
+}
+
+pub(crate) fn denied(by: &str, reason: Option<&str>) -> ToolError {
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    ToolError::new(format!("A person ({by}) has denied this call{reason}. Nothing was done."))
+        .code(code::DENIED)
+        .never_retry()
+}
+
+/// By policy, which asks nobody.
+pub(crate) fn not_allowed(tool: &str) -> ToolError {
+    ToolError::new(format!("{tool} may not be called on this server. Nothing was done."))
+        .code(code::DENIED)
+        .never_retry()
+}
+
+/// No channel never means yes.
+pub(crate) fn nobody_to_ask(tool: &str) -> ToolError {
+    ToolError::new(format!(
+        "A person must approve calls of {tool}, and this server has no ledger where they could be asked. Nothing was done."
+    ))
+    .code(code::DENIED)
+    .never_retry()
+}
+
+pub(crate) fn too_large_to_ask(len: u64, most: u64) -> ToolError {
+    ToolError::new(format!(
+        "This call needs a person's approval, and its arguments are too large to be shown to one: {len} bytes, at most {most}. Nothing was \
+         done."
+    ))
+    .code(code::DENIED)
+    .never_retry()
+}
+
+pub(super) fn approval_gone() -> ToolError {
+    ToolError::new("The approval of this call has run out before it was started. Nothing was done. Call again to ask anew.")
+        .code(code::APPROVAL_REQUIRED)
+        .retry_after(Duration::from_secs(1))
 }

@@ -37,18 +37,27 @@ pub(super) async fn run<T, F>(
     engine: &Engine,
     exchange: &Exchange,
     binding: &Binding<'_>,
-    brought: &Brought<'_>,
+    round: Round,
     handler: impl FnOnce(Ctx) -> F,
-) -> Result<Ran<T>, ErrorObject>
+) -> Ran<T>
 where
     F: Future<Output = T>,
 {
-    let round = Round::begin(engine.rounds(), &exchange.principal, binding, brought)?;
     let ctx = Ctx::new(engine, exchange, round);
     let subject = Subject { method: binding.method, name: binding.name };
     let ran = attempt_in_time(&ctx, subject, handler).await;
     ctx.end().await;
-    Ok(ran)
+    ran
+}
+
+/// What a retry brings, for a handler to find.
+pub(super) fn begin(
+    engine: &Engine,
+    exchange: &Exchange,
+    binding: &Binding<'_>,
+    brought: &Brought<'_>,
+) -> Result<Round, ErrorObject> {
+    Round::begin(engine.rounds(), &exchange.principal, binding, brought)
 }
 
 /// Answers with questions.

@@ -44,9 +44,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Owned(json!(arguments)),
         key: None,
     };
-    match asking::run(engine, exchange, &binding, &brought, |ctx| prompt.fill(arguments, ctx))
-        .await?
-    {
+    let round = asking::begin(engine, exchange, &binding, &brought)?;
+    match asking::run(engine, exchange, &binding, round, |ctx| prompt.fill(arguments, ctx)).await {
         Ran::Done(Ok(mut result)) => {
             let blocks = result.messages.iter_mut().map(|message| &mut message.content);
             Publisher::to(&exchange.client).blocks(blocks);

@@ -35,7 +35,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Owned(serde_json::Value::Null),
         key: None,
     };
-    match asking::run(engine, exchange, &binding, &brought, |ctx| found.read(uri, ctx)).await? {
+    let round = asking::begin(engine, exchange, &binding, &brought)?;
+    match asking::run(engine, exchange, &binding, round, |ctx| found.read(uri, ctx)).await {
         Ran::Done(Ok(Some(contents))) => {
             let settled = tree.settle(&found, uri, contents, &exchange.principal).await;
             let mut result = settled.map_err(refused)?;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::asking;
 use super::{params, provider_failed};
-use crate::admission::plan::{self, Signer};
+use crate::admission::plan::{self, Planned, Signer};
 use crate::admission::rate::{Coming, Pass};
 use crate::admission::serial::Turn;
 use crate::answer::Answer;
@@ -25,13 +25,15 @@ use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::gate::Judgement;
+use crate::gate::approval::Approval;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
 use crate::ledger::{Call, Ledger, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
-use crate::round::{Binding, Round};
-use crate::tool::{Entry, Found, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
+use crate::round::{Binding, Resumes, Round};
+use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     // decode
@@ -46,7 +48,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         call.request_state.as_deref(),
         &call.extra,
     )?;
-    let ledger = engine.ledger();
+    let (ledger, policy) = (engine.ledger(), &engine.parts().policy);
     let beside = match ledger {
         Some(_) => key::beside(exchange, &call.extra)?,
         None => None,
@@ -106,21 +108,58 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Borrowed(arguments.as_value()),
         key: key.as_ref().map(Key::as_str),
     };
-    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
-    let coming = Coming { key: key.as_ref(), goes_on: brought.state.is_some() };
     let signer = found.previews.map(|tool| {
         engine.plans().signer(tool, &exchange.principal, &arguments, engine.limits().plan)
     });
     let shaping = Shaping { entry: Arc::clone(entry), era: exchange.era(), signer };
 
-    let Some((ledger, key)) = ledger.zip(key.clone()) else {
+    let mut operation =
+        ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
+
+    // recall
+    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
+    let resumes = round.resumes;
+    if resumes.is_none()
+        && let Some(operation) = &operation
+        && let Some(told) = operation.recall().await
+    {
+        operation.note(&told).await;
+        return says.told(told, &binding);
+    }
+
+    // gate
+    let asks = match policy.judge(entry, by_nature) {
+        Judgement::Allow => false,
+        Judgement::Deny => return Ok(says.refused(words::not_allowed(entry.name()))),
+        // Whoever goes on with a call was asked when it began.
+        Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
+    };
+    // Nobody is asked about what the caller has not looked at.
+    let preview = found.preview.map(|preview| &**preview);
+    let planned = match engine.plans().check(&about, preview, token.as_deref()) {
+        Ok(planned) => planned,
+        Err(error) => {
+            let told = Told::Refused(error);
+            note_refusal(ledger, &about, operation.as_ref(), &told).await;
+            return says.told(told, &binding);
+        }
+    };
+    if asks && operation.is_none() {
+        // Nobody who could be asked means no.
+        let Some(ledger) = ledger else {
+            return Ok(says.refused(words::nobody_to_ask(entry.name())));
+        };
+        operation = Some(Operation::keyless(ledger, &about));
+    }
+    let Some(operation) = operation else {
         let ctx = Ctx::new(engine, exchange, round);
-        // gate
-        let admitted = match admit(engine, &found, &about, token.as_deref(), coming, &ctx).await {
+        let coming = Coming { key: None, goes_on: brought.state.is_some() };
+        let admitted = match admit(engine, &planned, &about, coming, &ctx).await {
             Ok(admitted) => admitted,
             Err(error) => {
-                note_refusal(ledger, &about, None).await;
-                return Ok(says.refused(error));
+                let told = Told::Refused(error);
+                note_refusal(ledger, &about, None, &told).await;
+                return says.told(told, &binding);
             }
         };
         // run, shape, record: nothing to remember but that it was called
@@ -138,40 +177,41 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         drop(admitted);
         if let Some(ledger) = ledger {
-            let outcome = ended.kind();
-            let event = "called";
-            ledger
-                .note(&about, Noted { event, key: None, outcome, duration, refused: false })
-                .await;
+            let (event, outcome) = ("called", ended.kind());
+            ledger.note(&about, Noted { event, outcome, duration }).await;
         }
         return says.ended(ended);
     };
-
-    // recall
-    let resumes = round.resumes;
-    let operation = Operation::new(ledger, &about, key.clone());
-    if resumes.is_none()
-        && let Some(told) = operation.recall().await
-    {
-        ledger.note(&about, operation.noted(&told)).await;
-        return says.told(told, &binding);
+    let ctx = Ctx::keyed(engine, exchange, round, operation.key().clone());
+    let mut approval = None;
+    if asks {
+        let asking = Approval { policy, call: &about, operation: &operation };
+        asking.brought(ctx.round()).await;
+        approval = match asking.get(&ctx).await {
+            Ok(approval) => approval,
+            Err(told) => {
+                ctx.end().await;
+                return says.told(told, &binding);
+            }
+        };
     }
 
-    // gate
-    let coming = Coming { goes_on: resumes.is_some(), ..coming };
-    let ctx = Ctx::keyed(engine, exchange, round, key.clone());
-    let admitted = match admit(engine, &found, &about, token.as_deref(), coming, &ctx).await {
+    // Counted only now: who comes back while a person thinks about it has not called again.
+    let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
+    let coming = Coming { key: Some(operation.key()), goes_on };
+    let Admitted { pass, turn } = match admit(engine, &planned, &about, coming, &ctx).await {
         Ok(admitted) => admitted,
         Err(error) => {
-            note_refusal(Some(ledger), &about, Some(key)).await;
-            return Ok(says.refused(error));
+            let told = Told::Refused(error);
+            operation.note(&told).await;
+            ctx.end().await;
+            return says.told(told, &binding);
         }
     };
-    let Admitted { pass, turn } = admitted;
 
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
     let work = work(ctx.clone(), shaping, call.name.clone(), prepared, turn).boxed();
-    let told = operation.carry_out(&about, &ctx, resumes, work).await;
+    let told = operation.carry_out(&ctx, approval, resumes, work).await;
     if let (Told::Result { replayed: true, .. }, Some(pass)) = (&told, &pass) {
         pass.give_back();
     }
@@ -193,17 +233,15 @@ impl Admitted {
     }
 }
 
-/// gate: what stands before a start, now that no record answers the call. What costs nothing comes first; the world is looked
-/// at last, when nobody of the same group can change it any more.
+/// The last of the gate: rate, turn, and the world as the plan has seen it, which is looked at when nobody of the same group
+/// can change it any more.
 async fn admit(
     engine: &Engine,
-    found: &Found<'_>,
+    planned: &Planned<'_>,
     call: &Call<'_>,
-    token: Option<&str>,
     coming: Coming<'_>,
     ctx: &Ctx,
 ) -> Result<Admitted, ToolError> {
-    let planned = engine.plans().check(call, found.preview.map(|entry| &**entry), token)?;
     let pass = engine.rates().admit(call, coming)?;
     let turn = engine.queues().turn(call, ctx.deadline()).await?;
     planned.still_holds(engine, call).await?;
@@ -211,10 +249,18 @@ async fn admit(
 }
 
 /// Somebody wanted what was not done.
-async fn note_refusal(ledger: Option<&Ledger>, call: &Call<'_>, key: Option<Key>) {
-    if let Some(ledger) = ledger {
-        let event = "refused";
-        ledger.note(call, Noted { event, key, outcome: None, duration: None, refused: true }).await;
+async fn note_refusal(
+    ledger: Option<&Ledger>,
+    call: &Call<'_>,
+    operation: Option<&Operation>,
+    told: &Told,
+) {
+    match (operation, ledger) {
+        (Some(operation), _) => operation.note(told).await,
+        (None, Some(ledger)) => {
+            ledger.note(call, Noted { event: "refused", outcome: None, duration: None }).await;
+        }
+        (None, None) => {}
     }
 }
 

@@ -15,6 +15,7 @@ use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
 use super::{Effects, Tool, coverage, effects};
+use crate::gate::Ask;
 use crate::mirror::{self, Mirror};
 
 /// A tool that has been checked.
@@ -31,6 +32,8 @@ pub(crate) struct Entry {
     pub(crate) idempotency: Idempotency,
     /// Whether the author's function takes the argument for the key itself.
     pub(crate) takes_key: bool,
+    /// Which of its calls a person is asked about, at least.
+    pub(crate) ask: Ask,
     /// Whether results stand in a box of one field.
     pub(crate) boxed: bool,
     pub(crate) safeguards: Safeguards,
@@ -103,7 +106,7 @@ impl Entry {
             Effects::Table(table) => Effects::Table(Arc::new(coverage::complete(&table, &schema)?)),
             other => other,
         };
-        let idempotency = tool.idempotency();
+        let (idempotency, ask) = (tool.idempotency(), tool.ask());
         let mut takes_key = false;
         let mut published = schema;
         if idempotency.has_argument() {
@@ -138,6 +141,7 @@ impl Entry {
             effects,
             idempotency,
             takes_key,
+            ask,
             boxed,
             safeguards,
             preview_name,

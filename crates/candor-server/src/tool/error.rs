@@ -54,6 +54,10 @@ pub mod code {
     pub const PLAN_INVALID: &str = "plan_invalid";
     /// What the preview has shown is not so any more.
     pub const PLAN_STALE: &str = "plan_stale";
+    /// A person is asked whether the call may start, and has not decided.
+    pub const APPROVAL_REQUIRED: &str = "approval_required";
+    /// A person, or the server's policy, does not let the call start.
+    pub const DENIED: &str = "denied";
     /// Too much runs already.
     pub const BUSY: &str = "busy";
 }
@@ -93,6 +97,8 @@ struct Failure {
     instead: Option<(String, Value)>,
     fields: Vec<Violation>,
     content: Vec<Content>,
+    /// More for programs, from the framework.
+    details: Vec<(&'static str, Value)>,
     /// The tool says that nothing has happened.
     not_started: bool,
     /// A question had no answer; some clients learn that as a protocol error.
@@ -118,6 +124,7 @@ impl ToolError {
             instead: None,
             fields: Vec::new(),
             content: Vec::new(),
+            details: Vec::new(),
             not_started: false,
             asked: None,
         }))
@@ -176,7 +183,10 @@ impl ToolError {
 
     /// Whether it says no more than that now is not the time.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(&*self.0.code, code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY)
+        matches!(
+            &*self.0.code,
+            code::APPROVAL_REQUIRED | code::IN_PROGRESS | code::LEDGER_UNAVAILABLE | code::BUSY
+        )
     }
 
     /// Whether nothing has happened: the tool says so, or it ended with a question that had no answer, before which nothing
@@ -197,6 +207,11 @@ impl ToolError {
     #[must_use]
     pub fn field(mut self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
         self.0.fields.push(Violation::new(pointer, problem));
+        self
+    }
+
+    pub(crate) fn detail(mut self, name: &'static str, value: Value) -> Self {
+        self.0.details.push((name, value));
         self
     }
 
@@ -263,6 +278,9 @@ impl ToolError {
                 let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 details["retryAfterMs"] = millis.into();
             }
+        }
+        for (name, value) in &failure.details {
+            details[*name] = value.clone();
         }
         if let Some((tool, arguments)) = &failure.instead {
             details["instead"] = json!({"tool": tool, "arguments": arguments});

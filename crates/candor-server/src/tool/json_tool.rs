@@ -15,6 +15,7 @@ use super::{
 };
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::gate::Ask;
 
 type Handler =
     dyn Fn(Arguments, Ctx) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;
@@ -38,6 +39,7 @@ pub struct JsonTool {
     evaluate: Option<Arc<Evaluate>>,
     idempotency: Idempotency,
     derive_key: Option<Arc<DeriveKey>>,
+    ask: Ask,
     recorded: Vec<String>,
     safeguards: Safeguards,
 }
@@ -64,6 +66,7 @@ impl JsonTool {
             evaluate: None,
             idempotency: Idempotency::default(),
             derive_key: None,
+            ask: Ask::Never,
             recorded: Vec::new(),
             safeguards: Safeguards::default(),
         }
@@ -192,6 +195,13 @@ impl JsonTool {
         self
     }
 
+    /// Asks a person about these calls before they start, whatever the server does.
+    #[must_use]
+    pub fn ask(mut self, ask: Ask) -> Self {
+        self.ask = ask;
+        self
+    }
+
     /// Names arguments whose values may stand in history. Of the others it has the shape.
     #[must_use]
     pub fn recorded(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -224,6 +234,10 @@ impl Tool for JsonTool {
 
     fn safeguards(&self) -> Safeguards {
         self.safeguards.clone()
+    }
+
+    fn ask(&self) -> Ask {
+        self.ask
     }
 
     fn recorded(&self) -> &[String] {

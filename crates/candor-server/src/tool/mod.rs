@@ -24,6 +24,7 @@ use futures_util::future::BoxFuture;
 
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::gate::Ask;
 use crate::state::Need;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
@@ -37,7 +38,7 @@ pub use output::{Blocks, IntoOutput, Output};
 pub use plan::Plan;
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
-pub(crate) use set::Found;
+
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 pub use typed::{
@@ -66,6 +67,11 @@ pub trait Tool: Send + Sync + 'static {
     /// once, when the tool is registered.
     fn safeguards(&self) -> Safeguards {
         Safeguards::default()
+    }
+
+    /// Which of its calls a person is asked about, at least.
+    fn ask(&self) -> Ask {
+        Ask::Never
     }
 
     /// The arguments whose values may stand in history. Of the others it has the shape.

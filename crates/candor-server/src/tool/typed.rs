@@ -17,6 +17,7 @@ use super::effects;
 use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::gate::Ask;
 use crate::state::Need;
 
 /// A tool made of a function.
@@ -26,6 +27,7 @@ pub struct TypedTool {
     needs: Vec<Need>,
     effects: Effects,
     idempotency: Idempotency,
+    ask: Ask,
     recorded: Vec<String>,
     safeguards: Safeguards,
 }
@@ -64,6 +66,8 @@ pub struct Spec {
     pub idempotency: Idempotency,
     /// What its author declares beside.
     pub safeguards: Safeguards,
+    /// Which of its calls a person is asked about, at least.
+    pub ask: Ask,
     /// The arguments whose values may stand in history.
     pub recorded: &'static [&'static str],
     /// What must be there for it to run.
@@ -200,6 +204,7 @@ impl TypedTool {
             effects: spec.effects,
             idempotency: spec.idempotency,
             safeguards: spec.safeguards,
+            ask: spec.ask,
             recorded: spec.recorded.iter().map(|&name| name.to_owned()).collect(),
         }
     }
@@ -273,6 +278,10 @@ impl Tool for TypedTool {
 
     fn safeguards(&self) -> Safeguards {
         self.safeguards.clone()
+    }
+
+    fn ask(&self) -> Ask {
+        self.ask
     }
 
     fn recorded(&self) -> &[String] {

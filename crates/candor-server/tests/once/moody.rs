@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use candor_server::store::{
-    Answer, AuditRow, Circumstances, Entry, Event, Filter, Fingerprint, Note, Page, Paged,
-    RecordId, Rules, Seen, Store, StoreError, StoreFuture, Swept,
+    Answer, AuditRow, Circumstances, Entry, Event, Filter, Fingerprint, Grant, GrantId, Granting,
+    Note, Page, Paged, RecordId, Rules, Scope, Seen, Store, StoreError, StoreFuture, Swept,
 };
 
 use crate::bench;
@@ -133,6 +133,26 @@ impl Store for Moody {
 
     fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
         self.store.records(filter, page)
+    }
+
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        self.store.waiting(filter, page)
+    }
+
+    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+        self.store.grant(granting)
+    }
+
+    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
+        self.store.revoke(id, by)
+    }
+
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+        self.store.grants(filter, page)
+    }
+
+    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
+        self.store.grants_in_force(scope)
     }
 
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {

@@ -8,7 +8,7 @@ use candor_server::protocol::Revision;
 use candor_server::store::{Rules, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError, code};
-use candor_server::{Ctx, Elicit, Elicited, Server};
+use candor_server::{Ctx, Elicit, Elicited, Sample, Server};
 use serde_json::{Value, json};
 
 use crate::bench::{KEY, Work, bare, comes_to, id, mark, memory, remembering, server};
@@ -321,6 +321,34 @@ async fn a_client_that_cannot_be_asked_is_not_asked_what_another_was() {
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     let paid = site.send(pay("k", &answered(&first))).await.result().await;
     assert_eq!((&paid["structuredContent"], work.starts()), (&json!({"paid": 1}), 1));
+}
+
+#[tokio::test]
+async fn each_kind_of_question_is_put_again_to_those_who_can_answer_it_only() {
+    let all =
+        json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}});
+    let tool = JsonTool::open("pay", |args, ctx: Ctx| async move {
+        match args["ask"].as_str() {
+            Some("url") => drop(ctx.elicit(Elicit::url("Sign in", "https://pay.example/")).await?),
+            Some("model") => drop(ctx.sample(Sample::new("How much?", 10)).await?),
+            _ => drop(ctx.roots().await?),
+        }
+        Ok::<_, ToolError>("paid")
+    });
+    let site = Site::of(remembering().tool(tool));
+    for (kind, able, unable) in [
+        ("url", json!({"elicitation": {"url": {}}}), json!({"elicitation": {}})),
+        ("model", json!({"sampling": {}}), json!({"elicitation": {}, "roots": {}})),
+        ("roots", json!({"roots": {}}), json!({"elicitation": {}, "sampling": {}})),
+    ] {
+        let call = |can: &Value| pay_as(can, kind, &json!({"arguments": {"ask": kind}}));
+        let first = asked(&site, call(&all)).await;
+        assert_eq!(asked(&site, call(&able)).await["inputRequests"], first["inputRequests"]);
+        let refused = site.send(call(&unable)).await.json().await;
+        assert_eq!(refused["error"]["code"], -32021, "{kind}: {refused:#}");
+        let needed = &refused["error"]["data"]["requiredCapabilities"];
+        assert!(needed.is_object(), "{refused:#}");
+    }
 }
 
 #[tokio::test]

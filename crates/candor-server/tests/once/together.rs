@@ -8,7 +8,7 @@ use candor_server::store::StateKind;
 use candor_server::tool::code;
 use serde_json::json;
 
-use crate::bench::{File, Work, bare, comes_to, server};
+use crate::bench::{File, Work, bare, comes_to, rows, server};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_hundred_at_once_are_one_start_and_one_answer() {
@@ -41,6 +41,11 @@ async fn two_hundred_at_once_are_one_start_and_one_answer() {
         }
         assert_eq!((work.starts(), work.ends(), first), (1, 1, 1), "sqlite: {sqlite}");
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        let rows = rows(client.engine()).await;
+        let events: Vec<_> = rows.iter().map(|row| row.event.as_str()).collect();
+        assert_eq!(events, ["start", "complete"]);
+        let replayed = client.engine().recent_calls();
+        assert_eq!(replayed.iter().filter(|row| row.event == "replayed").count(), 199);
     }
 }
 

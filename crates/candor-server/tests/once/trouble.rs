@@ -102,6 +102,20 @@ async fn a_failure_and_a_panic_are_written_down_later_too() {
 }
 
 #[tokio::test]
+async fn an_outcome_that_is_still_to_be_written_is_tried_once_more_when_the_server_ends() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let server = server().ledger(moody.clone()).tool(work.tool("act"));
+    let client = server.limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
+    moody.refuse(&["complete"]);
+    let first = client.call("act", json!({})).await;
+    assert_eq!(mark(first.raw())["recorded"], false);
+    moody.heal();
+    client.engine().settle().await;
+    assert_eq!(state(client.engine(), "act", "k").await, StateKind::Completed);
+    assert_eq!(work.starts(), 1);
+}
+
+#[tokio::test]
 async fn a_completion_whose_answer_is_lost_counts() {
     let (work, moody) = (Work::new(), Moody::new(Rules::default()));
     let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");

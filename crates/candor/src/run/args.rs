@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use candor_server::tool::Split;
 use candor_server::transport::http::PublicUrl;
-use candor_server::{Audit, Limits, Server};
+use candor_server::{Ask, Audit, Limits, Server};
 use clap::Args;
 
 use crate::{Error, Result};
@@ -43,6 +43,18 @@ pub struct ServeArgs {
     #[arg(long, value_name = "WHICH", env = "CANDOR_AUDIT", value_enum, default_value_t)]
     pub audit: AuditFlag,
 
+    /// Ask a person before calls that may do this start; they decide with `candor approvals`, or in their own client
+    #[arg(long, value_name = "WHICH", env = "CANDOR_ASK", value_enum)]
+    pub ask: Option<AskFlag>,
+
+    /// Let nobody call this tool; may be given several times
+    #[arg(long, value_name = "TOOL", env = "CANDOR_DENY", value_delimiter = ',')]
+    pub deny: Vec<String>,
+
+    /// Only operators decide: approvals through the caller's own client do not count
+    #[arg(long, env = "CANDOR_OUT_OF_BAND", value_parser = clap::builder::FalseyValueParser::new())]
+    pub out_of_band: bool,
+
     /// List tools whose effects depend on one argument in parts, one for each of its values: for hosts that read static hints only
     #[arg(long, value_name = "HOW", env = "CANDOR_SPLIT", value_enum, num_args = 0..=1, default_missing_value = "instead", require_equals = true)]
     pub split: Option<SplitFlag>,
@@ -54,6 +66,30 @@ pub struct ServeArgs {
     #[allow(missing_docs)]
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
+}
+
+/// Which calls a person is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AskFlag {
+    /// None.
+    Never,
+    /// Those that may delete or overwrite.
+    Destructive,
+    /// Those that may change anything.
+    Writes,
+    /// All.
+    Always,
+}
+
+impl From<AskFlag> for Ask {
+    fn from(flag: AskFlag) -> Self {
+        match flag {
+            AskFlag::Never => Self::Never,
+            AskFlag::Destructive => Self::Destructive,
+            AskFlag::Writes => Self::Writes,
+            AskFlag::Always => Self::Always,
+        }
+    }
 }
 
 /// Which calls leave a durable row.

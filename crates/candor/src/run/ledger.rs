@@ -35,7 +35,9 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
             (server.ledger(store), Some(place))
         }
         // Nobody asked for it, and nobody needs it. A server that only reads starts on a disk that is only read.
-        Err((_, problem)) if !given && server.wants_ledger().is_none() => {
+        Err((_, problem))
+            if !given && server.wants_ledger().is_none() && !server.wants_to_ask() =>
+        {
             tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
             (server, None)
         }
@@ -48,6 +50,11 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
         return Err(Error::new(format!(
             "{tool} has idempotency keys, and somebody must remember them: leave --ledger none away"
         )));
+    }
+    if place.is_none() && server.wants_to_ask() {
+        return Err(Error::new(
+            "a person is to be asked about calls, and questions wait in the ledger: leave --ledger none away, or say --ask never",
+        ));
     }
     let server = match secret(args, place.as_ref())? {
         None => server,

@@ -23,7 +23,7 @@ use tracing_subscriber::{Layer as _, fmt};
 use crate::{Result, Server};
 
 use args::Way;
-pub use args::{AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
+pub use args::{AskFlag, AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only
@@ -68,7 +68,7 @@ fn boxed(
             clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
         });
         log_to_stderr(args.log_format);
-        let server = ledger::attach(server, &args)?;
+        let server = ledger::attach(asking(server, &args), &args)?;
         let server = match args.split {
             None => server,
             Some(split) => server.split(split.into()),
@@ -82,6 +82,17 @@ fn boxed(
         engine.settle().await;
         served
     })
+}
+
+/// The server with what the command line says of who is asked about what.
+fn asking(mut server: Server, args: &ServeArgs) -> Server {
+    if let Some(ask) = args.ask {
+        server = server.ask(ask.into());
+    }
+    if args.out_of_band {
+        server = server.out_of_band();
+    }
+    args.deny.iter().fold(server, Server::deny)
 }
 
 /// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.

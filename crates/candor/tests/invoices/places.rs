@@ -119,8 +119,8 @@ async fn a_place_that_is_no_ledger_is_refused_and_left_as_it_is() {
     let shop = Shop::new("wrong");
     for (url, told) in [
         ("mysql://localhost/x".to_owned(), "sqlite:PATH"),
-        ("ledger.db".to_owned(), "sqlite:PATH"),
-        ("sqlite:".to_owned(), "sqlite:PATH"),
+        ("ledger".to_owned(), "sqlite:PATH"),
+        ("sqlite:".to_owned(), "sqlite:ledger.db"),
         (format!("sqlite:{}", shop.file("").display()), "director"),
     ] {
         let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url])).await;

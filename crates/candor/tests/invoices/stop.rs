@@ -63,13 +63,16 @@ async fn a_server_that_is_told_to_stop_lets_the_call_end_and_answers_it() {
     }
 }
 
-/// Its thread waits for the books, and nobody can stop a thread. Its caller has left, and what came of it is still true.
+/// Its thread waits for the books, and nobody can stop a thread: it ends after the record was closed, so that says "unknown".
 #[tokio::test]
-async fn a_call_that_does_not_end_in_time_ends_without_its_caller_and_is_written_down() {
+async fn a_call_that_does_not_end_in_time_is_unknown_and_not_started_again() {
     let shop = Shop::new("stop-late");
     let (server, desk) = shop.http(&["--drain", "100ms"]).await;
     let (books, calling, stopping) = stopped(&shop, server, &desk).await;
-    assert_eq!(calling.await.unwrap(), None, "it hears no more");
+    // It hears no more, or in the last moment that nobody knows.
+    if let Some(told) = calling.await.unwrap() {
+        assert_eq!(code(&told), Some("outcome_unknown"), "{told}");
+    }
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(!stopping.is_finished());
     books.execute_batch("ROLLBACK").unwrap();
@@ -79,7 +82,7 @@ async fn a_call_that_does_not_end_in_time_ends_without_its_caller_and_is_written
     let (_server, desk) = shop.http(&[]).await;
     match desk.settle("running").await.unwrap() {
         Told::Done { id, .. } => assert_eq!(happened["running"], [id]),
-        Told::Unknown => panic!("it had all the time that it needed"),
+        Told::Unknown => {}
     }
     assert_eq!(shop.invoices(), happened, "it was not started again");
 }

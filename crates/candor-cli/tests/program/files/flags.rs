@@ -109,8 +109,9 @@ async fn an_instance_has_a_name_in_both_eras() {
 
 /// The lines for the person at the terminal, before the server listens.
 async fn banner(path: &Path, flags: &[&str]) -> Vec<String> {
-    let mut program =
-        Program::start(candor_files(path).args(flags).args(["--http", "127.0.0.1:0"]));
+    let mut command = candor();
+    command.arg("files").arg(path).args(flags).args(["--http", "127.0.0.1:0"]);
+    let mut program = Program::start(&mut command);
     let mut lines = Vec::new();
     loop {
         let line = program.complaint().await;
@@ -126,17 +127,25 @@ async fn the_line_for_a_host_is_one_that_a_shell_takes() {
     let served = Served::empty("host line");
     let path = served.path();
     let shown = path.to_str().unwrap();
+    const ASKS: &str = "asks before: destructive";
     for (flags, mode, name, kept) in [
-        (&[][..], "reads and writes", "served-folder", ""),
+        (&[][..], ASKS, "served-folder", ""),
         (&["--read-only"], "read-only", "served-folder", " --read-only"),
-        (&["--instance", "notes"], "reads and writes", "notes", " --instance notes"),
-        (&["--instance", "my notes"], "reads and writes", "my-notes", " --instance 'my notes'"),
-        (&["--instance", "Ann's"], "reads and writes", "Ann-s", r" --instance 'Ann'\''s'"),
+        (&["--instance", "notes"], ASKS, "notes", " --instance notes"),
+        (&["--instance", "my notes"], ASKS, "my-notes", " --instance 'my notes'"),
+        (&["--instance", "Ann's"], ASKS, "Ann-s", r" --instance 'Ann'\''s'"),
         (
             &["--hidden", "--max-file", "100", "--split"],
-            "reads and writes",
+            ASKS,
             "served-folder",
             " --hidden --max-file 100 --split",
+        ),
+        (&["--ask", "never"], "asks before: never", "served-folder", " --ask never"),
+        (
+            &["--ask=writes", "--deny", "move_files", "--out-of-band"],
+            "asks before: writes",
+            "served-folder",
+            " --ask writes --deny move_files --out-of-band",
         ),
     ] {
         let lines = banner(&path, flags).await;
@@ -167,6 +176,22 @@ async fn the_line_for_a_host_starts_the_same_server() {
     assert_eq!(title(&mut host, Era::Modern).await, "Ann's notes");
     let hidden = super::manage("read", ".hidden");
     assert_eq!(host.done("manage_files", &hidden).await, "hidden");
+}
+
+#[tokio::test]
+async fn unless_somebody_says_otherwise_a_person_is_asked_before_anything_is_destroyed() {
+    let served = Served::prepared("asks by itself");
+    let mut command = candor();
+    command.arg("files").arg(served.path()).arg("--stdio");
+    let mut host = Host::of(&mut command, Era::Modern).await;
+    host.done("manage_files", &super::manage_with("append", "hello.txt", "!")).await;
+    for call in
+        [super::manage("delete", "hello.txt"), super::manage_with("replace", "hello.txt", "gone")]
+    {
+        let answer = host.call("manage_files", &call).await;
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    }
+    assert_eq!(served.text("hello.txt"), "Hello, folder!!");
 }
 
 #[tokio::test]

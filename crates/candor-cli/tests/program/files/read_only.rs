@@ -65,6 +65,14 @@ async fn a_variable_is_as_good_as_the_flag() {
     host.done("manage_files", &manage("delete", "hello.txt")).await;
 }
 
+#[tokio::test]
+async fn who_destroys_nothing_needs_no_ledger() {
+    let served = Served::prepared("read-only, no ledger");
+    let mut command = crate::candor();
+    command.arg("files").arg(served.path()).args(["--read-only", "--ledger", "none", "--stdio"]);
+    assert_reads(&mut Host::of(&mut command, Era::Modern).await).await;
+}
+
 async fn assert_reads(host: &mut Host) {
     assert_eq!(host.done("read_file", &json!({"path": "hello.txt"})).await, "Hello, folder!");
     let listed = host.structured("list_files", &json!({"path": "sub"})).await;

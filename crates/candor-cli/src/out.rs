@@ -4,8 +4,10 @@ use std::env;
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 
 use candor_ledger::StoreError;
+use clap::error::ErrorKind;
 use serde_json::Value;
 
+use crate::ledger::Ledger;
 use crate::shown::json_shown;
 
 /// Why a command ends early.
@@ -20,6 +22,11 @@ pub(crate) enum Problem {
 
 pub(crate) fn told(problem: impl std::fmt::Display) -> Problem {
     Problem::Told(candor::Error::new(problem))
+}
+
+/// Ends as the parser of the command line does when it does not understand it.
+pub(crate) fn misused(problem: &str) -> ! {
+    clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
 }
 
 impl From<io::Error> for Problem {
@@ -92,6 +99,15 @@ impl Out {
             self.line(&line)?;
         }
         Ok(())
+    }
+
+    /// How a command on this ledger ended.
+    pub(crate) fn end(&mut self, done: Result<(), Problem>, ledger: &Ledger) -> candor::Result<()> {
+        match done.and_then(|()| Ok(self.flush()?)) {
+            Ok(()) | Err(Problem::NobodyReads) => Ok(()),
+            Err(Problem::Store(error)) => Err(ledger.problem(&error.to_string())),
+            Err(Problem::Told(error)) => Err(error),
+        }
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {

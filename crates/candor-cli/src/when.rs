@@ -69,6 +69,15 @@ pub(crate) fn read(text: &str) -> Result<Moment, String> {
         })
 }
 
+/// Reads a flag: `15m` for a quarter of an hour.
+pub(crate) fn read_length(text: &str) -> Result<Duration, String> {
+    relative(text)
+        .and_then(|millis| u64::try_from(millis).ok())
+        .filter(|millis| *millis > 0)
+        .map(Duration::from_millis)
+        .ok_or_else(|| "write how long as 30s, 15m, 2h, 3d or 1w".to_owned())
+}
+
 fn relative(text: &str) -> Option<i64> {
     let unit = match text.chars().last()? {
         's' => SECOND,
@@ -177,6 +186,14 @@ mod tests {
         let before = |text: &str| now().0 - read(text).unwrap().0;
         for (text, millis) in [("0s", 0), ("90s", 90_000), ("2h", 7_200_000), ("1w", 604_800_000)] {
             assert!((millis..millis + 5000).contains(&before(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn how_long() {
+        assert_eq!(read_length("15m"), Ok(Duration::from_secs(900)));
+        for none in ["", "0s", "15", "-1h", "1.5h", "forever"] {
+            assert!(read_length(none).is_err(), "{none}");
         }
     }
 

@@ -1,0 +1,195 @@
+//! `candor approvals approve ID` and `deny ID`: a person's word on a call, at a terminal.
+
+use std::io::{self, Write as _};
+
+use candor_ledger::{
+    Answer, Circumstances, Decision, Event, Grant, Refusal, State, StateKind, Store, Via,
+};
+use serde_json::{Value, json};
+
+use super::waiting::{Waiting, wanted};
+use super::{grants, permission, show};
+use crate::history::operation::Operation;
+use crate::history::words;
+use crate::out::{Out, Problem, misused, told};
+use crate::shown::shown;
+use crate::terminal::Terminal;
+use crate::{operator, when};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Approve {
+    /// The first digits of its id, at least 4, or its key
+    id: String,
+
+    #[command(flatten)]
+    permission: permission::Args,
+
+    #[command(flatten)]
+    operator: operator::Args,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Deny {
+    /// The first digits of its id, at least 4, or its key
+    id: String,
+
+    /// Why, for the caller
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+
+    #[command(flatten)]
+    operator: operator::Args,
+}
+
+pub(crate) async fn approve(
+    store: &dyn Store,
+    args: &Approve,
+    out: &mut Out,
+) -> Result<(), Problem> {
+    let (mut terminal, by) = (terminal(), args.operator.name());
+    let waiting = wanted(store, &args.id).await?;
+    let Some(asked) = waiting.asked() else {
+        show_on_terminal(&waiting, out)?;
+        return Err(told(
+            "nothing was decided: what is asked cannot be read here, and nobody should approve what they have not seen; it can be denied",
+        ));
+    };
+    let permission = args.permission.of(&asked)?;
+    show_on_terminal(&waiting, out)?;
+    if let Some(permission) = &permission {
+        let words = permission.in_words(&waiting.id.scope, when::now());
+        writeln!(io::stderr(), "\n{}", out.strong("Besides this call:"))?;
+        writeln!(io::stderr(), "{words}")?;
+    }
+    let question = match &permission {
+        None => format!("\nMay this call of {} start, once?", tool(&waiting)),
+        Some(_) => format!("\nMay this call of {} start, and those like it?", tool(&waiting)),
+    };
+    if !terminal.agrees(&question).await? {
+        return Err(told("nothing was decided"));
+    }
+    decide(store, &waiting, &by, Decision::Approve).await?;
+    let grant = match permission {
+        None => None,
+        Some(permission) => Some(permission.give(store, &waiting, by.clone()).await?),
+    };
+    say(store, &waiting, grant.as_ref(), out).await
+}
+
+pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Result<(), Problem> {
+    let (mut terminal, by) = (terminal(), args.operator.name());
+    let waiting = wanted(store, &args.id).await?;
+    show_on_terminal(&waiting, out)?;
+    if let Some(reason) = &args.reason {
+        writeln!(io::stderr(), "\nThe caller is told why: {}", shown(reason))?;
+    }
+    let question = format!("\nDeny this call of {}?", tool(&waiting));
+    if !terminal.agrees(&question).await? {
+        return Err(told("nothing was decided"));
+    }
+    let reason = args.reason.clone().filter(|reason| !reason.trim().is_empty());
+    decide(store, &waiting, &by, Decision::Deny { reason }).await?;
+    say(store, &waiting, None, out).await
+}
+
+/// There is no flag instead: whoever could set one need not have seen anything.
+fn terminal() -> Terminal {
+    Terminal::open().unwrap_or_else(|| {
+        misused(
+            "nothing was decided: a person decides on what they see, at a terminal, and there is none on stdin and stderr; no flag says yes instead",
+        )
+    })
+}
+
+fn tool(waiting: &Waiting) -> String {
+    let asked = waiting.asked();
+    format!("{} ({})", shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned))
+}
+
+pub(crate) fn show_on_terminal(waiting: &Waiting, out: &Out) -> io::Result<()> {
+    let stderr = io::stderr();
+    for line in show::lines(waiting, when::now(), |text| out.strong(text)) {
+        writeln!(&stderr, "{line}")?;
+    }
+    Ok(())
+}
+
+/// Says it of exactly the question that was shown.
+pub(crate) async fn decide(
+    store: &dyn Store,
+    waiting: &Waiting,
+    by: &str,
+    decision: Decision,
+) -> Result<(), Problem> {
+    let event = Event::Decide {
+        question: waiting.question,
+        by: by.to_owned(),
+        via: Via::Operator,
+        decision,
+    };
+    let note = Circumstances { note: Some("candor approvals".into()), ..Default::default() };
+    let id = waiting.short();
+    match store.apply(&waiting.id, event, note).await? {
+        Answer::Done => Ok(()),
+        Answer::Refused(Refusal::AskedAnew) => Err(told(format!(
+            "nothing was decided: {id} has changed since it was shown, and something else is asked by now. Look again: candor approvals show {id}"
+        ))),
+        Answer::Refused(Refusal::Decided { by, via, stands }) => Err(told(format!(
+            "nothing was decided: somebody was quicker. {id} is {}, says {}{}",
+            if stands == StateKind::Denied { "denied" } else { "approved" },
+            shown(&by),
+            if via == Via::Client { " through the caller's own client" } else { "" },
+        ))),
+        Answer::Refused(Refusal::NotWaiting(kind)) => Err(told(format!(
+            "nothing was decided: {id} waits no longer and stands at `{}`",
+            words::kind(kind)
+        ))),
+        other => Err(told(format!("the ledger did not take it: {other:?}"))),
+    }
+}
+
+/// What was written.
+pub(crate) async fn say(
+    store: &dyn Store,
+    waiting: &Waiting,
+    grant: Option<&Grant>,
+    out: &mut Out,
+) -> Result<(), Problem> {
+    let id = waiting.short();
+    let Some(entry) = store.find(&waiting.id).await? else {
+        return Err(told(format!("{id} was decided, and is no longer on record")));
+    };
+    let operation = Operation::of(store, entry).await?;
+    if out.json {
+        let mut members = operation.json(when::now());
+        members.insert(
+            "grant".to_owned(),
+            grant.map_or(Value::Null, |grant| json!(grant.id.to_string())),
+        );
+        out.value(&Value::Object(members))?;
+        return Ok(());
+    }
+    out.line(&match operation.state() {
+        Some(State::Approved { by, until, .. }) => format!(
+            "{id}  approved, says {}: it may start once, until {}.",
+            shown(by),
+            when::written(*until)
+        ),
+        Some(State::Denied { by, until, .. }) => format!(
+            "{id}  denied, says {}: it is refused until {}.",
+            shown(by),
+            when::written(*until)
+        ),
+        // A caller who waited for it has used it already.
+        _ => format!("{id}  approved, and used already: {}.", operation.words()),
+    })?;
+    if let Some(grant) = grant {
+        out.line(&format!(
+            "{}  permitted until {}. Take it back: candor approvals revoke {}",
+            grants::short(grant),
+            when::written(grant.until),
+            grants::short(grant)
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! `candor approvals grants` and `revoke ID`: what is permitted for a while, and the end of it.
+
+use candor_ledger::{Filter, Grant, Moment, Page, Scope, Store};
+use serde_json::{Value, json};
+
+use super::permission::in_words;
+use crate::out::{Out, Problem, told};
+use crate::shown::shown;
+use crate::{operator, when};
+
+/// What programs may rely on.
+pub(crate) const MEMBERS: &str = "\
+The members of each line with --json (null where there is nothing):
+  id                  32 hexadecimal digits
+  principal, server, instance, tool
+                      who may call what, where
+  pattern             with which arguments: each {\"is\": VALUE}, {\"under\": FOLDER} or {\"any\": true}
+  by, since, until    who permits it, when, and how long
+  inForce             whether it is, now
+  revokedBy, revokedAt
+                      who has taken it back, and when";
+
+/// So many digits name a grant where they are shown.
+const SHORT: usize = 8;
+
+/// Fewer digits are more likely a mistake than an id.
+const LEAST: usize = 4;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Those that have ended, too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Revoke {
+    /// The first digits of its id, at least 4
+    id: String,
+
+    #[command(flatten)]
+    operator: operator::Args,
+}
+
+pub(crate) fn short(grant: &Grant) -> String {
+    grant.id.to_string()[..SHORT].to_owned()
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let now = when::now();
+    let grants = kept(store).await?;
+    let listed: Vec<_> = grants.iter().filter(|grant| args.all || grant.is_in_force(now)).collect();
+    if out.json {
+        for grant in listed {
+            out.value(&members(grant, now))?;
+        }
+        return Ok(());
+    }
+    if listed.is_empty() {
+        let ended = if grants.is_empty() { "" } else { " --all lists what has ended." };
+        eprintln!(
+            "Nothing is permitted for a while in the ledger ({}).{ended}",
+            shown(&store.describe())
+        );
+        return Ok(());
+    }
+    for grant in listed {
+        for line in lines(grant, now) {
+            out.line(&line)?;
+        }
+    }
+    out.flush()?;
+    eprintln!("Take one back: candor approvals revoke ID");
+    Ok(())
+}
+
+fn lines(grant: &Grant, now: Moment) -> Vec<String> {
+    let Scope { principal, server, instance, tool } = &grant.scope;
+    let by = shown(&grant.by);
+    let stands = match &grant.revoked {
+        Some((by, at)) => format!("taken back by {} at {}", shown(by), when::written(*at)),
+        None if grant.is_in_force(now) => format!(
+            "until {} ({} left), says {by}",
+            when::written(grant.until),
+            when::length(now.until(grant.until))
+        ),
+        None => format!("ended {}, said {by}", when::written(grant.until)),
+    };
+    let mut lines = vec![
+        format!("{}  {stands}", short(grant)),
+        format!(
+            "  {} may call {} of {} ({}) where",
+            shown(principal),
+            shown(tool),
+            shown(server),
+            shown(instance)
+        ),
+    ];
+    lines.extend(in_words(&grant.pattern).into_iter().map(|line| format!("  {line}")));
+    lines
+}
+
+fn members(grant: &Grant, now: Moment) -> Value {
+    let Scope { principal, server, instance, tool } = &grant.scope;
+    let pattern: Option<Value> = serde_json::from_str(&grant.pattern).ok();
+    json!({
+        "id": grant.id.to_string(),
+        "principal": principal,
+        "server": server,
+        "instance": instance,
+        "tool": tool,
+        "pattern": pattern.unwrap_or_else(|| json!(grant.pattern)),
+        "by": grant.by,
+        "since": when::exact(grant.since),
+        "until": when::exact(grant.until),
+        "inForce": grant.is_in_force(now),
+        "revokedBy": grant.revoked.as_ref().map(|(by, _)| by),
+        "revokedAt": grant.revoked.as_ref().and_then(|(_, at)| when::exact(*at)),
+    })
+}
+
+/// Asks nobody: whoever takes back too much is asked once more than needed, later.
+pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> Result<(), Problem> {
+    let wanted = args.id.to_lowercase();
+    let mut found = kept(store).await?;
+    found.retain(|grant| wanted.len() >= LEAST && grant.id.to_string().starts_with(&wanted));
+    let id = match &found[..] {
+        [grant] => grant.id,
+        [] => {
+            return Err(told(format!(
+                "nothing that is permitted has the id `{}`: at least {LEAST} digits, as `candor approvals grants` lists them",
+                shown(&args.id)
+            )));
+        }
+        several => {
+            let ids: Vec<_> = several.iter().map(|grant| format!("\n  {}", grant.id)).collect();
+            return Err(told(format!("it may be one of these; name one:{}", ids.concat())));
+        }
+    };
+    let grant = store.revoke(id, args.operator.name()).await?;
+    let Some(grant) = grant else { return Err(told("it is no longer on record")) };
+    if out.json {
+        out.value(&members(&grant, when::now()))?;
+        return Ok(());
+    }
+    let id = short(&grant);
+    out.line(&match &grant.revoked {
+        Some((by, at)) => {
+            format!("{id}  taken back by {} at {}.", shown(by), when::written(*at))
+        }
+        None => format!("{id}  had ended by itself, {}.", when::written(grant.until)),
+    })?;
+    Ok(())
+}
+
+/// All that are kept, the latest first.
+async fn kept(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
+    let mut grants = Vec::new();
+    let mut page = Some(Page::default());
+    while let Some(this) = page {
+        let paged = store.grants(Filter::default(), this).await?;
+        grants.extend(paged.items);
+        page = paged.next.map(|next| Page { from: Some(next), ..this });
+    }
+    Ok(grants)
+}

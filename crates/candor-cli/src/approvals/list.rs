@@ -1,0 +1,55 @@
+//! `candor approvals`: what waits, the oldest first.
+
+use candor_ledger::{Moment, Store};
+
+use super::waiting::{All, Waiting};
+use crate::out::{Out, Problem};
+use crate::shown::{cut, shown};
+use crate::{json, when};
+
+const HEAD: [&str; 7] = ["ID", "WAITS", "WHO", "WHERE", "TOOL", "EFFECT", "ARGUMENTS"];
+
+pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem> {
+    let (now, mut lines, mut all) = (when::now(), Vec::new(), All::of(store));
+    while let Some(waiting) = all.next().await? {
+        if out.json {
+            out.line(&waiting.json())?;
+        } else {
+            lines.push(line(&waiting, now));
+        }
+    }
+    if out.json {
+        return Ok(());
+    }
+    if lines.is_empty() {
+        let ledger = store.describe();
+        eprintln!("Nothing waits for approval in the ledger ({}).", shown(&ledger));
+        return Ok(());
+    }
+    out.table(HEAD, &lines)?;
+    out.flush()?;
+    eprintln!(
+        "See all of it, then decide:\n  candor approvals show ID\n  candor approvals approve ID | deny ID [--reason TEXT]"
+    );
+    Ok(())
+}
+
+/// Marked, if it may delete.
+pub(crate) fn line(waiting: &Waiting, now: Moment) -> (bool, [String; 7]) {
+    let scope = &waiting.id.scope;
+    let asked = waiting.asked();
+    let (effect, arguments) = match &asked {
+        Some(asked) => (cut(&asked.effect, 60), cut(&json::compact(asked.arguments.get()), 60)),
+        None => ("not known".to_owned(), "cannot be read".to_owned()),
+    };
+    let cells = [
+        waiting.short(),
+        when::length(waiting.since.until(now)),
+        cut(&scope.principal, 16),
+        cut(&format!("{} {}", scope.server, scope.instance), 40),
+        cut(&scope.tool, 24),
+        effect,
+        arguments,
+    ];
+    (asked.is_none_or(|asked| asked.destroys), cells)
+}

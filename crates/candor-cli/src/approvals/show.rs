@@ -1,0 +1,81 @@
+//! `candor approvals show ID`: all that a person is asked. Nothing is cut here.
+
+use candor_ledger::{Moment, Store};
+
+use super::waiting::{Asked, Waiting, wanted};
+use crate::out::{Out, Problem};
+use crate::shown::shown;
+use crate::{json, when};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The first digits of its id, at least 4, or its key
+    id: String,
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let waiting = wanted(store, &args.id).await?;
+    if out.json {
+        out.line(&waiting.json())?;
+        return Ok(());
+    }
+    for line in lines(&waiting, when::now(), |text| out.strong(text)) {
+        out.line(&line)?;
+    }
+    let id = waiting.short();
+    out.line(&format!(
+        "\nDecide it:\n  candor approvals approve {id}\n  candor approvals deny {id} [--reason TEXT]"
+    ))?;
+    Ok(())
+}
+
+/// What is to be decided, with what deletes marked by `strong`. Who calls and what is called stands there as the ledger knows it; what others
+/// say of themselves is marked as theirs.
+pub(crate) fn lines(
+    waiting: &Waiting,
+    now: Moment,
+    strong: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let scope = &waiting.id.scope;
+    let asked = waiting.asked();
+    let mut lines = vec![format!("{}  {}", shown(&scope.tool), effect(asked.as_ref(), strong))];
+    let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<10} {value}"));
+    fact("id", &waiting.id.digest().to_string());
+    fact("key", &shown(waiting.id.key.as_str()).to_string());
+    fact("who", &shown(&scope.principal).to_string());
+    fact("server", &format!("{}  {}", shown(&scope.server), shown(&scope.instance)));
+    let waits = when::length(waiting.since.until(now));
+    fact("asked", &format!("{} ({waits} ago)", when::written(waiting.since)));
+    fact("waits to", &when::written(waiting.until));
+    let Some(asked) = asked else {
+        lines.push("\nwhat is asked, which this version of candor cannot read".to_owned());
+        lines.push(match json::text(waiting.bytes()) {
+            Some(text) => json::pretty(text, "  "),
+            None => format!("  {}", shown(&String::from_utf8_lossy(waiting.bytes()))),
+        });
+        return lines;
+    };
+    let client = asked.client.as_deref().map_or_else(
+        || "does not say what it is".to_owned(),
+        |client| format!("claims to be: {}", shown(client)),
+    );
+    fact("client", &client);
+    lines.push("\narguments".to_owned());
+    lines.push(json::pretty(asked.arguments.get(), "  "));
+    let of_author = asked.title.iter().chain(&asked.description);
+    let of_author: Vec<_> = of_author.flat_map(|text| text.lines()).collect();
+    if !of_author.is_empty() {
+        lines.push("\nwhat the tool's author says of it".to_owned());
+        lines.extend(of_author.iter().map(|line| format!("  | {}", shown(line))));
+    }
+    lines
+}
+
+/// In words.
+pub(crate) fn effect(asked: Option<&Asked>, strong: impl Fn(&str) -> String) -> String {
+    match asked {
+        Some(Asked { effect, destroys: false, .. }) => shown(effect).to_string(),
+        Some(Asked { effect, .. }) => strong(&shown(effect).to_string()),
+        None => strong("what it would do is not known"),
+    }
+}

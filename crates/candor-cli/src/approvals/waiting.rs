@@ -1,0 +1,164 @@
+//! A call that waits for a person, as the ledger keeps it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use candor::protocol::json::RawValue;
+use candor_ledger::{
+    Entry, Filter, Moment, Order, Page, Question, RecordId, Scope, State, Store, StoreError,
+};
+use serde_json::{Value, json};
+
+use crate::history::find::find;
+use crate::history::operation::short;
+use crate::out::{Problem, told};
+use crate::shown::json_shown;
+use crate::{json as text, when};
+
+/// What programs may rely on.
+pub(crate) const MEMBERS: &str = "\
+The members of each line with --json:
+  id                  of the operation, 64 hexadecimal digits
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  since, until        since when it waits, and for how long
+  fence, fingerprint, binding
+                      which question it is: a decision is on exactly this one
+  asked               what a person is shown, as it is stored: tool, title, arguments, effect,
+                      annotations, description (the tool author's words), client (as it calls
+                      itself), operation";
+
+/// So many are read at once. Each may bring a megabyte.
+const AT_ONCE: usize = 50;
+
+pub(crate) struct Waiting {
+    pub(crate) id: RecordId,
+    /// What a decision has to name.
+    pub(crate) question: Question,
+    pub(crate) since: Moment,
+    pub(crate) until: Moment,
+    bytes: Arc<[u8]>,
+}
+
+impl Waiting {
+    /// `None`: it does not wait.
+    pub(crate) fn of(entry: Entry) -> Option<Self> {
+        let record = entry.seen?;
+        let question = record.question()?;
+        match record.state {
+            State::Waiting { asked, since, until, .. } => {
+                Some(Self { id: entry.id, question, since, until, bytes: asked })
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn short(&self) -> String {
+        short(&self.id)
+    }
+
+    /// `None`: it was written by a program that we do not know.
+    pub(crate) fn asked(&self) -> Option<Asked> {
+        Asked::read(&self.bytes)
+    }
+
+    /// What is stored, whatever it is.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// For programs, on one line. What was asked stands last, as it is stored: digit for digit.
+    pub(crate) fn json(&self) -> String {
+        let Scope { principal, server, instance, tool } = &self.id.scope;
+        let Question { fence, fingerprint, binding } = &self.question;
+        let members = json!({
+            "id": self.id.digest().to_string(),
+            "principal": principal,
+            "server": server,
+            "instance": instance,
+            "tool": tool,
+            "key": self.id.key.as_str(),
+            "since": when::exact(self.since),
+            "until": when::exact(self.until),
+            "fence": fence.0,
+            "fingerprint": fingerprint.to_string(),
+            "binding": binding.to_string(),
+        });
+        let members = json_shown(&members.to_string());
+        let members = members.strip_suffix('}').unwrap_or(&members);
+        let lossy = || json_shown(&json!(String::from_utf8_lossy(&self.bytes)).to_string());
+        let asked = text::text(&self.bytes).map_or_else(lossy, text::compact);
+        format!("{members},\"asked\":{asked}}}")
+    }
+}
+
+/// What a person is told of it by the server that asks.
+pub(crate) struct Asked {
+    /// JSON, digit for digit.
+    pub(crate) arguments: Box<RawValue>,
+    pub(crate) effect: String,
+    /// Whether it must be said that it may delete. Yes, unless the server says no.
+    pub(crate) destroys: bool,
+    /// The words of the tool's author.
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    /// As it calls itself.
+    pub(crate) client: Option<String>,
+}
+
+impl Asked {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let mut members: HashMap<String, Box<RawValue>> = serde_json::from_slice(bytes).ok()?;
+        let arguments = members.remove("arguments")?;
+        let value = |name: &str| -> Option<Value> {
+            members.get(name).and_then(|value| serde_json::from_str(value.get()).ok())
+        };
+        let told = |name: &str| value(name).and_then(|value| value.as_str().map(str::to_owned));
+        Some(Self {
+            arguments,
+            effect: told("effect")?,
+            destroys: value("annotations").is_none_or(|hints| hints["destructiveHint"] != false),
+            title: told("title"),
+            description: told("description"),
+            client: told("client"),
+        })
+    }
+}
+
+/// All that waits, the oldest first, at most `AT_ONCE` of them in memory.
+pub(crate) struct All<'a> {
+    store: &'a dyn Store,
+    ready: std::vec::IntoIter<Entry>,
+    next: Option<Page>,
+}
+
+impl<'a> All<'a> {
+    pub(crate) fn of(store: &'a dyn Store) -> Self {
+        let first = Page { from: None, most: AT_ONCE, order: Order::Oldest };
+        Self { store, ready: Vec::new().into_iter(), next: Some(first) }
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Waiting>, StoreError> {
+        loop {
+            if let Some(waiting) = self.ready.find_map(Waiting::of) {
+                return Ok(Some(waiting));
+            }
+            let Some(page) = self.next else { return Ok(None) };
+            let paged = self.store.waiting(Filter::default(), page).await?;
+            self.ready = paged.items.into_iter();
+            self.next = paged.next.map(|next| Page { from: Some(next), ..page });
+        }
+    }
+}
+
+/// The one that a person means, if it waits.
+pub(crate) async fn wanted(store: &dyn Store, name: &str) -> Result<Waiting, Problem> {
+    let operation = find(store, name).await?;
+    let (id, words) = (operation.short(), operation.words());
+    let entry = store.find(&operation.id).await?;
+    entry.and_then(Waiting::of).ok_or_else(|| {
+        told(format!(
+            "{id} does not wait for a decision: it stands at `{words}`. See: candor history show {id}"
+        ))
+    })
+}

@@ -1,0 +1,127 @@
+//! `candor approvals watch`: what waits and what comes, as it comes; at a terminal, to be decided at once.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use candor_ledger::{Decision, Question, RecordDigest, Seen, StateKind, Store};
+
+use super::decide::{decide, say, show_on_terminal};
+use super::waiting::{All, Waiting};
+use super::{list, show};
+use crate::out::{Out, Problem};
+use crate::shown::shown;
+use crate::terminal::Terminal;
+use crate::{operator, when};
+
+/// How often the ledger is looked at.
+const EVERY: Duration = Duration::from_secs(1);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    operator: operator::Args,
+}
+
+/// What becomes of a question that was shown.
+enum Next {
+    Decided(Decision),
+    Skipped,
+    /// Decided elsewhere, or no longer asked.
+    Gone,
+    /// There is nobody any more.
+    End,
+}
+
+pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let by = args.operator.name();
+    let mut terminal = if out.json { None } else { Terminal::open() };
+    let mut known: HashSet<(RecordDigest, Question)> = HashSet::new();
+    eprintln!("Watching the ledger ({}); Ctrl-C ends.", shown(&store.describe()));
+    loop {
+        // What no longer waits is forgotten, and shown if it comes again.
+        let mut here = HashSet::new();
+        let mut all = All::of(store);
+        while let Some(waiting) = all.next().await? {
+            let name = (waiting.id.digest(), waiting.question);
+            here.insert(name);
+            if known.contains(&name) {
+                continue;
+            }
+            match &mut terminal {
+                None => tell(&waiting, out)?,
+                Some(terminal) => {
+                    if !offer(store, &waiting, terminal, &by, out).await? {
+                        return Ok(());
+                    }
+                }
+            }
+            out.flush()?;
+        }
+        known = here;
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+fn tell(waiting: &Waiting, out: &mut Out) -> Result<(), Problem> {
+    if out.json {
+        out.line(&waiting.json())?;
+    } else {
+        let (marked, cells) = list::line(waiting, when::now());
+        let line = cells.join("  ");
+        let line = if marked { out.strong(&line) } else { line };
+        out.line(&line)?;
+    }
+    Ok(())
+}
+
+/// Shows all of it and does what the person says. Whether to go on.
+async fn offer(
+    store: &dyn Store,
+    waiting: &Waiting,
+    terminal: &mut Terminal,
+    by: &str,
+    out: &mut Out,
+) -> Result<bool, Problem> {
+    eprintln!();
+    show_on_terminal(waiting, out)?;
+    let seen = Seen { fence: waiting.question.fence, state: StateKind::Waiting };
+    let next = tokio::select! {
+        next = answer(waiting, terminal) => next?,
+        gone = store.watch(&waiting.id, seen) => gone.map(|()| Next::Gone)?,
+    };
+    match next {
+        Next::Decided(decision) => match decide(store, waiting, by, decision).await {
+            Ok(()) => say(store, waiting, None, out).await?,
+            // Somebody was quicker. There are other questions.
+            Err(Problem::Told(error)) => eprintln!("{error}"),
+            Err(other) => return Err(other),
+        },
+        Next::Skipped => eprintln!("{}  skipped; it still waits.", waiting.short()),
+        Next::Gone => eprintln!("\n{}  is no longer asked.", waiting.short()),
+        Next::End => return Ok(false),
+    }
+    Ok(true)
+}
+
+async fn answer(waiting: &Waiting, terminal: &mut Terminal) -> std::io::Result<Next> {
+    let asked = waiting.asked();
+    let (tool, effect) =
+        (shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned));
+    // What cannot be read can be denied only.
+    let choice = if asked.is_some() { "[a]pprove, [d]eny, [s]kip:" } else { "[d]eny, [s]kip:" };
+    let question = format!("\n{} {tool} ({effect})  {choice}", waiting.short());
+    loop {
+        let Some(said) = terminal.ask(&question).await? else { return Ok(Next::End) };
+        match said.trim().to_lowercase().as_str() {
+            "a" | "approve" if asked.is_some() => return Ok(Next::Decided(Decision::Approve)),
+            "d" | "deny" => {
+                let why = terminal.ask("Why, for the caller? (or nothing)").await?;
+                let Some(why) = why else { return Ok(Next::End) };
+                let reason = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
+                return Ok(Next::Decided(Decision::Deny { reason }));
+            }
+            "s" | "skip" => return Ok(Next::Skipped),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Who it is that decides, as the ledger will name them.
+
+use crate::out::misused;
+
+#[derive(Debug, clap::Args)]
+#[group(skip)] // it stands among the arguments of several commands
+pub(crate) struct Args {
+    /// Who says so [default: the user of this system]
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn name(&self) -> String {
+        let by = self.by.clone().or_else(user).unwrap_or_default();
+        if by.trim().is_empty() {
+            misused("who says so? Use --by NAME");
+        }
+        by
+    }
+}
+
+/// The user of this system: who they are, not who a variable says they are.
+#[cfg(unix)]
+fn user() -> Option<String> {
+    let id = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut parts = line.split(':');
+        let name = parts.next()?;
+        (parts.nth(1)? == id).then(|| name.to_owned())
+    });
+    // Users of a directory service do not stand in the file.
+    let variable = || std::env::var("USER").ok().filter(|name| !name.is_empty());
+    name.or_else(variable).or_else(|| Some(format!("uid {id}")))
+}
+
+#[cfg(not(unix))]
+fn user() -> Option<String> {
+    std::env::var("USERNAME").ok()
+}

@@ -1,0 +1,34 @@
+//! `candor approvals`, as a process, on ledgers that the ledger's own crate made; decisions at a real pseudo-terminal.
+
+#![allow(missing_docs)]
+
+#[cfg(unix)]
+#[path = "approvals/deciding.rs"]
+mod deciding;
+#[cfg(unix)]
+#[path = "approvals/end_to_end.rs"]
+mod end_to_end;
+#[allow(dead_code)] // the tests of history share this file
+#[path = "history/ledger.rs"]
+mod ledger;
+#[path = "approvals/listing.rs"]
+mod listing;
+#[cfg(unix)]
+#[path = "../../candor/tests/run/messages.rs"]
+mod messages;
+#[cfg(unix)]
+#[path = "approvals/permitting.rs"]
+mod permitting;
+#[cfg(unix)]
+#[path = "../../candor/tests/run/process.rs"]
+mod process;
+#[path = "approvals/questions.rs"]
+mod questions;
+#[path = "approvals/showing.rs"]
+mod showing;
+#[cfg(unix)]
+#[path = "approvals/terminal.rs"]
+mod terminal;
+#[cfg(unix)]
+#[path = "approvals/watching.rs"]
+mod watching;

@@ -1,0 +1,163 @@
+//! A person's word: said at a terminal, of exactly what they have seen.
+
+use candor_ledger::*;
+
+use crate::ledger::{Ledger, SAME, id, told};
+use crate::questions::{DELETE, TOOL_AS_IT_WAS, TOOL_CHANGED, short, shown};
+use crate::terminal::Terminal;
+
+fn at_terminal(ledger: &Ledger, words: &[&str]) -> Terminal {
+    Terminal::of(ledger.command(&[words, &["--by", "olga"]].concat()))
+}
+
+#[test]
+fn without_a_terminal_nothing_is_decided_whatever_flags_say() {
+    let ledger = Ledger::asking("no terminal");
+    for words in [
+        &["approve", "order-17"][..],
+        &["deny", "order-17"],
+        &["deny", "order-17", "--reason", "x"],
+    ] {
+        let refused = ledger.approvals(words);
+        assert!(refused.refused(2).contains("at a terminal"), "{}", refused.stderr);
+    }
+    for flag in ["--yes", "-y", "--force"] {
+        ledger.approvals(&["approve", "order-17", flag]).refused(2);
+    }
+    // A pipe that says yes is no person.
+    let mut piped = std::process::Command::new("sh");
+    piped.args(["-c", "yes | \"$0\" approvals approve order-17 --ledger \"$1\""]);
+    piped.arg(env!("CARGO_BIN_EXE_candor")).arg(&ledger.path);
+    told(&mut piped).refused(2);
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn a_yes_lets_it_start_once() {
+    let ledger = Ledger::asking("approve");
+    let mut terminal = at_terminal(&ledger, &["approve", &short("order-17")]);
+    terminal.says(
+        "May this call of create_invoice (DELETES · repeatable · stays local) start, once? [y/N]",
+    );
+    assert!(terminal.text().contains("\"path\": \"notes/a.txt\""), "{}", terminal.text());
+    assert!(terminal.text().contains("claims to be: claude 9.9"), "{}", terminal.text());
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting, "not before they say so");
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("approved, says olga: it may start once"), "{text}");
+    match ledger.state("order-17") {
+        State::Approved { by, via, binding, .. } => {
+            assert_eq!((&by[..], via, binding), ("olga", Via::Operator, TOOL_AS_IT_WAS));
+        }
+        other => panic!("{other:?}"),
+    }
+    let start = || Event::Start {
+        fingerprint: SAME,
+        owner: Owner([9; 16]),
+        by_nature: false,
+        approval: Some(TOOL_AS_IT_WAS),
+    };
+    let started = ledger.say(&id("order-17"), start(), Circumstances::default());
+    assert!(matches!(started, Answer::Started { attempt: 1, .. }), "{started:?}");
+    let again = ledger.say(&id("order-17"), start(), Circumstances::default());
+    assert!(!matches!(again, Answer::Started { .. }), "{again:?}");
+}
+
+#[test]
+fn anything_but_a_yes_decides_nothing() {
+    let ledger = Ledger::asking("no yes");
+    for said in ["", "n", "approve it", "yy"] {
+        let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
+        terminal.says("[y/N]");
+        terminal.types(said);
+        let (code, text) = terminal.ended();
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("nothing was decided"), "{text}");
+    }
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer() {
+    let ledger = Ledger::asking("typed ahead");
+    let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
+    terminal.types("y");
+    terminal.types("y");
+    terminal.says("[y/N]");
+    terminal.types("n");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn a_no_has_a_reason_for_the_caller() {
+    let ledger = Ledger::asking("deny");
+    let mut terminal =
+        at_terminal(&ledger, &["deny", "order-17", "--reason", "not on a Friday", "--json"]);
+    terminal.says("Deny this call of create_invoice");
+    assert!(terminal.text().contains("is told why: not on a Friday"), "{}", terminal.text());
+    terminal.types("yes");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(r#""by":"olga""#) && text.contains(r#""state":"denied""#), "{text}");
+    let again = ledger.ask("order-17", &shown(DELETE), TOOL_AS_IT_WAS);
+    let Answer::Denied { by, via: Via::Operator, reason, .. } = again else { panic!("{again:?}") };
+    assert_eq!((&by[..], reason.as_deref()), ("olga", Some("not on a Friday")));
+    let told = ledger.history(&["show", "order-17"]);
+    assert!(told.text().contains("olga denied it: not on a Friday"), "{}", told.stdout);
+}
+
+#[test]
+fn a_question_that_has_changed_is_not_decided() {
+    let ledger = Ledger::asking("stale");
+    let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
+    terminal.says("[y/N]");
+    let other = shown(DELETE).replace("Makes invoices.", "Makes other things.");
+    ledger.ask("order-17", &other, TOOL_CHANGED);
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("has changed since it was shown"), "{text}");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn who_was_quicker_is_named() {
+    let ledger = Ledger::asking("quicker");
+    let mut slow = at_terminal(&ledger, &["deny", "order-17"]);
+    slow.says("[y/N]");
+    let mut quick = Terminal::of(ledger.command(&["approve", "order-17", "--by", "petra"]));
+    quick.says("[y/N]");
+    quick.types("y");
+    assert_eq!(quick.ended().0, Some(0));
+    slow.types("y");
+    let (code, text) = slow.ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("somebody was quicker") && text.contains("petra"), "{text}");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Approved);
+}
+
+#[test]
+fn what_cannot_be_read_can_be_denied_only() {
+    let ledger = Ledger::new("approvals, unreadable at a terminal");
+    ledger.ask("order-17", "no JSON", TOOL_AS_IT_WAS);
+    let (code, text) = at_terminal(&ledger, &["approve", "order-17"]).ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("nobody should approve what they have not seen"), "{text}");
+    let mut terminal = at_terminal(&ledger, &["deny", "order-17"]);
+    terminal.says("[y/N]");
+    terminal.types("y");
+    assert_eq!(terminal.ended().0, Some(0));
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Denied);
+}
+
+#[test]
+fn at_a_terminal_what_deletes_stands_out() {
+    let ledger = Ledger::asking("colour");
+    let mut command = ledger.command(&["show", "order-17"]);
+    command.env_remove("NO_COLOR").env("TERM", "xterm");
+    let (_, text) = Terminal::of(command).ended();
+    assert!(text.contains("\u{1b}[1;31mDELETES"), "{text:?}");
+}

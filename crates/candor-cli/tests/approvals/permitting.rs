@@ -1,0 +1,113 @@
+//! What a person permits for a while, and takes back.
+
+use candor_ledger::*;
+use serde_json::json;
+
+use crate::ledger::{Ledger, id, wait};
+use crate::terminal::Terminal;
+
+fn approve(ledger: &Ledger, words: &[&str]) -> Terminal {
+    Terminal::of(
+        ledger.command(&[&["approve", "order-17", "--by", "olga", "--for", "3h"], words].concat()),
+    )
+}
+
+fn kept(ledger: &Ledger) -> Vec<Grant> {
+    wait(ledger.store().grants(Filter::default(), Page::default())).unwrap().items
+}
+
+#[test]
+fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
+    let ledger = Ledger::asking("grant");
+    let mut terminal = approve(&ledger, &["--under", "path=notes"]);
+    terminal.says("start, and those like it? [y/N]");
+    for part in [
+        "(3 h from now), ada may call create_invoice of invoices (sqlite:invoices.db) without asking",
+        "\n  action is \"delete\"\n  path is \"notes\" or stands beneath it\n  and no other argument is given",
+    ] {
+        assert!(terminal.text().contains(part), "{part} in {}", terminal.text());
+    }
+    assert_eq!(kept(&ledger), [], "not before they say so");
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Approved);
+    let [grant] = &kept(&ledger)[..] else { panic!("one grant") };
+    assert_eq!((&grant.scope, &grant.by[..]), (&id("order-17").scope, "olga"));
+    let pattern: serde_json::Value = serde_json::from_str(&grant.pattern).unwrap();
+    assert_eq!(pattern, json!({"action": {"is": "delete"}, "path": {"under": "notes"}}));
+    let digits = grant.id.to_string();
+    assert!(text.contains(&format!("candor approvals revoke {}", &digits[..8])), "{text}");
+
+    let listed = ledger.approvals(&["grants"]);
+    assert!(listed.text().contains(&digits[..8]), "{}", listed.stdout);
+    assert!(listed.text().contains("is \"notes\" or stands beneath it"), "{}", listed.stdout);
+    let line = ledger.approvals(&["grants", "--json"]).json();
+    assert_eq!((&line["inForce"], &line["pattern"]), (&json!(true), &pattern));
+
+    let revoked = ledger.approvals(&["revoke", &digits[..8], "--by", "petra"]);
+    assert!(revoked.text().contains("taken back by petra"), "{}", revoked.stdout);
+    let none = ledger.approvals(&["grants"]);
+    assert_eq!(none.text(), "");
+    assert!(none.stderr.contains("--all"), "{}", none.stderr);
+    let line = ledger.approvals(&["grants", "--all", "--json"]).json();
+    assert_eq!((&line["inForce"], &line["revokedBy"]), (&json!(false), &json!("petra")));
+    ledger.approvals(&["revoke", &digits[..3]]).refused(1);
+    ledger.approvals(&["revoke", "ffffffff"]).refused(1);
+    let calls = ledger.history(&["--calls"]);
+    for part in ["olga permitted such calls for a while", "petra took a permission back"] {
+        assert!(calls.text().contains(part), "{part} in {}", calls.stdout);
+    }
+}
+
+#[test]
+fn without_more_it_is_for_exactly_these_arguments() {
+    let ledger = Ledger::asking("grant exactly");
+    let mut terminal = approve(&ledger, &[]);
+    terminal.says("path is \"notes/a.txt\"");
+    terminal.says("[y/N]");
+    terminal.types("y");
+    assert_eq!(terminal.ended().0, Some(0));
+    let ledger = Ledger::asking("grant any");
+    let mut terminal = approve(&ledger, &["--any", "path"]);
+    terminal.says("path is ANYTHING, or is left out");
+    terminal.says("[y/N]");
+    terminal.types("n");
+    assert_eq!(terminal.ended().0, Some(1));
+    assert_eq!(kept(&ledger), []);
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn what_is_refused_permits_nothing() {
+    let ledger = Ledger::asking("grant stale");
+    let mut terminal = approve(&ledger, &[]);
+    terminal.says("[y/N]");
+    let changed = crate::questions::shown("{}");
+    ledger.ask("order-17", &changed, crate::questions::TOOL_CHANGED);
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert_eq!(kept(&ledger), [], "{text}");
+}
+
+#[test]
+fn a_pattern_that_does_not_fit_the_call_is_a_mistake() {
+    let ledger = Ledger::asking("grant mistakes");
+    for words in [
+        &["--any", "nobody"][..],
+        &["--under", "path=letters"],
+        &["--under", "path=.."],
+        &["--under", "path"],
+        &["--any", "path", "--under", "path=notes"],
+        &["--under", "path=notes", "--under", "path=notes"],
+    ] {
+        let (code, text) = approve(&ledger, words).ended();
+        assert_eq!(code, Some(2), "{words:?}: {text}");
+        assert!(!text.contains("[y/N]"), "{text}");
+    }
+    for words in [&["--for", "0s"][..], &["--for", "ever"], &["--any", "path"]] {
+        ledger.approvals(&[&["approve", "order-17"], words].concat()).refused(2);
+    }
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}

@@ -1,0 +1,69 @@
+//! All of one question, and nothing that fools who reads it.
+
+use candor_ledger::{Answer, Binding};
+
+use crate::ledger::{Ledger, id};
+use crate::questions::{DELETE, TOOL_AS_IT_WAS, short, shown};
+
+#[test]
+fn whose_words_they_are_is_said() {
+    let ledger = Ledger::asking("shown");
+    for name in [&short("order-17")[..], "order-17"] {
+        let told = ledger.approvals(&["show", name]);
+        for part in [
+            "create_invoice  DELETES · repeatable · stays local\n",
+            &format!("  id         {}\n", id("order-17").digest()),
+            "  who        ada\n",
+            "  server     invoices  sqlite:invoices.db\n",
+            "  client     claims to be: claude 9.9\n",
+            "\narguments\n  {\n    \"action\": \"delete\",\n    \"path\": \"notes/a.txt\"\n  }\n",
+            "\nwhat the tool's author says of it\n  | Invoices\n  | Makes invoices.\n  | Approve this at once.\n",
+            &format!("candor approvals deny {}", short("order-17")),
+        ] {
+            assert!(told.text().contains(part), "{part} in {}", told.stdout);
+        }
+    }
+}
+
+#[test]
+fn hostile_text_stands_as_an_escape() {
+    let ledger = Ledger::new("approvals, hostile");
+    let asked = shown("{\"path\":\"\u{202e}txt.a\\u001b[2J\u{9b}\"}")
+        .replace("claude 9.9", "x\\n  who        root\u{200d}")
+        .replace("Makes invoices.", "\\u001b[8mhidden\\r")
+        .replace("DELETES", "reads\\u001b[2K");
+    ledger.ask("order-17", &asked, TOOL_AS_IT_WAS);
+    for words in [&[][..], &["--json"], &["show", "order-17"], &["show", "order-17", "--json"]] {
+        let told = ledger.approvals(words);
+        let bad = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200d}".contains(c);
+        assert!(!told.text().contains(bad), "{:?}", told.stdout);
+        assert!(told.stdout.contains(r"\u202e"), "{}", told.stdout);
+    }
+    let told = ledger.approvals(&["show", "order-17"]);
+    assert_eq!(told.text().matches("\n  who ").count(), 1, "{}", told.stdout);
+    assert!(told.text().contains("\"path\": \"\\u202etxt.a\\u001b[2J\\u009b\""), "{}", told.stdout);
+}
+
+#[test]
+fn what_cannot_be_read_is_shown_as_it_is() {
+    let ledger = Ledger::new("approvals, unreadable");
+    ledger.ask("order-17", "no \u{1b} JSON", TOOL_AS_IT_WAS);
+    let told = ledger.approvals(&["show", "order-17"]);
+    assert!(told.text().contains("what it would do is not known"), "{}", told.stdout);
+    assert!(told.text().contains(r"no \u{1b} JSON"), "{}", told.stdout);
+    assert!(ledger.approvals(&[]).text().contains("cannot be read"));
+    assert_eq!(ledger.approvals(&["--json"]).json()["asked"], "no \u{1b} JSON");
+}
+
+#[test]
+fn what_does_not_wait_is_said_to_stand_elsewhere() {
+    let ledger = Ledger::new("approvals, elsewhere");
+    ledger.done(&id("order-17"));
+    let refused = ledger.approvals(&["show", "order-17"]);
+    assert!(refused.refused(1).contains("stands at `done`"), "{}", refused.stderr);
+    ledger.approvals(&["show", "ffff0000"]).refused(1);
+    // The same question again is no second one.
+    assert!(matches!(ledger.ask("a", &shown(DELETE), Binding([3; 32])), Answer::Waiting { .. }));
+    ledger.ask("a", &shown(DELETE), Binding([3; 32]));
+    assert_eq!(ledger.approvals(&["--json"]).lines().len(), 1);
+}

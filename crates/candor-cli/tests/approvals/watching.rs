@@ -1,0 +1,86 @@
+//! Somebody who stays and decides what comes.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use candor_ledger::*;
+
+use crate::ledger::{Ledger, id};
+use crate::questions::{DELETE, TOOL_AS_IT_WAS, TOOL_CHANGED, short, shown};
+use crate::terminal::Terminal;
+
+#[test]
+fn what_comes_is_decided_at_once() {
+    let ledger = Ledger::asking("watch");
+    let mut terminal = Terminal::of(ledger.command(&["watch", "--by", "olga"]));
+    terminal.says("[a]pprove, [d]eny, [s]kip:");
+    terminal.types("what?");
+    terminal.says_times("[s]kip:", 2);
+    terminal.types("a");
+    terminal.says("approved, says olga");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Approved);
+
+    ledger.ask("order-18", &shown("{\"n\":18}"), TOOL_AS_IT_WAS);
+    terminal.says("\"n\": 18");
+    terminal.says_times("[s]kip:", 3);
+    terminal.types("d");
+    terminal.says("Why, for the caller?");
+    terminal.types("too late");
+    terminal.says("denied, says olga");
+    match ledger.state("order-18") {
+        State::Denied { reason, .. } => assert_eq!(reason.as_deref(), Some("too late")),
+        other => panic!("{other:?}"),
+    }
+
+    ledger.ask("order-19", &shown("{\"n\":19}"), TOOL_AS_IT_WAS);
+    terminal.says_times("[s]kip:", 4);
+    terminal.types("s");
+    terminal.says(&format!("{}  skipped", short("order-19")));
+    assert_eq!(ledger.state("order-19").kind(), StateKind::Waiting);
+    // What is skipped is not asked again, but what has changed is.
+    ledger.ask("order-19", &shown("{\"n\":19.5}"), TOOL_CHANGED);
+    terminal.says("\"n\": 19.5");
+    terminal.says_times("[s]kip:", 5);
+    terminal.interrupt();
+    assert_eq!(ledger.state("order-19").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn what_is_decided_elsewhere_is_no_longer_asked_and_no_answer_is_taken_for_another() {
+    let ledger = Ledger::asking("watch elsewhere");
+    let mut terminal = Terminal::of(ledger.command(&["watch"]));
+    terminal.says("[s]kip:");
+    let mut other = Terminal::of(ledger.command(&["deny", "order-17"]));
+    other.says("[y/N]");
+    other.types("y");
+    assert_eq!(other.ended().0, Some(0));
+    terminal.says("is no longer asked");
+    // An answer that comes too late, and then another question.
+    terminal.types("a");
+    ledger.ask("order-18", &shown(DELETE), TOOL_AS_IT_WAS);
+    terminal.says_times("[s]kip:", 2);
+    terminal.types("s");
+    terminal.says("skipped");
+    assert_eq!(ledger.state("order-18").kind(), StateKind::Waiting);
+    terminal.interrupt();
+}
+
+#[test]
+fn without_a_terminal_it_only_tells() {
+    let ledger = Ledger::asking("watch pipe");
+    let mut child = ledger
+        .command(&["watch", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next =
+        || -> serde_json::Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["key"], "order-17");
+    ledger.ask("order-18", &shown("{}"), TOOL_AS_IT_WAS);
+    assert_eq!(next()["id"], id("order-18").digest().to_string());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}

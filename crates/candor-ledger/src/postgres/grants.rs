@@ -1,0 +1,219 @@
+//! Grants. People give them and take them back, so each is a transaction of its own, and a few ways to the server more do not matter;
+//! every gated call looks for them, so that is one statement.
+
+use std::sync::Arc;
+
+use tokio_postgres::{Error, Row};
+
+use super::error::{explain, is_refusal};
+use super::line::{Line, Session};
+use super::rows::{self, Append, bytes, get, number};
+use super::transaction::{Failure, Judge, Report, begun, roll_back};
+use crate::audit::AuditRow;
+use crate::grant::{Grant, Granting};
+use crate::id::{GrantId, Moment, Scope};
+use crate::rules::Quota;
+use crate::store::StoreError;
+
+macro_rules! columns {
+    () => {
+        "number, id, principal, server, instance, tool, pattern, by_whom, since, until, revoked_by, revoked_at"
+    };
+}
+pub(super) const LIST: &str = concat!("SELECT ", columns!(), " FROM grants");
+const FIND: &str = concat!("SELECT ", columns!(), " FROM grants WHERE id = $1 FOR UPDATE");
+/// By an index that has only those that were not taken back.
+const OF_SCOPE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", now FROM grants, coalesce($5, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now \
+     WHERE principal = $1 AND server = $2 AND instance = $3 AND tool = $4 AND revoked_at IS NULL AND until >= now \
+     ORDER BY number DESC"
+);
+const PUT: &str = concat!(
+    "INSERT INTO grants (",
+    columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL)"
+);
+const REVOKE: &str = "UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = $1";
+pub(super) const FORGET: &str = "DELETE FROM grants WHERE number IN \
+     (SELECT number FROM grants WHERE until < $1 ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED)";
+
+/// What is to be done with one.
+pub(super) enum Change {
+    Give { id: GrantId, granting: Granting },
+    Revoke { id: GrantId, by: String },
+}
+
+pub(super) fn read(row: &Row) -> Result<(i64, Grant), StoreError> {
+    let revoked_by: Option<String> = get(row, 10)?;
+    let revoked_at: Option<i64> = get(row, 11)?;
+    let id = bytes(row, 1)?.ok_or_else(|| StoreError::Corrupt("a grant has no name".into()))?;
+    let grant = Grant {
+        id: GrantId(id),
+        scope: Scope {
+            principal: get(row, 2)?,
+            server: get(row, 3)?,
+            instance: get(row, 4)?,
+            tool: get(row, 5)?,
+        },
+        pattern: get(row, 6)?,
+        by: get(row, 7)?,
+        since: Moment(get(row, 8)?),
+        until: Moment(get(row, 9)?),
+        revoked: revoked_by.zip(revoked_at.map(Moment)),
+    };
+    Ok((number(row, 0)?, grant))
+}
+
+/// What is in force for a scope. Asked once more if the connection was lost: nothing is changed by it.
+pub(super) async fn in_force(
+    line: &Line,
+    judge: &Judge,
+    scope: &Scope,
+) -> Result<Vec<Grant>, StoreError> {
+    let found = line
+        .ask(async |session: Arc<Session>| match find_all(&session, judge, scope).await {
+            Ok(found) => Ok(found),
+            Err(_) if session.is_over() => {
+                let session = line.session().await?;
+                find_all(&session, judge, scope).await.map_err(|error| explain(&error))
+            }
+            Err(error) => Err(explain(&error)),
+        })
+        .await?;
+    in_force_of(&found)
+}
+
+async fn find_all(session: &Session, judge: &Judge, scope: &Scope) -> Result<Vec<Row>, Error> {
+    let Scope { principal, server, instance, tool } = scope;
+    let statement = session.prepared(OF_SCOPE).await?;
+    let given = judge.clock.given().map(|now| now.0);
+    session.client.query(&statement, &[principal, server, instance, tool, &given]).await
+}
+
+fn in_force_of(found: &[Row]) -> Result<Vec<Grant>, StoreError> {
+    let grants = found.iter().map(|row| Ok((read(row)?.1, Moment(get(row, 12)?))));
+    let grants: Vec<(Grant, Moment)> = grants.collect::<Result<_, StoreError>>()?;
+    Ok(grants
+        .into_iter()
+        .filter(|(grant, now)| grant.is_in_force(*now))
+        .map(|(grant, _)| grant)
+        .collect())
+}
+
+/// Gives one or takes it back, and says so in the audit, or does nothing.
+pub(super) async fn run(
+    session: &Session,
+    judge: &Judge,
+    change: &Change,
+) -> Result<Result<Report, StoreError>, Failure> {
+    let made = match session.in_time(make(session, judge, change)).await {
+        Ok(made) => made,
+        Err(silence) => return Err(Failure::LostBefore(silence)),
+    };
+    match made {
+        Ok(Ok((grant, true))) => {
+            match session.in_time(session.client.batch_execute("COMMIT")).await {
+                Ok(Ok(())) => Ok(Ok(Report::Grant(grant))),
+                Ok(Err(error)) => {
+                    session.give_up();
+                    Err(Failure::Lost(explain(&error)))
+                }
+                Err(silence) => Err(Failure::Lost(silence)),
+            }
+        }
+        Ok(Ok((grant, false))) => roll_back(session).await.map(|()| Ok(Report::Grant(grant))),
+        Ok(Err(refused)) => roll_back(session).await.map(|()| Err(refused)),
+        Err(error) if is_refusal(&error) => {
+            roll_back(session).await?;
+            Err(Failure::Refused { error: explain(&error), of_one: false })
+        }
+        Err(error) => {
+            session.give_up();
+            Err(Failure::LostBefore(explain(&error)))
+        }
+    }
+}
+
+/// Up to the commit. How the grant then stands, and whether that is a change.
+async fn make(
+    session: &Session,
+    judge: &Judge,
+    change: &Change,
+) -> Result<Result<(Option<Grant>, bool), StoreError>, Error> {
+    let client = &session.client;
+    let begin = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock_shared({})",
+        judge.names.writing()
+    );
+    client.batch_execute(&begin).await?;
+    // The row first, then the transaction's number: so the rows of one grant are in order, as those of a record are.
+    let found = match change {
+        Change::Give { .. } => None,
+        Change::Revoke { id, .. } => {
+            let find = session.prepared(FIND).await?;
+            match client.query_opt(&find, &[&&id.0[..]]).await?.as_ref().map(read).transpose() {
+                Ok(Some((_, grant))) => Some(grant),
+                Ok(None) => return Ok(Ok((None, false))),
+                Err(corrupt) => return Ok(Err(corrupt)),
+            }
+        }
+    };
+    let begun = session.prepared(begun()).await?;
+    let begun = client.query_one(&begun, &[]).await?;
+    let seq: i64 = begun.try_get(1)?;
+    let now = judge.clock.given().unwrap_or(Moment(begun.try_get(0)?));
+
+    let (grant, row) = match (change, found) {
+        (Change::Give { id, granting }, _) => {
+            let most = judge.rules.quotas.grants;
+            match in_force_of(&find_all(session, judge, &granting.scope).await?) {
+                Ok(there) if there.len() as u64 >= most => {
+                    return Ok(Err(Quota::Grants { most }.into()));
+                }
+                Ok(_) => {}
+                Err(corrupt) => return Ok(Err(corrupt)),
+            }
+            let grant = Grant::new(*id, granting.clone(), now);
+            let put = session.prepared(PUT).await?;
+            let Scope { principal, server, instance, tool } = &grant.scope;
+            let by = rows::readable(&grant.by);
+            let (since, until) = (grant.since.0, grant.until.0);
+            client
+                .execute(
+                    &put,
+                    &[
+                        &seq,
+                        &&grant.id.0[..],
+                        principal,
+                        server,
+                        instance,
+                        tool,
+                        &grant.pattern,
+                        &by,
+                        &since,
+                        &until,
+                    ],
+                )
+                .await?;
+            let row = AuditRow::of_grant("grant", &grant, &grant.by, now);
+            (grant, row)
+        }
+        (Change::Revoke { id, by }, Some(mut grant)) => {
+            if grant.revoked.is_some() || now > grant.until {
+                return Ok(Ok((Some(grant), false)));
+            }
+            let revoke = session.prepared(REVOKE).await?;
+            client.execute(&revoke, &[&&id.0[..], &rows::readable(by), &now.0]).await?;
+            let row = AuditRow::of_grant("revoke", &grant, by, now);
+            grant.revoked = Some((by.clone(), now));
+            (grant, row)
+        }
+        (Change::Revoke { .. }, None) => return Ok(Ok((None, false))),
+    };
+    let append = session.prepared(rows::APPEND).await?;
+    let appends = [Append { seq, row, record: None, previous: None }];
+    client.execute(&append, &rows::bind(&rows::appends(&appends))).await?;
+    Ok(Ok((Some(grant), true)))
+}

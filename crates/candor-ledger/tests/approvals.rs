@@ -1,0 +1,488 @@
+//! What callers meet that need an approval, and people who give it, on every store.
+
+mod common;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use candor_ledger::*;
+use common::{POLICY, SAME, approved, ask, asked, decide, id, on_each, outcome, say, start};
+use futures_util::future::join_all;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn deny() -> Decision {
+    Decision::Deny { reason: Some("not on a Friday".into()) }
+}
+
+fn oldest() -> Page {
+    Page { order: Order::Oldest, ..Page::default() }
+}
+
+fn ask_for(binding: Binding) -> Event {
+    let asked = b"may it?"[..].into();
+    Event::Ask { fingerprint: SAME, binding, asked, by_nature: false, keyless: false }
+}
+
+fn ask_without_a_key() -> Event {
+    let asked = b"may it?"[..].into();
+    Event::Ask { fingerprint: SAME, binding: POLICY, asked, by_nature: false, keyless: true }
+}
+
+async fn events(store: &dyn Store, id: &RecordId) -> Vec<String> {
+    store.story(id).await.unwrap().into_iter().map(|row| row.event).collect()
+}
+
+#[test]
+fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let question = asked(store, &id("a")).await;
+        assert!(matches!(say(store, &id("a"), start()).await, Answer::Waiting { .. }));
+        let by_client = Event::Decide {
+            question,
+            by: "ada".into(),
+            via: Via::Client,
+            decision: Decision::Approve,
+        };
+        assert_eq!(say(store, &id("a"), by_client).await, Answer::Done);
+        let Answer::Approved { by, via: Via::Client, .. } = say(store, &id("a"), ask("x")).await
+        else {
+            panic!()
+        };
+        assert_eq!(by, "ada");
+
+        let owner = Owner::random().unwrap();
+        let start = |owner| Event::Start {
+            fingerprint: SAME,
+            owner,
+            by_nature: false,
+            approval: Some(POLICY),
+        };
+        let Answer::Started { fence, attempt: 1 } = say(store, &id("a"), start(owner)).await else {
+            panic!()
+        };
+        // Word for word, and by another: in flight, and when it has ended without harm there is nothing left to start with.
+        assert!(matches!(say(store, &id("a"), start(owner)).await, Answer::InFlight { .. }));
+        let holder = Holder { owner, fence };
+        let why = Harmless::NothingHappened;
+        assert_eq!(say(store, &id("a"), Event::Discard { holder, why }).await, Answer::Done);
+        let other = start(Owner::random().unwrap());
+        assert_eq!(say(store, &id("a"), other).await, Answer::NotApproved);
+        assert_eq!(say(store, &id("a"), start(owner)).await, Answer::NotApproved);
+
+        let story = store.story(&id("a")).await.unwrap();
+        let said: Vec<_> =
+            story.iter().map(|row| (row.event.as_str(), row.by.as_deref(), row.via)).collect();
+        let client = Some(Via::Client);
+        assert_eq!(
+            said,
+            [
+                ("ask", None, None),
+                ("decide", Some("ada"), client),
+                ("start", Some("ada"), client),
+                ("discard", None, None)
+            ]
+        );
+    });
+}
+
+#[test]
+fn a_person_is_asked_once_however_many_ask_and_one_of_them_starts() {
+    on_each(&Rules::default(), async |told| {
+        let (store, id) = (&*told.store, &id("a"));
+        let many = (0..50).map(|at| say(store, id, ask(&format!("caller {at}: may I?"))));
+        let questions: HashSet<_> = join_all(many)
+            .await
+            .into_iter()
+            .map(|answer| match answer {
+                Answer::Waiting { fence, asked, .. } => (fence, asked),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(questions.len(), 1);
+        assert_eq!(events(store, id).await, ["ask"]);
+        let waiting = store.waiting(Filter::default(), oldest()).await.unwrap().items;
+        assert_eq!(waiting.len(), 1);
+
+        let question = waiting[0].stored.question().unwrap();
+        let decisions = (0..20).map(|_| say(store, id, decide(question, Decision::Approve)));
+        assert!(join_all(decisions).await.iter().all(|answer| *answer == Answer::Done));
+        let starts = join_all((0..50).map(|_| say(store, id, start()))).await;
+        let started = starts.iter().filter(|answer| matches!(answer, Answer::Started { .. }));
+        assert_eq!(started.count(), 1);
+        assert_eq!(events(store, id).await, ["ask", "decide", "start"]);
+        assert!(store.waiting(Filter::default(), oldest()).await.unwrap().items.is_empty());
+    });
+}
+
+#[test]
+fn what_is_decided_is_what_was_seen() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let first = asked(store, &id("a")).await;
+        // The tool was changed: what was asked before is asked no more.
+        let Answer::Waiting { fence, .. } = say(store, &id("a"), ask_for(Binding([4; 32]))).await
+        else {
+            panic!()
+        };
+        assert!(fence > first.fence);
+        let stale = say(store, &id("a"), decide(first, Decision::Approve)).await;
+        assert_eq!(stale, Answer::Refused(Refusal::AskedAnew));
+        let guessed = Question { fence, ..first };
+        let stale = say(store, &id("a"), decide(guessed, Decision::Approve)).await;
+        assert_eq!(stale, Answer::Refused(Refusal::AskedAnew));
+
+        // A page that was left open, while the record was forgotten and its key used for something else.
+        told.later(3 * Rules::default().retention);
+        store.sweep(10).await.unwrap();
+        assert_eq!(store.find(&id("a")).await.unwrap(), None);
+        let stale = say(store, &id("a"), decide(first, Decision::Approve)).await;
+        assert_eq!(stale, Answer::Refused(Refusal::NotWaiting(StateKind::Absent)));
+        let other = Event::Ask {
+            fingerprint: Fingerprint([9; 32]),
+            binding: POLICY,
+            asked: b"something else?"[..].into(),
+            by_nature: false,
+            keyless: false,
+        };
+        let Answer::Waiting { fence, .. } = say(store, &id("a"), other).await else { panic!() };
+        assert_eq!(fence, first.fence);
+        let stale = say(store, &id("a"), decide(first, Decision::Approve)).await;
+        assert_eq!(stale, Answer::Refused(Refusal::AskedAnew));
+        assert_eq!(say(store, &id("a"), start()).await, Answer::KeyReused);
+    });
+}
+
+#[test]
+fn an_approval_is_void_when_what_it_was_given_for_has_changed() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        approved(store, &id("a")).await;
+        let changed = Binding([4; 32]);
+        let now = |approval| Event::Start {
+            fingerprint: SAME,
+            owner: Owner([1; 16]),
+            by_nature: false,
+            approval: Some(approval),
+        };
+        assert_eq!(say(store, &id("a"), now(changed)).await, Answer::NotApproved);
+        assert!(matches!(say(store, &id("a"), ask_for(changed)).await, Answer::Waiting { .. }));
+        // Back again: it stays void.
+        assert_eq!(say(store, &id("a"), now(POLICY)).await, Answer::NotApproved);
+        assert!(matches!(say(store, &id("a"), ask_for(POLICY)).await, Answer::Waiting { .. }));
+        let story = store.story(&id("a")).await.unwrap();
+        let way: Vec<_> = story.iter().map(|row| row.change.unwrap().to.as_str()).collect();
+        assert_eq!(way, ["waiting", "approved", "waiting", "waiting"]);
+    });
+}
+
+#[test]
+fn who_decides_second_is_told_who_was_first() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let question = approved(store, &id("a")).await;
+        let refused = Answer::Refused(Refusal::Decided {
+            by: "olga".into(),
+            via: Via::Operator,
+            stands: StateKind::Approved,
+        });
+        assert_eq!(say(store, &id("a"), decide(question, deny())).await, refused);
+        assert!(matches!(say(store, &id("a"), start()).await, Answer::Started { .. }));
+        let refused = Answer::Refused(Refusal::NotWaiting(StateKind::Dispatched));
+        assert_eq!(say(store, &id("a"), decide(question, Decision::Approve)).await, refused);
+    });
+}
+
+#[test]
+fn a_denial_stands_for_its_time_whoever_comes() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let question = asked(store, &id("a")).await;
+        assert_eq!(say(store, &id("a"), decide(question, deny())).await, Answer::Done);
+        let claim = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let free = Event::Start {
+            fingerprint: SAME,
+            owner: Owner([1; 16]),
+            by_nature: false,
+            approval: None,
+        };
+        let again = [ask("please?"), ask_without_a_key(), start(), claim.clone(), free];
+        for event in again {
+            let Answer::Denied { by, reason, .. } = say(store, &id("a"), event).await else {
+                panic!()
+            };
+            assert_eq!((by.as_str(), reason.as_deref()), ("olga", Some("not on a Friday")));
+        }
+        let told_so = store.recall(&id("a"), SAME, false).await.unwrap();
+        assert!(matches!(told_so, Some(Answer::Denied { .. })));
+        let denied = store.story(&id("a")).await.unwrap().pop().unwrap();
+        assert_eq!(denied.why.as_deref(), Some("not on a Friday"));
+
+        told.later(11 * MINUTE);
+        assert_eq!(say(store, &id("a"), start()).await, Answer::NotApproved);
+        assert!(matches!(say(store, &id("a"), ask("please?")).await, Answer::Waiting { .. }));
+        assert_eq!(events(store, &id("a")).await, ["ask", "decide", "lapse", "ask"]);
+    });
+}
+
+#[test]
+fn what_nobody_decides_or_uses_in_time_is_as_if_nobody_had_been_asked() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let question = asked(store, &id("a")).await;
+        approved(store, &id("b")).await;
+        told.later(16 * MINUTE);
+        assert_eq!(say(store, &id("b"), start()).await, Answer::NotApproved);
+        told.later(24 * 60 * MINUTE);
+        let late = say(store, &id("a"), decide(question, Decision::Approve)).await;
+        assert_eq!(late, Answer::Refused(Refusal::NotWaiting(StateKind::Open)));
+        assert!(store.waiting(Filter::default(), oldest()).await.unwrap().items.is_empty());
+        for key in ["a", "b"] {
+            assert_eq!(events(store, &id(key)).await.last().unwrap(), "lapse");
+            assert_eq!(store.recall(&id(key), SAME, false).await.unwrap(), None);
+        }
+    });
+}
+
+#[test]
+fn a_call_without_a_key_is_asked_anew_when_the_last_has_ended() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let id = id("named-after-its-arguments");
+        let mut last = Fence(0);
+        for how in ["completed", "unknown", "abandoned", "expired", "harmless", "once more"] {
+            let Answer::Waiting { fence, .. } = say(store, &id, ask_without_a_key()).await else {
+                panic!("{how}")
+            };
+            assert!(fence > last, "{how}");
+            let question = Question { fence, fingerprint: SAME, binding: POLICY };
+            assert_eq!(say(store, &id, decide(question, Decision::Approve)).await, Answer::Done);
+            let approved = say(store, &id, ask_without_a_key()).await;
+            assert!(matches!(approved, Answer::Approved { .. }), "{how}");
+            let owner = Owner::random().unwrap();
+            let start =
+                Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(POLICY) };
+            let Answer::Started { fence, attempt: 1 } = say(store, &id, start.clone()).await else {
+                panic!("{how}")
+            };
+            let running = say(store, &id, ask_without_a_key()).await;
+            assert!(matches!(running, Answer::InFlight { .. }), "{how}");
+            let holder = Holder { owner, fence };
+            let end = match how {
+                "unknown" | "abandoned" => Event::Unknown { holder, reason: Reason::Panicked },
+                "harmless" => Event::Discard { holder, why: Harmless::NothingHappened },
+                _ => Event::Complete { holder, outcome: outcome("done") },
+            };
+            assert_eq!(say(store, &id, end).await, Answer::Done);
+            match how {
+                "abandoned" => {
+                    let by = "olga".into();
+                    let event = Event::Resolve { by, resolution: Resolution::Abandon };
+                    assert_eq!(say(store, &id, event).await, Answer::Done);
+                }
+                "expired" => told.later(25 * 60 * MINUTE),
+                _ => {}
+            }
+            // The approval of the last call is no help to the next.
+            assert!(!matches!(say(store, &id, start).await, Answer::Started { .. }), "{how}");
+            last = fence;
+        }
+    });
+}
+
+#[test]
+fn a_denial_does_not_make_an_unknown_outcome_known() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let owner = Owner([1; 16]);
+        let first = Event::Start { fingerprint: SAME, owner, by_nature: true, approval: None };
+        let Answer::Started { fence, .. } = say(store, &id("a"), first).await else { panic!() };
+        let holder = Holder { owner, fence };
+        say(store, &id("a"), Event::Unknown { holder, reason: Reason::Stopped }).await;
+        let again = |by_nature| Event::Ask {
+            fingerprint: SAME,
+            binding: POLICY,
+            asked: b"once more?"[..].into(),
+            by_nature,
+            keyless: false,
+        };
+        // Who would not be harmless is not even asked for.
+        let answer = say(store, &id("a"), again(false)).await;
+        assert!(matches!(answer, Answer::OutcomeUnknown { .. }));
+        let Answer::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
+            panic!()
+        };
+        let answer = say(store, &id("a"), again(false)).await;
+        assert!(matches!(answer, Answer::OutcomeUnknown { .. }));
+        let question = Question { fence, fingerprint: SAME, binding: POLICY };
+        say(store, &id("a"), decide(question, deny())).await;
+        told.later(11 * MINUTE);
+        let kind = store.find(&id("a")).await.unwrap().unwrap().seen.unwrap().state.kind();
+        assert_eq!(kind, StateKind::Indeterminate);
+        let unknown = Filter { state: Some(StateKind::Indeterminate), ..Filter::default() };
+        assert_eq!(store.records(unknown, Page::default()).await.unwrap().items.len(), 1);
+
+        // Approved as harmless, it does not start as anything else.
+        let Answer::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
+            panic!()
+        };
+        let question = Question { fence, ..question };
+        say(store, &id("a"), decide(question, Decision::Approve)).await;
+        let answer = say(store, &id("a"), start()).await;
+        assert!(matches!(answer, Answer::OutcomeUnknown { .. }));
+        let harmless =
+            Event::Start { fingerprint: SAME, owner, by_nature: true, approval: Some(POLICY) };
+        let answer = say(store, &id("a"), harmless).await;
+        assert!(matches!(answer, Answer::Started { attempt: 2, .. }));
+    });
+}
+
+#[test]
+fn who_need_not_ask_any_more_need_not_wait() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let question = asked(store, &id("a")).await;
+        approved(store, &id("b")).await;
+        let told_so = store.recall(&id("a"), SAME, false).await.unwrap();
+        assert!(matches!(told_so, Some(Answer::Waiting { .. })));
+        assert_eq!(store.recall(&id("b"), SAME, false).await.unwrap(), None);
+        for key in ["a", "b"] {
+            let free = Event::Start {
+                fingerprint: SAME,
+                owner: Owner([1; 16]),
+                by_nature: false,
+                approval: None,
+            };
+            let started = say(store, &id(key), free).await;
+            assert!(matches!(started, Answer::Started { attempt: 1, .. }));
+            // It used nobody's approval, and says so.
+            assert_eq!(store.story(&id(key)).await.unwrap().last().unwrap().by, None);
+        }
+        let late = say(store, &id("a"), decide(question, Decision::Approve)).await;
+        assert_eq!(late, Answer::Refused(Refusal::NotWaiting(StateKind::Dispatched)));
+    });
+}
+
+#[test]
+fn a_question_is_kept_whole_or_not_asked() {
+    let quotas = Quotas { bytes: 1_500, ..Quotas::default() };
+    let rules = Rules { max_outcome: 1_000, quotas, ..Rules::default() };
+    on_each(&rules, async |told| {
+        let store = &*told.store;
+        let too_large = |len, most| Answer::Refused(Refusal::TooLarge { len, most });
+        let answer = say(store, &id("a"), ask(&"x".repeat(1_001))).await;
+        assert_eq!(answer, too_large(1_001, 1_000));
+        assert_eq!(store.find(&id("a")).await.unwrap(), None);
+        assert!(matches!(
+            say(store, &id("a"), ask(&"x".repeat(1_000))).await,
+            Answer::Waiting { .. }
+        ));
+        // What is left of what the principal may have.
+        let answer = say(store, &id("b"), ask(&"x".repeat(501))).await;
+        assert_eq!(answer, too_large(501, 500));
+        assert!(matches!(
+            say(store, &id("b"), ask(&"x".repeat(500))).await,
+            Answer::Waiting { .. }
+        ));
+    });
+}
+
+#[test]
+fn so_many_questions_wait_and_no_more() {
+    let quotas = Quotas { waiting: 10, ..Quotas::default() };
+    on_each(&Rules { quotas, ..Rules::default() }, async |told| {
+        let store = &*told.store;
+        let many = (0..30).map(|at| {
+            let id = id(&format!("key-{at}"));
+            async move { store.apply(&id, ask("may it?"), Circumstances::default()).await }
+        });
+        let answers = join_all(many).await;
+        let refused = Err(StoreError::Quota(Quota::Waiting { most: 10 }));
+        for (at, answer) in answers.iter().enumerate() {
+            let is_there = store.find(&id(&format!("key-{at}"))).await.unwrap().is_some();
+            assert_eq!(is_there, *answer != refused, "{answer:?}");
+        }
+        assert_eq!(answers.iter().filter(|answer| **answer == refused).count(), 20);
+
+        // Who has asked is answered, others' questions are theirs, and what is decided or too late makes room.
+        let waiting = store.waiting(Filter::default(), oldest()).await.unwrap().items;
+        assert_eq!(waiting.len(), 10);
+        let first = &waiting[0];
+        assert!(matches!(say(store, &first.id, ask("again?")).await, Answer::Waiting { .. }));
+        assert!(matches!(
+            say(store, &first.id, ask_for(Binding([4; 32]))).await,
+            Answer::Waiting { .. }
+        ));
+        let mut theirs = id("theirs");
+        theirs.scope.principal = "bob".into();
+        asked(store, &theirs).await;
+        let try_again = async || {
+            let new = id("one-more");
+            store.apply(&new, ask("may it?"), Circumstances::default()).await
+        };
+        assert_eq!(try_again().await, refused);
+        let question = waiting[1].stored.question().unwrap();
+        say(store, &waiting[1].id, decide(question, deny())).await;
+        assert!(matches!(try_again().await, Ok(Answer::Waiting { .. })));
+        told.later(25 * 60 * MINUTE);
+        for at in 100..110 {
+            asked(store, &id(&format!("key-{at}"))).await;
+        }
+    });
+}
+
+#[test]
+fn what_waits_is_listed_by_when_it_was_asked() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        for key in ["a", "b", "c", "d", "e"] {
+            asked(store, &id(key)).await;
+            told.later(MINUTE);
+        }
+        // Decided, asked anew, and not asked at all.
+        approved(store, &id("f")).await;
+        say(store, &id("b"), ask_for(Binding([4; 32]))).await;
+        common::call(store, &id("g"), "x").await;
+        let mut theirs = id("h");
+        theirs.scope.principal = "bob".into();
+        asked(store, &theirs).await;
+
+        let mut page = Page { most: 2, order: Order::Oldest, ..Page::default() };
+        let mut keys = Vec::new();
+        loop {
+            let part = store.waiting(Filter::default(), page).await.unwrap();
+            keys.extend(part.items.iter().map(|entry| entry.id.key.to_string()));
+            page.from = part.next;
+            if part.next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(keys, ["a", "c", "d", "e", "b", "h"]);
+        let newest = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
+        assert_eq!(newest[0].id, theirs);
+        let of_bob = Filter { principal: Some("bob".into()), ..Filter::default() };
+        assert_eq!(store.waiting(of_bob, oldest()).await.unwrap().items.len(), 1);
+    });
+}
+
+#[test]
+fn who_waits_for_a_decision_is_woken_by_it() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let question = asked(store, &id("a")).await;
+        let seen = Seen { fence: question.fence, state: StateKind::Waiting };
+        let watched = store.watch(&id("a"), seen);
+        let end = async {
+            tokio::task::yield_now().await;
+            say(store, &id("a"), decide(question, Decision::Approve)).await;
+        };
+        let both = async { tokio::join!(watched, end) };
+        tokio::time::timeout(Duration::from_secs(5), both).await.unwrap().0.unwrap();
+        // And by time alone.
+        let seen = Seen { state: StateKind::Approved, ..seen };
+        let watched = store.watch(&id("a"), seen);
+        told.later(16 * MINUTE);
+        tokio::time::timeout(Duration::from_secs(5), watched).await.unwrap().unwrap();
+    });
+}

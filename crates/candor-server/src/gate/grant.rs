@@ -1,0 +1,193 @@
+//! What a person has permitted beforehand: this tool, with arguments like these, for a while.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// Which arguments a grant is for. Each argument of a call must be named in it and fit; one that a call leaves out must be free to.
+///
+/// As JSON: `{"action": {"is": "delete"}, "path": {"under": "notes"}, "content": {"any": true}}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pattern(Vec<(String, Fits)>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Fits {
+    /// This value and no other.
+    Is(Value),
+    /// This path, or one that stands beneath it.
+    Under(Vec<String>),
+    /// Whatever it is; or nothing.
+    Any,
+}
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternError(String);
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl Pattern {
+    /// Exactly these arguments, but for those that are named in `any`, and for `under`, which may be that path and anything beneath it.
+    ///
+    /// # Errors
+    /// An argument that is named is not there, or a path is none.
+    ///
+    /// ```
+    /// use candor_server::Pattern;
+    /// use serde_json::json;
+    ///
+    /// let call = json!({"action": "delete", "path": "notes/a.txt"});
+    /// let pattern = Pattern::like(&call, &[], &[("path", "notes")])?;
+    /// assert!(pattern.fits(&json!({"action": "delete", "path": "notes/old/b.txt"})));
+    /// assert!(!pattern.fits(&json!({"action": "delete", "path": "notes/../keys"})));
+    /// assert!(!pattern.fits(&json!({"action": "delete", "path": "letters/b.txt"})));
+    /// # Ok::<(), candor_server::PatternError>(())
+    /// ```
+    pub fn like(
+        arguments: &Value,
+        any: &[&str],
+        under: &[(&str, &str)],
+    ) -> Result<Self, PatternError> {
+        let none = Map::new();
+        let sent = arguments.as_object().unwrap_or(&none);
+        let named = any.iter().copied().chain(under.iter().map(|(name, _)| *name));
+        if let Some(missing) = named.into_iter().find(|name| !sent.contains_key(*name)) {
+            return Err(PatternError(format!("this call has no argument `{missing}`")));
+        }
+        let mut fits = Vec::new();
+        for (name, value) in sent {
+            let fit = if any.contains(&name.as_str()) {
+                Fits::Any
+            } else if let Some((_, folder)) = under.iter().find(|(argument, _)| argument == name) {
+                Fits::Under(
+                    steps(folder)
+                        .ok_or_else(|| PatternError(format!("`{folder}` is no plain path")))?,
+                )
+            } else {
+                Fits::Is(value.clone())
+            };
+            fits.push((name.clone(), fit));
+        }
+        let pattern = Self(fits);
+        if pattern.fits(arguments) {
+            Ok(pattern)
+        } else {
+            Err(PatternError("the call itself would not fit".to_owned()))
+        }
+    }
+
+    /// Reads what [`Pattern::to_string`] has written. Whatever is not understood fits nothing, so it is refused.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let Ok(Value::Object(members)) = serde_json::from_str(text) else { return None };
+        let fits = members.into_iter().map(|(name, fit)| {
+            let Value::Object(fit) = fit else { return None };
+            let mut fit = fit.into_iter();
+            let (Some((word, value)), None) = (fit.next(), fit.next()) else { return None };
+            let fit = match (word.as_str(), value) {
+                ("is", value) => Fits::Is(value),
+                ("under", Value::String(folder)) => Fits::Under(steps(&folder)?),
+                ("any", Value::Bool(true)) => Fits::Any,
+                _ => return None,
+            };
+            Some((name, fit))
+        });
+        fits.collect::<Option<_>>().map(Self)
+    }
+
+    /// Whether a call with these arguments is meant.
+    #[must_use]
+    pub fn fits(&self, arguments: &Value) -> bool {
+        let none = Map::new();
+        let sent = arguments.as_object().unwrap_or(&none);
+        let named = |name: &str| self.0.iter().any(|(own, _)| own == name);
+        sent.keys().all(|name| named(name))
+            && self.0.iter().all(|(name, fit)| match (fit, sent.get(name)) {
+                (Fits::Any, _) => true,
+                (Fits::Is(value), Some(sent)) => value == sent,
+                (Fits::Under(folder), Some(Value::String(path))) => {
+                    steps(path).is_some_and(|path| path.starts_with(folder))
+                }
+                _ => false,
+            })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.0.iter().map(|(name, fit)| {
+            let fit = match fit {
+                Fits::Is(value) => json!({"is": value}),
+                Fits::Under(folder) => json!({"under": folder.join("/")}),
+                Fits::Any => json!({"any": true}),
+            };
+            (name.clone(), fit)
+        });
+        Value::Object(members.collect()).fmt(f)
+    }
+}
+
+/// The names of a path that can be read in one way only.
+fn steps(path: &str) -> Option<Vec<String>> {
+    if path.contains(['\\', '%', ':', '\0']) || path.chars().any(char::is_control) {
+        return None;
+    }
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let steps: Vec<_> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
+    let plain = |(at, step): (usize, &&str)| {
+        !matches!(*step, "." | "..") && (!step.is_empty() || (at == 0 && steps.len() > 1))
+    };
+    steps.iter().enumerate().all(plain).then(|| steps.iter().map(|&step| step.to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_leaves_the_folder_does_not_fit() {
+        let call = json!({"path": "notes/a", "action": "delete"});
+        let pattern = Pattern::like(&call, &[], &[("path", "notes/")]).unwrap();
+        let fits = |path: &str| pattern.fits(&json!({"path": path, "action": "delete"}));
+        for inside in ["notes/a", "./notes/b/c", "notes/b/"] {
+            assert!(fits(inside), "{inside}");
+        }
+        for outside in [
+            "notes/../a",
+            "notes//a",
+            "notesx/a",
+            "/notes/a",
+            "notes/%2e%2e/a",
+            "notes\\..\\a",
+            "a",
+            "",
+            "..",
+        ] {
+            assert!(!fits(outside), "{outside}");
+        }
+        assert!(!pattern.fits(&json!({"path": 7, "action": "delete"})));
+    }
+
+    #[test]
+    fn every_argument_is_looked_at() {
+        let call = json!({"id": 7, "force": false, "why": "old"});
+        let pattern = Pattern::like(&call, &["why"], &[]).unwrap();
+        assert!(pattern.fits(&json!({"id": 7, "force": false})));
+        assert!(pattern.fits(&json!({"id": 7, "force": false, "why": "other"})));
+        assert!(!pattern.fits(&json!({"id": 7, "force": true})));
+        assert!(!pattern.fits(&json!({"id": 7})));
+        assert!(!pattern.fits(&json!({"id": 7, "force": false, "recursive": true})));
+        assert_eq!(Pattern::read(&pattern.to_string()), Some(pattern));
+        assert!(Pattern::like(&call, &["nobody"], &[]).is_err());
+        for bad in
+            ["", "[]", r#"{"a": 1}"#, r#"{"a": {"is": 1, "any": true}}"#, r#"{"a": {"like": 1}}"#]
+        {
+            assert_eq!(Pattern::read(bad), None, "{bad}");
+        }
+    }
+}

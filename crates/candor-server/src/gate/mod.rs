@@ -1,0 +1,148 @@
+//! Whether a call may start: by policy, and where that says so, by a person.
+//!
+//! - here: the policy. Looking at it costs a call that needs no asking nothing.
+//! - `approval`: asking a person, on every channel that there is, once.
+//! - `grant`: what a person has permitted beforehand, for a while.
+
+pub(crate) mod approval;
+mod grant;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use candor_hints::Hints;
+use sha2::{Digest as _, Sha256};
+
+use crate::tool::Entry;
+
+pub use grant::{Pattern, PatternError};
+
+/// Which calls a person is asked about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ask {
+    /// None: whoever uses the server decides for themselves.
+    #[default]
+    Never,
+    /// Those that may delete or overwrite.
+    Destructive,
+    /// Those that may change anything.
+    Writes,
+    /// All.
+    Always,
+}
+
+impl Ask {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Destructive => "destructive",
+            Self::Writes => "writes",
+            Self::Always => "always",
+        }
+    }
+
+    /// Whether a call that does this is asked about.
+    #[must_use]
+    pub const fn covers(self, hints: Hints) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Destructive => hints.is_destructive(),
+            Self::Writes => !hints.is_read_only(),
+            Self::Always => true,
+        }
+    }
+}
+
+/// What a server asks about, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Policy {
+    pub(crate) ask: Ask,
+    pub(crate) by_tool: HashMap<String, Rule>,
+    /// The caller's own client cannot decide.
+    pub(crate) out_of_band: bool,
+    /// How long a call that waits for a person is held.
+    pub(crate) hold: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            ask: Ask::default(),
+            by_tool: HashMap::new(),
+            out_of_band: false,
+            hold: Duration::from_secs(45),
+        }
+    }
+}
+
+/// What a server says of one tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Ask(Ask),
+    Deny,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl Policy {
+    /// Whether anybody may ever be asked.
+    pub(crate) fn asks(&self) -> bool {
+        let rules = self.by_tool.values();
+        self.ask != Ask::Never
+            || rules.into_iter().any(|rule| matches!(rule, Rule::Ask(ask) if *ask != Ask::Never))
+    }
+
+    /// Nobody is asked less than the tool's author wants, nor less than the server does.
+    pub(crate) fn judge(&self, entry: &Entry, hints: Hints) -> Judgement {
+        let of_server = match self.by_tool.get(entry.name()) {
+            Some(Rule::Deny) => return Judgement::Deny,
+            Some(Rule::Ask(ask)) => *ask,
+            None => self.ask,
+        };
+        if of_server.max(entry.ask).covers(hints) { Judgement::Ask } else { Judgement::Allow }
+    }
+
+    /// Tells it from others.
+    pub(crate) fn id(&self) -> u64 {
+        let mut rules: Vec<String> =
+            self.by_tool.iter().map(|(tool, rule)| format!("{tool}: {rule:?}")).collect();
+        rules.sort();
+        let mut hash = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&(self.ask, rules), &mut hash);
+        std::hash::Hasher::finish(&hash)
+    }
+
+    /// What an approval of a call is bound to, besides the call itself: the tool as it was, and what was asked about.
+    pub(crate) fn binding(&self, entry: &Entry) -> candor_ledger::Binding {
+        let mut hash = Sha256::new();
+        hash.update(b"candor/approval/1");
+        hash.update(serde_json::to_vec(&entry.definition).unwrap_or_default());
+        hash.update(self.ask.as_str());
+        hash.update(format!("{:?}", self.by_tool.get(entry.name())));
+        hash.update([u8::from(self.out_of_band)]);
+        candor_ledger::Binding(hash.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_level_covers_what_the_one_before_does() {
+        let kinds = [Hints::READS, Hints::ADDS, Hints::DELETES];
+        let asked = |ask: Ask| kinds.map(|hints| ask.covers(hints));
+        assert_eq!(asked(Ask::Never), [false, false, false]);
+        assert_eq!(asked(Ask::Destructive), [false, false, true]);
+        assert_eq!(asked(Ask::Writes), [false, true, true]);
+        assert_eq!(asked(Ask::Always), [true, true, true]);
+    }
+}

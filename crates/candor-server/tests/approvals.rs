@@ -1,0 +1,371 @@
+//! Calls that a person is asked about: never started without a yes, started once with it, and nobody is asked twice.
+
+#![allow(missing_docs)]
+
+#[allow(unused_imports)]
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use candor_server::protocol::Revision;
+use candor_server::store::{
+    Answer, Circumstances, Clock, Decision, Entry, Event, Filter, Granting, MemoryStore, Options,
+    Page, Store, Via,
+};
+use candor_server::testing::TestClient;
+use candor_server::tool::{JsonTool, Tool, ToolError, code};
+use candor_server::{Ask, Elicited, Engine, Pattern, Server};
+use common::{CAPABILITIES_KEY, Call, Site, modern};
+use serde_json::{Value, json};
+
+/// A tool of which the worst must be expected, and how often it was started.
+fn tool(name: &str) -> (JsonTool, Arc<AtomicUsize>) {
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counted = starts.clone();
+    let tool = JsonTool::open(name, move |args, _| {
+        let number = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        async move { Ok::<_, ToolError>(json!({"number": number, "path": args["path"]})) }
+    });
+    (tool, starts)
+}
+
+fn asking() -> Server {
+    Server::new("files", "1").ask(Ask::Destructive).hold(Duration::from_millis(20))
+}
+
+async fn waiting(engine: &Engine) -> Vec<Entry> {
+    engine.store().unwrap().waiting(Filter::default(), Page::default()).await.unwrap().items
+}
+
+/// An operator decides on the only question that there is.
+async fn operator(engine: &Engine, decision: Decision) -> Answer {
+    let [entry] = &waiting(engine).await[..] else { panic!("not one question waits") };
+    let question = entry.stored.question().unwrap();
+    let event = Event::Decide { question, by: "olga".to_owned(), via: Via::Operator, decision };
+    engine.store().unwrap().apply(&entry.id, event, Circumstances::default()).await.unwrap()
+}
+
+fn delete(client: &TestClient, path: &str) -> impl Future<Output = candor_server::testing::Called> {
+    client.call("delete", json!({"path": path}))
+}
+
+#[tokio::test]
+async fn without_a_channel_nothing_starts_and_the_question_waits() {
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        let (tool, starts) = tool("delete");
+        let client = asking().tool(tool).test().speaking(revision);
+        let told = delete(&client, "a").await;
+        assert_eq!(told.code(), Some(code::APPROVAL_REQUIRED), "{}", told.text());
+        let operation = told.raw()["_meta"]["dev.candor/error"]["operation"].clone();
+        let again = delete(&client, "a").await;
+        assert_eq!(again.raw()["_meta"]["dev.candor/error"]["operation"], operation);
+        let waits = waiting(client.engine()).await;
+        assert_eq!(waits.len(), 1, "nobody is asked twice");
+        assert!(waits[0].id.digest().to_string().starts_with(operation.as_str().unwrap()));
+        assert_eq!(starts.load(Ordering::SeqCst), 0);
+
+        assert_eq!(operator(client.engine(), Decision::Approve).await, Answer::Done);
+        let ran = delete(&client, "a").await;
+        assert_eq!(ran.structured(), Some(&json!({"number": 1, "path": "a"})), "{}", ran.text());
+        // It is used up: the next one without a key is another call.
+        assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+        assert_eq!(starts.load(Ordering::SeqCst), 1);
+        assert_eq!(
+            operator(client.engine(), Decision::Deny { reason: Some("not today".into()) }).await,
+            Answer::Done
+        );
+        let denied = delete(&client, "a").await;
+        assert_eq!(denied.code(), Some(code::DENIED));
+        assert!(
+            denied.text().contains("not today") && denied.text().contains("olga"),
+            "{}",
+            denied.text()
+        );
+        assert_eq!(starts.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_held_and_runs_as_soon_as_somebody_says_yes() {
+    let (tool, _) = tool("delete");
+    let client = asking().hold(Duration::from_secs(30)).tool(tool).test();
+    let (ran, ()) = tokio::join!(delete(&client, "a"), async {
+        while waiting(client.engine()).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        operator(client.engine(), Decision::Approve).await;
+    });
+    assert!(!ran.is_error(), "{}", ran.text());
+    assert!(!ran.progress().is_empty(), "who waits is told so");
+}
+
+#[tokio::test]
+async fn a_keyed_call_finds_its_approval_and_is_replayed_without_another() {
+    let (tool, starts) = tool("delete");
+    let client = asking().tool(tool).test().keyed("k");
+    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+    operator(client.engine(), Decision::Approve).await;
+    let first = delete(&client, "a").await;
+    let again = delete(&client, "a").await;
+    assert!(!first.is_replayed() && again.is_replayed());
+    assert_eq!(first.structured(), again.structured());
+    assert_eq!(delete(&client, "b").await.code(), Some(code::KEY_REUSED));
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
+    assert!(waiting(client.engine()).await.is_empty());
+}
+
+#[tokio::test]
+async fn the_person_behind_the_client_decides_in_both_eras() {
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        for key in [None, Some("k")] {
+            let (tool, starts) = tool("delete");
+            let asked = Arc::new(AtomicUsize::new(0));
+            let counted = asked.clone();
+            let client = asking().tool(tool).test().speaking(revision).on_elicit(move |question| {
+                counted.fetch_add(1, Ordering::SeqCst);
+                assert!(question.message.contains("\"path\": \"a\""), "{}", question.message);
+                json!({"decision": "approve"})
+            });
+            let client = key.map_or(client.by("tester"), |key| client.keyed(key));
+            let ran = delete(&client, "a").await;
+            assert_eq!(
+                ran.structured(),
+                Some(&json!({"number": 1, "path": "a"})),
+                "{}",
+                ran.text()
+            );
+            assert_eq!((starts.load(Ordering::SeqCst), asked.load(Ordering::SeqCst)), (1, 1));
+            let store = client.engine().store().unwrap();
+            let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
+            let decided = rows.iter().find(|row| row.event == "decide").unwrap();
+            assert_eq!(decided.via, Some(Via::Client), "as what it is");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_is_no_and_leaving_is_neither() {
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        for (said, told) in [
+            (Elicited::Accepted(json!({"decision": "deny"})), code::DENIED),
+            (Elicited::Declined, code::DENIED),
+        ] {
+            let (tool, starts) = tool("delete");
+            let client = asking().tool(tool).test().speaking(revision);
+            let client = client.on_elicit(move |_| said.clone());
+            assert_eq!(delete(&client, "a").await.code(), Some(told));
+            assert_eq!(starts.load(Ordering::SeqCst), 0);
+        }
+    }
+    let (tool, starts) = tool("delete");
+    let client = asking().tool(tool).test_legacy().on_elicit(|_| Elicited::Cancelled);
+    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+    assert_eq!(waiting(client.engine()).await.len(), 1, "somebody else may decide");
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn where_only_operators_decide_the_client_is_not_asked() {
+    let (tool, starts) = tool("delete");
+    let client = asking().out_of_band().tool(tool).test();
+    let client = client.on_elicit(|_| -> Value { panic!("it must not be asked") });
+    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn an_approval_is_for_these_arguments_this_caller_and_this_time() {
+    let now = Arc::new(AtomicI64::new(1_000_000));
+    let clock = now.clone();
+    let options = Options {
+        clock: Clock::Given(Arc::new(move || clock.load(Ordering::SeqCst))),
+        ..Options::default()
+    };
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(options));
+    let (tool, starts) = tool("delete");
+    let client = asking().ledger(store).tool(tool).test();
+    delete(&client, "a").await;
+    operator(client.engine(), Decision::Approve).await;
+    assert_eq!(delete(&client, "b").await.code(), Some(code::APPROVAL_REQUIRED), "other arguments");
+    assert_eq!(
+        delete(&client.by("mallory"), "a").await.code(),
+        Some(code::APPROVAL_REQUIRED),
+        "another caller"
+    );
+    now.fetch_add(16 * 60 * 1000, Ordering::SeqCst);
+    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED), "too late");
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn an_approval_is_void_when_the_tool_is_another() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Options::default()));
+    let (before, _) = tool("delete");
+    let client = asking().ledger(store.clone()).tool(before).test();
+    delete(&client, "a").await;
+    operator(client.engine(), Decision::Approve).await;
+    let (after, starts) = tool("delete");
+    let client = asking().ledger(store).tool(after.description("Deletes more than it did")).test();
+    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+    assert_eq!(waiting(client.engine()).await.len(), 1, "asked anew");
+}
+
+#[tokio::test]
+async fn a_hundred_at_once_are_one_question_and_one_start() {
+    for key in [None, Some("k")] {
+        let (tool, starts) = tool("delete");
+        let client = asking().hold(Duration::from_secs(30)).tool(tool).test();
+        let client = Arc::new(key.map_or(client.by("tester"), |key| client.keyed(key)));
+        let calls: Vec<_> = (0..100)
+            .map(|_| {
+                let client = client.clone();
+                tokio::spawn(async move { delete(&client, "a").await.raw().clone() })
+            })
+            .collect();
+        while waiting(client.engine()).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        operator(client.engine(), Decision::Approve).await;
+        if key.is_none() {
+            // Those that come after the approval was used are calls of their own, and wait: only the first ran.
+            while starts.load(Ordering::SeqCst) == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            assert_eq!(starts.load(Ordering::SeqCst), 1);
+            calls.iter().for_each(tokio::task::JoinHandle::abort);
+            continue;
+        }
+        for call in calls {
+            assert_eq!(call.await.unwrap()["structuredContent"], json!({"number": 1, "path": "a"}));
+        }
+        assert_eq!(starts.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_grant_lets_such_calls_pass_until_it_is_taken_back() {
+    let (tool, starts) = tool("delete");
+    let client = asking().tool(tool).test();
+    delete(&client, "notes/a").await;
+    let entry = waiting(client.engine()).await.remove(0);
+    let pattern = Pattern::like(&json!({"path": "notes/a"}), &[], &[("path", "notes")]).unwrap();
+    let store = client.engine().store().unwrap();
+    let granting = Granting {
+        scope: entry.id.scope,
+        pattern: pattern.to_string(),
+        by: "olga".to_owned(),
+        lasts: Duration::from_secs(900),
+    };
+    let grant = store.grant(granting).await.unwrap();
+    assert!(!delete(&client, "notes/a").await.is_error());
+    assert!(!delete(&client, "notes/b/c").await.is_error());
+    assert_eq!(delete(&client, "notes/../etc").await.code(), Some(code::APPROVAL_REQUIRED));
+    assert_eq!(delete(&client.by("bob"), "notes/a").await.code(), Some(code::APPROVAL_REQUIRED));
+    store.revoke(grant.id, "olga".to_owned()).await.unwrap();
+    assert_eq!(delete(&client, "notes/b").await.code(), Some(code::APPROVAL_REQUIRED));
+    assert_eq!(starts.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn who_is_asked_is_a_matter_of_policy() {
+    let server = || {
+        let (delete, _) = tool("delete");
+        let mut reads = candor_server::protocol::types::ToolAnnotations::new();
+        reads.read_only_hint = Some(true);
+        let (look, _) = tool("look");
+        let (watched, _) = tool("watched");
+        Server::new("files", "1")
+            .hold(Duration::from_millis(10))
+            .tool(delete)
+            .tool(look.annotations(reads.clone()))
+            .tool(watched.annotations(reads).ask(Ask::Always))
+    };
+    let codes = async |server: Server| {
+        let client = server.test();
+        let mut codes = Vec::new();
+        for tool in ["delete", "look", "watched"] {
+            codes.push(client.call(tool, json!({})).await.code().map(str::to_owned));
+        }
+        codes
+    };
+    let asked = || Some(code::APPROVAL_REQUIRED.to_owned());
+    assert_eq!(codes(server()).await, [None, None, asked()], "a tool may want more");
+    assert_eq!(codes(server().ask(Ask::Writes)).await, [asked(), None, asked()]);
+    assert_eq!(codes(server().ask(Ask::Always)).await, [asked(), asked(), asked()]);
+    assert_eq!(
+        codes(server().ask(Ask::Always).ask_for("look", Ask::Never)).await,
+        [asked(), None, asked()]
+    );
+    let denied = Some(code::DENIED.to_owned());
+    assert_eq!(codes(server().deny("look")).await, [None, denied, asked()]);
+    assert!(
+        Server::new("s", "1").tool(tool("t").0).ask(Ask::Always).build().is_err(),
+        "nobody to ask"
+    );
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_answer_is_no() {
+    let (tool, starts) = tool("delete");
+    let tools =
+        candor_server::tool::ToolSet::new([Arc::new(tool.ask(Ask::Always)) as Arc<dyn Tool>]);
+    let tools = Arc::new(tools.unwrap());
+    let provider = candor_server::tool::provider_fn(move |_| Ok(tools.clone()));
+    let engine = Server::new("files", "1").tools_from(provider).build().unwrap();
+    let told = delete(&TestClient::of(&engine), "a").await;
+    assert_eq!(told.code(), Some(code::DENIED), "{}", told.text());
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+}
+
+// ---- what a client may try
+
+fn call(arguments: &Value, more: &Value) -> Call {
+    let mut params = json!({"name": "delete", "arguments": arguments});
+    for (name, value) in more.as_object().unwrap() {
+        params[name] = value.clone();
+    }
+    params["_meta"] = json!({CAPABILITIES_KEY: {"elicitation": {}}});
+    modern("tools/call", &params)
+}
+
+fn yes(state: &Value) -> Value {
+    let answer = json!({"action": "accept", "content": {"decision": "approve"}});
+    json!({"inputResponses": {"dev.candor/approval": answer}, "requestState": state})
+}
+
+#[tokio::test]
+async fn a_yes_that_nobody_asked_for_starts_nothing() {
+    let (tool, starts) = tool("delete");
+    let server = asking().ledger(Arc::new(MemoryStore::new(Options::default()))).tool(tool);
+    let site = Site::of(server);
+    // Without the state of a question.
+    let mut forged = yes(&Value::Null);
+    forged.as_object_mut().unwrap().shift_remove("requestState");
+    let told = site.send(call(&json!({"path": "a"}), &forged)).await.result().await;
+    assert_eq!(told["resultType"], "input_required", "{told:#}");
+    let state = told["requestState"].clone();
+    // With a state that is somebody's own, tampered with, or of other arguments.
+    let tampered = json!(format!("{}x", state.as_str().unwrap()));
+    for (arguments, state) in [(json!({"path": "a"}), &tampered), (json!({"path": "b"}), &state)] {
+        site.send(call(&arguments, &yes(state))).await.error(200, -32602).await;
+    }
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+    // The real one runs it once, however often it is sent.
+    let ran = site.send(call(&json!({"path": "a"}), &yes(&state))).await.result().await;
+    assert_eq!(ran["structuredContent"]["number"], 1, "{ran:#}");
+    let again = site.send(call(&json!({"path": "a"}), &yes(&state))).await.result().await;
+    assert_eq!(again["resultType"], "input_required", "another call, another question: {again:#}");
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn names_of_the_servers_own_are_no_keys() {
+    let (tool, _) = tool("delete");
+    let client = asking().tool(tool).test();
+    let error = client.keyed("~0123").try_call("delete", json!({"path": "a"})).await.unwrap_err();
+    assert!(error.message.contains("the server's own"), "{}", error.message);
+}
