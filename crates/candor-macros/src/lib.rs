@@ -47,7 +47,6 @@ use proc_macro::TokenStream;
 ///   nothing is said, and callers must expect the worst. One of these is required.
 /// - `idempotency = argument` (a key may be sent as an argument), `required` (it must be), or `key(order_id)` (an expression over the parameters makes
 ///   it): the same call is started at most once per key. `recorded(amount)` names arguments whose values may stand in history.
-/// - `ask = always`, `writes` or `destructive`: a person is asked about these calls before they start, whatever the server does.
 /// - `undo = "restore"`: the tool that takes a call back. `instead = "archive"`: the tool that does less harm. Both must be registered beside it.
 /// - `rate = "10/min"` (also `/s`, `/h`, `/day`): how often one caller may call it, in this process. `serial = "group"`: calls of the group that may
 ///   change something run one after another, in the order in which they came, in this process; one that asks a legacy client something keeps its turn
@@ -58,6 +57,7 @@ use proc_macro::TokenStream;
 ///   its digest must be the same.
 /// - `unsaid(retry, undo, instead, preview, approval, rate)`: sentences that the description does not get from all this, because its text says so
 ///   already; `unsaid` alone: none of them.
+/// - `ask = always`, `writes` or `destructive`: a person is asked about these calls before they start, whatever the server does.
 /// - `blocking`, on a plain function that waits for a disk or a lock: it gets a thread of its own. Without it, a plain function runs where others
 ///   wait for their turn, so it should not take long.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.

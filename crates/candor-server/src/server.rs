@@ -292,7 +292,6 @@ impl Server {
     #[must_use]
     pub fn ask(mut self, ask: Ask) -> Self {
         self.policy.ask = ask;
-        self.form.ask = ask;
         self
     }
 
@@ -419,7 +418,7 @@ impl Server {
             limits: self.limits,
             cache: self.cache,
             states: Arc::new(self.states),
-            form: self.form,
+            form: Form { policy: self.policy.id(), ..self.form },
             foresees,
             store: self.store,
             instance: self.instance,

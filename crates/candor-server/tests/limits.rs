@@ -14,6 +14,8 @@ mod plans;
 mod rates;
 #[path = "limits/serial.rs"]
 mod serial;
+#[path = "limits/together.rs"]
+mod together;
 #[path = "limits/words.rs"]
 mod words;
 

@@ -110,6 +110,16 @@ impl Policy {
         if of_server.max(entry.ask).covers(hints) { Judgement::Ask } else { Judgement::Allow }
     }
 
+    /// Tells it from others.
+    pub(crate) fn id(&self) -> u64 {
+        let mut rules: Vec<String> =
+            self.by_tool.iter().map(|(tool, rule)| format!("{tool}: {rule:?}")).collect();
+        rules.sort();
+        let mut hash = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&(self.ask, rules), &mut hash);
+        std::hash::Hasher::finish(&hash)
+    }
+
     /// What an approval of a call is bound to, besides the call itself: the tool as it was, and what was asked about.
     pub(crate) fn binding(&self, entry: &Entry) -> candor_ledger::Binding {
         let mut hash = Sha256::new();

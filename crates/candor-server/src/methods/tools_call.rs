@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::asking;
 use super::{params, provider_failed};
-use crate::admission::plan::{self, Signer};
+use crate::admission::plan::{self, Planned, Signer};
 use crate::admission::rate::{Coming, Pass};
 use crate::admission::serial::Turn;
 use crate::answer::Answer;
@@ -29,7 +29,7 @@ use crate::gate::Judgement;
 use crate::gate::approval::Approval;
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
-use crate::ledger::{Call, Noted, Watched, words};
+use crate::ledger::{Call, Ledger, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Resumes, Round};
@@ -108,7 +108,6 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Borrowed(arguments.as_value()),
         key: key.as_ref().map(Key::as_str),
     };
-    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
     let signer = found.previews.map(|tool| {
         engine.plans().signer(tool, &exchange.principal, &arguments, engine.limits().plan)
     });
@@ -118,6 +117,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
 
     // recall
+    let round = Round::begin(engine.rounds(), &exchange.principal, &binding, &brought)?;
     let resumes = round.resumes;
     if resumes.is_none()
         && let Some(operation) = &operation
@@ -127,17 +127,22 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         return says.told(told, &binding);
     }
 
-    // gate: what a caller can mend comes first, then what a person must say
-    let planned =
-        match engine.plans().check(&about, found.preview.map(|entry| &**entry), token.as_deref()) {
-            Ok(planned) => planned,
-            Err(error) => return Ok(says.refused(error)),
-        };
+    // gate
     let asks = match policy.judge(entry, by_nature) {
         Judgement::Allow => false,
         Judgement::Deny => return Ok(says.refused(words::not_allowed(entry.name()))),
         // Whoever goes on with a call was asked when it began.
         Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
+    };
+    // Nobody is asked about what the caller has not looked at.
+    let preview = found.preview.map(|preview| &**preview);
+    let planned = match engine.plans().check(&about, preview, token.as_deref()) {
+        Ok(planned) => planned,
+        Err(error) => {
+            let told = Told::Refused(error);
+            note_refusal(ledger, &about, operation.as_ref(), &told).await;
+            return says.told(told, &binding);
+        }
     };
     // Who goes on with a call that a person was asked about goes on with its record: what was approved once runs once.
     if operation.is_none() && (asks || resumes.is_some()) {
@@ -150,9 +155,13 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let Some(operation) = operation else {
         let ctx = Ctx::new(engine, exchange, round);
         let coming = Coming { key: None, goes_on: brought.state.is_some() };
-        let admitted = match admit(engine, &about, planned, coming, &ctx).await {
+        let admitted = match admit(engine, &planned, &about, coming, &ctx).await {
             Ok(admitted) => admitted,
-            Err(error) => return Ok(says.refused(error)),
+            Err(error) => {
+                let told = Told::Refused(error);
+                note_refusal(ledger, &about, None, &told).await;
+                return says.told(told, &binding);
+            }
         };
         // run, shape, record: nothing to remember but that it was called
         let watched = ledger.map(|ledger| ledger.watch(&about));
@@ -188,19 +197,18 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
     }
 
-    // gate, on: what is counted and waited for
+    // Counted only now: who comes back while a person thinks about it has not called again.
     let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
     let coming = Coming { key: Some(operation.key()), goes_on };
-    let admitted = match admit(engine, &about, planned, coming, &ctx).await {
+    let Admitted { pass, turn } = match admit(engine, &planned, &about, coming, &ctx).await {
         Ok(admitted) => admitted,
         Err(error) => {
-            ctx.end().await;
             let told = Told::Refused(error);
             operation.note(&told).await;
+            ctx.end().await;
             return says.told(told, &binding);
         }
     };
-    let Admitted { pass, turn } = admitted;
 
     // claim, run, shape, record: in a task of their own, so that a caller who hangs up stops nothing half way
     let work = work(ctx.clone(), shaping, call.name.clone(), prepared, turn).boxed();
@@ -226,12 +234,12 @@ impl Admitted {
     }
 }
 
-/// gate: what stands before a start, now that no record answers the call and no person has to be asked (any more). The world is looked
-/// at last, when nobody of the same group can change it any more.
+/// The last of the gate: rate, turn, and the world as the plan has seen it, which is looked at when nobody of the same group
+/// can change it any more.
 async fn admit(
     engine: &Engine,
+    planned: &Planned<'_>,
     call: &Call<'_>,
-    planned: plan::Planned<'_>,
     coming: Coming<'_>,
     ctx: &Ctx,
 ) -> Result<Admitted, ToolError> {
@@ -239,6 +247,22 @@ async fn admit(
     let turn = engine.queues().turn(call, ctx.deadline()).await?;
     planned.still_holds(engine, call).await?;
     Ok(Admitted { pass, turn })
+}
+
+/// Somebody wanted what was not done.
+async fn note_refusal(
+    ledger: Option<&Ledger>,
+    call: &Call<'_>,
+    operation: Option<&Operation>,
+    told: &Told,
+) {
+    match (operation, ledger) {
+        (Some(operation), _) => operation.note(told).await,
+        (None, Some(ledger)) => {
+            ledger.note(call, Noted { event: "refused", outcome: None, duration: None }).await;
+        }
+        (None, None) => {}
+    }
 }
 
 /// The handler of a call that has a key, to its end.

@@ -22,7 +22,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let start = page::start(engine.cursors(), method::TOOLS_LIST, asked.cursor.as_deref())?;
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let form = Form { resolution: resolves(exchange), ..engine.parts().form };
-    let listed = tools.page(start, exchange.era(), form);
+    let listed = tools.page(start, exchange.era(), form, &engine.parts().policy);
     let next = start + PAGE_SIZE;
     let page = ListPage {
         key: "tools",

@@ -46,10 +46,6 @@ pub mod code {
     pub const LEDGER_UNAVAILABLE: &str = "ledger_unavailable";
     /// The caller has used as many keys as it may.
     pub const QUOTA_EXCEEDED: &str = "quota_exceeded";
-    /// A person is asked whether the call may start, and has not decided.
-    pub const APPROVAL_REQUIRED: &str = "approval_required";
-    /// A person, or the server's policy, does not let the call start.
-    pub const DENIED: &str = "denied";
     /// The caller has called this tool as often as it may for now.
     pub const RATE_LIMITED: &str = "rate_limited";
     /// The tool wants the token of a preview, and there is none.
@@ -58,6 +54,10 @@ pub mod code {
     pub const PLAN_INVALID: &str = "plan_invalid";
     /// What the preview has shown is not so any more.
     pub const PLAN_STALE: &str = "plan_stale";
+    /// A person is asked whether the call may start, and has not decided.
+    pub const APPROVAL_REQUIRED: &str = "approval_required";
+    /// A person, or the server's policy, does not let the call start.
+    pub const DENIED: &str = "denied";
     /// Too much runs already.
     pub const BUSY: &str = "busy";
 }
@@ -185,10 +185,10 @@ impl ToolError {
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             &*self.0.code,
-            code::RATE_LIMITED
-                | code::APPROVAL_REQUIRED
+            code::APPROVAL_REQUIRED
                 | code::IN_PROGRESS
                 | code::LEDGER_UNAVAILABLE
+                | code::RATE_LIMITED
                 | code::BUSY
         )
     }

@@ -136,13 +136,6 @@ impl JsonTool {
         self
     }
 
-    /// Asks a person about these calls before they start, whatever the server does.
-    #[must_use]
-    pub fn ask(mut self, ask: Ask) -> Self {
-        self.ask = ask;
-        self
-    }
-
     /// Names the tool that takes a call back.
     #[must_use]
     pub fn undo(self, tool: impl Into<String>) -> Self {
@@ -202,6 +195,13 @@ impl JsonTool {
         self
     }
 
+    /// Asks a person about these calls before they start, whatever the server does.
+    #[must_use]
+    pub fn ask(mut self, ask: Ask) -> Self {
+        self.ask = ask;
+        self
+    }
+
     /// Names arguments whose values may stand in history. Of the others it has the shape.
     #[must_use]
     pub fn recorded(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -232,12 +232,12 @@ impl Tool for JsonTool {
         self.idempotency
     }
 
-    fn ask(&self) -> Ask {
-        self.ask
-    }
-
     fn safeguards(&self) -> Safeguards {
         self.safeguards.clone()
+    }
+
+    fn ask(&self) -> Ask {
+        self.ask
     }
 
     fn recorded(&self) -> &[String] {

@@ -38,6 +38,7 @@ pub use output::{Blocks, IntoOutput, Output};
 pub use plan::Plan;
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
+
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 pub use typed::{
@@ -62,15 +63,15 @@ pub trait Tool: Send + Sync + 'static {
         Idempotency::default()
     }
 
-    /// Which of its calls a person is asked about, at least.
-    fn ask(&self) -> Ask {
-        Ask::Never
-    }
-
     /// How it is undone, how often and in which order it may be called, what shows its effects before they happen; looked at
     /// once, when the tool is registered.
     fn safeguards(&self) -> Safeguards {
         Safeguards::default()
+    }
+
+    /// Which of its calls a person is asked about, at least.
+    fn ask(&self) -> Ask {
+        Ask::Never
     }
 
     /// The arguments whose values may stand in history. Of the others it has the shape.

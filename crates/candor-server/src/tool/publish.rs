@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use candor_hints::Hints;
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, Object, RawValue, raw};
 use candor_protocol::names::extension;
@@ -12,7 +13,7 @@ use super::entry::Entry;
 use super::split::{Part, Split};
 use super::words::{Described, described};
 use super::{Effects, effects};
-use crate::gate::Ask;
+use crate::gate::{Judgement, Policy};
 
 /// How a server publishes its tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -23,15 +24,20 @@ pub(crate) struct Form {
     pub(crate) native_output: bool,
     /// Tools are marked for clients that know the extension for tool resolution.
     pub(crate) resolution: bool,
-    /// What a person is asked about, whichever tool it is.
-    pub(crate) ask: Ask,
     /// Tools whose effects depend on one argument are listed in parts.
     pub(crate) split: Option<Split>,
+    /// Tells policies apart, of servers that share a set.
+    pub(crate) policy: u64,
 }
 
 impl Form {
     /// The whole tool.
-    pub(super) fn whole(self, entry: &Entry, era: Era) -> Cow<'_, Definition> {
+    pub(super) fn whole<'a>(
+        self,
+        entry: &'a Entry,
+        era: Era,
+        policy: &Policy,
+    ) -> Cow<'a, Definition> {
         let mut definition = Cow::Borrowed(&entry.definition);
         if entry.is_dynamic() {
             let definition = definition.to_mut();
@@ -44,18 +50,27 @@ impl Form {
             }
             self.flag(definition);
         }
-        say(&mut definition, entry, Described::Whole, self.ask);
+        // Where the arguments decide, it must be so for the most harmless of calls.
+        let least = if entry.effects.is_dynamic() { Hints::READS } else { entry.worst().hints };
+        say(&mut definition, entry, Described::Whole, policy.judge(entry, least));
         self.schemas(definition, entry, era)
     }
 
     /// A part of a tool. Its hints are exact, unless the arguments that are left make a difference.
-    pub(super) fn part<'a>(self, part: &'a Part, entry: &Entry, era: Era) -> Cow<'a, Definition> {
+    pub(super) fn part<'a>(
+        self,
+        part: &'a Part,
+        entry: &Entry,
+        era: Era,
+        policy: &Policy,
+    ) -> Cow<'a, Definition> {
         let mut definition = Cow::Borrowed(&part.definition);
         if part.varies {
             self.flag(definition.to_mut());
         }
         let hints = definition.annotations.as_ref().map(effects::declared).unwrap_or_default();
-        say(&mut definition, entry, Described::Part(hints), self.ask);
+        let judged = policy.judge(entry, hints.effective().hints);
+        say(&mut definition, entry, Described::Part(hints), judged);
         self.schemas(definition, entry, era)
     }
 
@@ -92,14 +107,9 @@ impl Form {
     }
 }
 
-/// Adds what was declared to what the author says.
-fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, ask: Ask) {
-    // Said only where it is true of every call.
-    let asks = |hints| ask.max(entry.ask).covers(hints);
-    let needs_approval = match of {
-        Described::Whole => !entry.effects.is_dynamic() && asks(entry.effects.worst().hints),
-        Described::Part(declared) => asks(declared.effective().hints),
-    };
+/// Adds what was declared to what the author says, and what the server's policy makes of it.
+fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, judged: Judgement) {
+    let needs_approval = judged == Judgement::Ask;
     if let Some(said) = described(definition.description.as_deref(), entry, of, needs_approval) {
         definition.to_mut().description = Some(said);
     }

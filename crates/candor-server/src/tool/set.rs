@@ -17,6 +17,7 @@ use super::publish::Form;
 use super::safeguards::Preview;
 use super::split::{Part, Split};
 use crate::arguments::Arguments;
+use crate::gate::Policy;
 use crate::methods;
 use crate::page::PAGE_SIZE;
 
@@ -205,23 +206,25 @@ impl ToolSet {
     }
 
     /// The page that begins at `start`. Pages begin at multiples of the page size.
-    pub(crate) fn page(&self, start: usize, era: Era, form: Form) -> Page {
+    pub(crate) fn page(&self, start: usize, era: Era, form: Form, policy: &Policy) -> Page {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = lists.entry((era, form)).or_insert_with(|| Arc::new(self.list(era, form)));
+        let list =
+            lists.entry((era, form)).or_insert_with(|| Arc::new(self.list(era, form, policy)));
         let page = start.is_multiple_of(PAGE_SIZE).then(|| list.pages.get(start / PAGE_SIZE));
         // A list that has shrunk since a cursor was made has no such page any more.
         let items = page.flatten().cloned().unwrap_or(Bytes::from_static(b"[]"));
         Page { items, tools: list.tools }
     }
 
-    fn list(&self, era: Era, form: Form) -> List {
+    fn list(&self, era: Era, form: Form, policy: &Policy) -> List {
         let parts = self.listed_parts(form);
         let mut listed: Vec<Cow<'_, Definition>> = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             let own = parts.map_or(&[][..], |parts| parts.of(at));
-            let own: Vec<_> = own.iter().map(|(_, part)| form.part(part, entry, era)).collect();
+            let own: Vec<_> =
+                own.iter().map(|(_, part)| form.part(part, entry, era, policy)).collect();
             if own.is_empty() || form.split != Some(Split::Instead) {
-                listed.push(form.whole(entry, era));
+                listed.push(form.whole(entry, era, policy));
             }
             listed.extend(own);
         }

@@ -64,10 +64,10 @@ pub struct Spec {
     pub effects: Effects,
     /// How its calls are recognised when they come again.
     pub idempotency: Idempotency,
-    /// Which of its calls a person is asked about, at least.
-    pub ask: Ask,
     /// What its author declares beside.
     pub safeguards: Safeguards,
+    /// Which of its calls a person is asked about, at least.
+    pub ask: Ask,
     /// The arguments whose values may stand in history.
     pub recorded: &'static [&'static str],
     /// What must be there for it to run.
@@ -203,8 +203,8 @@ impl TypedTool {
             needs: spec.needs,
             effects: spec.effects,
             idempotency: spec.idempotency,
-            ask: spec.ask,
             safeguards: spec.safeguards,
+            ask: spec.ask,
             recorded: spec.recorded.iter().map(|&name| name.to_owned()).collect(),
         }
     }
@@ -276,12 +276,12 @@ impl Tool for TypedTool {
         self.idempotency
     }
 
-    fn ask(&self) -> Ask {
-        self.ask
-    }
-
     fn safeguards(&self) -> Safeguards {
         self.safeguards.clone()
+    }
+
+    fn ask(&self) -> Ask {
+        self.ask
     }
 
     fn recorded(&self) -> &[String] {

@@ -48,6 +48,9 @@ impl Described {
         if sentence == Sentence::Rate {
             return declared.rate.map(|rate| format!("Max {rate}."));
         }
+        if sentence == Sentence::Approval {
+            return needs_approval.then(|| "Requires human approval before executing.".into());
+        }
         let known = self.known(entry);
         if known.read_only == Some(true) {
             return None;
@@ -67,9 +70,6 @@ impl Described {
                 Some(format!("Prefer `{instead}` if it will do."))
             }
             Sentence::Retry => retry(known, entry.idempotency),
-            Sentence::Approval if needs_approval => {
-                Some("Requires human approval before executing.".into())
-            }
             Sentence::Approval | Sentence::Rate => None,
         }
     }

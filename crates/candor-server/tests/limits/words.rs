@@ -1,5 +1,6 @@
 //! What a description says of the parts of a split tool: what is true of each.
 
+use candor_server::Ask;
 use candor_server::hints::{Hints, Row, Table, Test};
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Rate, Split, ToolError};
@@ -63,6 +64,29 @@ async fn only_the_list_has_them() {
         "{append}"
     );
     assert!(!said(&client, "files_read").await.contains("preview_files"));
+}
+
+#[tokio::test]
+async fn what_the_policy_asks_about_is_said() {
+    const APPROVAL: &str = "Requires human approval before executing.";
+    let counter = Counter::default();
+    let of = |ask: Ask| server().tool(files(&counter)).split(Split::Beside).ask(ask).test();
+    let saying = |ask: Ask| {
+        let client = of(ask);
+        async move {
+            let mut names = Vec::new();
+            for tool in client.tools().await {
+                if tool.description.unwrap().contains(APPROVAL) {
+                    names.push(tool.name);
+                }
+            }
+            names
+        }
+    };
+    assert!(saying(Ask::Never).await.is_empty());
+    assert_eq!(saying(Ask::Destructive).await, ["files_delete"]);
+    assert_eq!(saying(Ask::Writes).await, ["files_append", "files_delete"]);
+    assert_eq!(saying(Ask::Always).await.len(), 4);
 }
 
 #[tokio::test]
