@@ -6,14 +6,23 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use candor_ledger::{AuditRow, Moment, Note};
+use candor_hints::Hints;
+use candor_ledger::{AuditRow, Circumstances, Moment, Note, Scope};
+use candor_protocol::Principal;
+use candor_protocol::types::Implementation;
 use serde_json::Value;
+
+use super::Noted;
+use crate::caller::Client;
 
 /// Bytes of a shape that are kept. A caller chooses how much it sends; not how much is written down.
 const LONGEST: usize = 2048;
 
 /// How deep a shape is looked into.
 const DEEPEST: usize = 3;
+
+/// Characters of a name.
+const LONGEST_NAME: usize = 64;
 
 /// Characters of a recorded text.
 const LONGEST_TEXT: usize = 256;
@@ -33,33 +42,12 @@ pub enum Audit {
 
 /// The arguments without their values: names, kinds, lengths. Those that are named in `recorded` with their values.
 pub(super) fn shape(arguments: &Value, recorded: &[String]) -> String {
-    let mut text = String::new();
-    match arguments {
-        Value::Object(members) => {
-            text.push('{');
-            for (at, (name, value)) in members.iter().enumerate() {
-                if at > 0 {
-                    text.push(',');
-                }
-                if text.len() > LONGEST {
-                    text.push_str("\"…\":\"…\"");
-                    break;
-                }
-                let _ = write!(text, "{}:", quoted(name));
-                if recorded.iter().any(|allowed| allowed == name) {
-                    let _ = write!(text, "{{\"=\":{}}}", shown(value));
-                } else {
-                    kind(&mut text, value, DEEPEST);
-                }
-            }
-            text.push('}');
-        }
-        other => kind(&mut text, other, DEEPEST),
-    }
+    let mut text = String::with_capacity(128);
+    kind(&mut text, arguments, recorded, DEEPEST + 1);
     text
 }
 
-fn kind(text: &mut String, value: &Value, levels: usize) {
+fn kind(text: &mut String, value: &Value, recorded: &[String], levels: usize) {
     let _ = match value {
         Value::Null => write!(text, "\"null\""),
         Value::Bool(_) => write!(text, "\"boolean\""),
@@ -78,8 +66,13 @@ fn kind(text: &mut String, value: &Value, levels: usize) {
                     text.push_str("\"…\":\"…\"");
                     break;
                 }
-                let _ = write!(text, "{}:", quoted(name));
-                kind(text, value, levels - 1);
+                quote(text, name);
+                text.push(':');
+                if recorded.iter().any(|allowed| allowed == name) {
+                    let _ = write!(text, "{{\"=\":{}}}", shown(value));
+                } else {
+                    kind(text, value, &[], levels - 1);
+                }
             }
             text.push('}');
             Ok(())
@@ -87,9 +80,17 @@ fn kind(text: &mut String, value: &Value, levels: usize) {
     };
 }
 
-fn quoted(name: &str) -> String {
-    let cut: String = name.chars().take(64).collect();
-    Value::String(cut).to_string()
+/// Writes a name; most are plain, and this is done for every call.
+fn quote(text: &mut String, name: &str) {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if name.len() <= LONGEST_NAME && name.bytes().all(plain) {
+        text.push('"');
+        text.push_str(name);
+        text.push('"');
+        return;
+    }
+    let cut: String = name.chars().take(LONGEST_NAME).collect();
+    text.push_str(&Value::String(cut).to_string());
 }
 
 /// A value that may be shown, as far as it is short.
@@ -109,29 +110,88 @@ fn shown(value: &Value) -> String {
 
 /// The last calls that left no durable row.
 #[derive(Default)]
-pub(super) struct Recent(Mutex<(u64, VecDeque<Arc<AuditRow>>)>);
+pub(super) struct Recent(Mutex<Ring>);
+
+#[derive(Default)]
+struct Ring {
+    last: u64,
+    rows: VecDeque<(u64, Moment, What)>,
+}
+
+/// What is remembered of a call. The words are made when somebody asks for them, which is seldom.
+pub(super) enum What {
+    Call(Remembered),
+    Note(Note),
+}
+
+/// A call that had no key.
+pub(super) struct Remembered {
+    pub(super) principal: Principal,
+    pub(super) client: Arc<Client>,
+    pub(super) tool: String,
+    pub(super) hints: Hints,
+    pub(super) shape: String,
+    pub(super) ended: Noted,
+}
 
 impl Recent {
-    pub(super) fn push(&self, note: Note) {
+    pub(super) fn push(&self, what: What) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-        let mut recent = self.lock();
-        recent.0 += 1;
-        let row = AuditRow { seq: recent.0, ..AuditRow::of_note(note, at) };
-        if recent.1.len() == REMEMBERED {
-            recent.1.pop_front();
+        let mut ring = self.lock();
+        ring.last += 1;
+        let number = ring.last;
+        if ring.rows.len() == REMEMBERED {
+            ring.rows.pop_front();
         }
-        recent.1.push_back(Arc::new(row));
+        ring.rows.push_back((number, at, what));
     }
 
     /// The latest first.
-    pub(super) fn rows(&self) -> Vec<Arc<AuditRow>> {
-        self.lock().1.iter().rev().cloned().collect()
+    pub(super) fn rows(&self, server: &str, instance: &str) -> Vec<Arc<AuditRow>> {
+        let row = |(seq, at, what): &(u64, Moment, What)| {
+            let note = match what {
+                What::Note(note) => note.clone(),
+                What::Call(call) => call.note(server, instance),
+            };
+            Arc::new(AuditRow { seq: *seq, ..AuditRow::of_note(note, *at) })
+        };
+        self.lock().rows.iter().rev().map(row).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, (u64, VecDeque<Arc<AuditRow>>)> {
+    fn lock(&self) -> MutexGuard<'_, Ring> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Remembered {
+    fn note(&self, server: &str, instance: &str) -> Note {
+        let Noted { event, outcome, duration } = self.ended;
+        Note {
+            scope: Scope {
+                principal: self.principal.as_str().to_owned(),
+                server: server.to_owned(),
+                instance: instance.to_owned(),
+                tool: self.tool.clone(),
+            },
+            key: None,
+            event: event.to_owned(),
+            outcome,
+            circumstances: Circumstances {
+                shape: Some(self.shape.as_str().into()),
+                digest: None,
+                hints: Some(self.hints.in_words().into()),
+                duration,
+                note: self.client.info().map(|client| named(&client).into()),
+            },
+        }
+    }
+}
+
+/// A client in a word: what it says it is.
+pub(super) fn named(client: &Implementation) -> String {
+    let cut = |text: &str| text.chars().take(100).collect::<String>();
+    format!("{} {}", cut(&client.name), cut(&client.version))
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use candor_hints::Hints;
 use candor_ledger::{AuditRow, Circumstances, Fingerprint, Note, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
-use candor_protocol::types::Implementation;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -111,7 +110,7 @@ impl Ledger {
     }
 
     pub(crate) fn recent(&self) -> Vec<Arc<AuditRow>> {
-        self.0.recent.rows()
+        self.0.recent.rows(&self.0.server, &self.0.instance)
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -145,14 +144,23 @@ impl Ledger {
             digest: canonical.map(|text| self.0.digests.digest(text.as_bytes())),
             hints: Some(call.hints.in_words().into()),
             duration: None,
-            note: call.exchange.client.info().map(|client| named(&client).into()),
+            note: call.exchange.client.info().map(|client| audit::named(&client).into()),
         }
     }
 
     /// Notes a call that has no record.
     pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
-        let stays = self.stays(call.hints);
-        self.write(self.note_of(call, ended, stays), stays).await;
+        if self.stays(call.hints) {
+            return self.write(self.note_of(call, ended, true), true).await;
+        }
+        self.0.recent.push(audit::What::Call(audit::Remembered {
+            principal: call.exchange.principal.clone(),
+            client: Arc::clone(&call.exchange.client),
+            tool: call.entry.name().to_owned(),
+            hints: call.hints,
+            shape: audit::shape(call.arguments.as_value(), call.entry.tool.recorded()),
+            ended,
+        }));
     }
 
     /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
@@ -184,7 +192,7 @@ impl Ledger {
     /// others are remembered for a while.
     async fn write(&self, note: Note, stays: bool) {
         if !stays {
-            return self.0.recent.push(note);
+            return self.0.recent.push(audit::What::Note(note));
         }
         self.tend();
         let tool = note.scope.tool.clone();
@@ -254,12 +262,6 @@ async fn tend(ledger: Weak<Inner>) {
             }
         }
     }
-}
-
-/// A client in a word: what it says it is.
-fn named(client: &Implementation) -> String {
-    let cut = |text: &str| text.chars().take(100).collect::<String>();
-    format!("{} {}", cut(&client.name), cut(&client.version))
 }
 
 /// The arguments that a key stands for, in one spelling. Where the key is no argument, what bears its name is one like any
