@@ -130,7 +130,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // gate
     let asks = match policy.judge(entry, by_nature) {
         Judgement::Allow => false,
-        Judgement::Deny => return Ok(says.refused(words::not_allowed(entry.name()))),
+        Judgement::Deny => {
+            let told = Told::Refused(words::not_allowed(entry.name()));
+            note_refusal(ledger, &about, operation.as_ref(), &told).await;
+            return says.told(told, &binding);
+        }
         // Whoever goes on with a call was asked when it began.
         Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
     };
