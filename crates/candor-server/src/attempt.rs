@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 
 use crate::ctx::Ctx;
 use crate::round::Questions;
+use crate::trace;
 
 /// How a handler ended.
 pub(crate) enum Ran<T> {
@@ -44,7 +45,8 @@ where
             let reason =
                 reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
             let Subject { method, name } = subject;
-            tracing::error!(method, name, reason, "a handler panicked");
+            let trace_id = trace::id();
+            tracing::error!(method, name, reason, trace_id, "a handler panicked");
             Ran::Panicked
         }
         None => Ran::Asks(ctx.round().questions()),
@@ -65,7 +67,7 @@ where
         ran = attempt(ctx, subject, handler) => ran,
         () = ctx.deadline().passed() => {
             let Subject { method, name } = subject;
-            tracing::warn!(method, name, "a handler took too long");
+            tracing::warn!(method, name, trace_id = trace::id(), "a handler took too long");
             Ran::TookTooLong
         }
     }

@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::methods;
+use crate::trace;
 
 /// What a method answers: a result, or why there is none.
 pub(crate) type Answered = Result<Answer, ErrorObject>;
@@ -57,5 +58,5 @@ pub(crate) async fn dispatch(
 
         (unknown, _) => Err(ErrorObject::method_not_found(unknown)),
     };
-    answered.unwrap_or_else(|error| Answer::error(Some(&x.id), &error, true))
+    answered.unwrap_or_else(|error| Answer::error(Some(&x.id), &trace::named(error), true))
 }

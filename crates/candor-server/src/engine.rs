@@ -38,6 +38,7 @@ use crate::seal::{Seal, Secret};
 use crate::span;
 use crate::state::States;
 use crate::tool::{Form, ToolSet};
+use crate::trace;
 
 /// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
 #[derive(Clone)]
@@ -183,32 +184,36 @@ impl Engine {
         match receive(id.clone(), meta, arrival) {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
-                let cancel = exchange.cancel.clone();
-                let span = span::of(&exchange, &method, &params);
-                let answered = async {
-                    // Handlers have a net of their own; this one is for providers and everything else.
-                    let dispatched =
-                        AssertUnwindSafe(dispatch::dispatch(self, method, params, exchange));
-                    let answer = tokio::select! {
-                        biased;
-                        answer = dispatched.catch_unwind() => answer.unwrap_or_else(|_| {
-                            tracing::error!("a request panicked");
-                            let error = ErrorObject::internal("The request failed unexpectedly; the server's log says why");
-                            Answer::error(Some(&id), &error, true)
-                        }),
-                        () = cancel.cancelled() => Answer::Silent,
-                    };
-                    // A handler may end by itself when it is taken back; nobody wants to know.
-                    let answer = if cancel.is_cancelled() { Answer::Silent } else { answer };
-                    if let Answer::Error { code, .. } = &answer {
-                        Span::current().record("error.type", code);
-                        tracing::info!(code, "answered with an error");
-                    }
-                    answer
-                };
-                answered.instrument(span).await
+                let meta = exchange.meta.clone();
+                trace::of(&meta, self.answer(method, params, exchange)).await
             }
         }
+    }
+
+    async fn answer(&self, method: String, params: Object, exchange: Exchange) -> Answer {
+        let (id, cancel) = (exchange.id.clone(), exchange.cancel.clone());
+        let span = span::of(&exchange, &method, &params);
+        let answered = async {
+            // Handlers have a net of their own; this one is for providers and everything else.
+            let dispatched = AssertUnwindSafe(dispatch::dispatch(self, method, params, exchange));
+            let answer = tokio::select! {
+                biased;
+                answer = dispatched.catch_unwind() => answer.unwrap_or_else(|_| {
+                    tracing::error!(trace_id = trace::id(), "a request panicked");
+                    let error = ErrorObject::internal("The request failed unexpectedly; the server's log says why");
+                    Answer::error(Some(&id), &trace::named(error), true)
+                }),
+                () = cancel.cancelled() => Answer::Silent,
+            };
+            // A handler may end by itself when it is taken back; nobody wants to know.
+            let answer = if cancel.is_cancelled() { Answer::Silent } else { answer };
+            if let Answer::Error { code, .. } = &answer {
+                Span::current().record("error.type", code);
+                tracing::info!(code, "answered with an error");
+            }
+            answer
+        };
+        answered.instrument(span).await
     }
 
     /// Takes a notification. Ones that we do not know are ignored, as the protocol wants it.

@@ -16,6 +16,7 @@
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | whether a call may start, and asking a person | `gate` |
 //! | who is asking | [`auth`] |
+//! | the name by which the log and an error speak of one request | `trace` |
 //! | secrets and what they seal | [`Secret`] |
 //! | a client for tests | [`testing`] |
 //!
@@ -56,6 +57,7 @@ mod span;
 mod state;
 pub mod testing;
 pub mod tool;
+mod trace;
 pub mod transport;
 mod written;
 

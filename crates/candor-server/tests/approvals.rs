@@ -12,10 +12,10 @@ use std::time::Duration;
 use candor_server::protocol::Revision;
 use candor_server::store::{
     Answer, Circumstances, Clock, Decision, Entry, Event, Filter, Granting, MemoryStore, Options,
-    Page, Store, Via,
+    Page, State, Store, Via,
 };
 use candor_server::testing::TestClient;
-use candor_server::tool::{JsonTool, Tool, ToolError, code};
+use candor_server::tool::{JsonTool, Plan, Tool, ToolError, code};
 use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, Pattern, Server};
 use common::{CAPABILITIES_KEY, Call, Site, modern};
 use serde_json::{Value, json};
@@ -412,4 +412,104 @@ async fn names_of_the_servers_own_are_no_keys() {
     let client = asking().tool(tool).test();
     let error = client.keyed("~0123").try_call("delete", json!({"path": "a"})).await.unwrap_err();
     assert!(error.message.contains("the server's own"), "{}", error.message);
+}
+
+/// A tool with a preview that looks at a world which may change.
+fn looked_at(world: &Arc<AtomicUsize>) -> (JsonTool, Arc<AtomicUsize>) {
+    let (tool, starts) = tool("delete");
+    let world = world.clone();
+    let tool = tool.preview(move |args, _| {
+        let (rows, path) = (world.load(Ordering::SeqCst), args["path"].clone());
+        async move {
+            if rows == 0 {
+                return Err(ToolError::new("There is nothing to delete"));
+            }
+            Ok(Plan::new(format!("Would delete {rows} rows of {path}."), rows.to_string()))
+        }
+    });
+    (tool, starts)
+}
+
+fn shown(entry: &Entry) -> Value {
+    let State::Waiting { asked, .. } = &entry.stored.state else { panic!("it does not wait") };
+    serde_json::from_slice(asked).unwrap()
+}
+
+#[tokio::test]
+async fn whoever_decides_sees_the_preview_in_the_queue_and_in_the_client() {
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        let world = Arc::new(AtomicUsize::new(7));
+        let (tool, starts) = looked_at(&world);
+        let client = asking().tool(tool).test().speaking(revision);
+        delete(&client, "a").await;
+        let preview = "Would delete 7 rows of \"a\".";
+        assert_eq!(shown(&waiting(client.engine()).await[0])["preview"], preview);
+        let seen = Arc::new(AtomicUsize::new(0));
+        let counted = seen.clone();
+        let person = client.by("tester").on_elicit(move |asked| {
+            assert!(asked.message.contains(preview), "{}", asked.message);
+            counted.fetch_add(1, Ordering::SeqCst);
+            json!({"decision": "approve"})
+        });
+        let ran = delete(&person, "a").await;
+        assert!(!ran.is_error(), "{}", ran.text());
+        assert_eq!((seen.load(Ordering::SeqCst), starts.load(Ordering::SeqCst)), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_yes_is_to_the_world_that_the_preview_has_shown() {
+    let world = Arc::new(AtomicUsize::new(7));
+    let (tool, starts) = looked_at(&world);
+    let client = asking().tool(tool).test();
+    delete(&client, "a").await;
+    operator(client.engine(), Decision::Approve).await;
+    world.store(7_000_000, Ordering::SeqCst);
+    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED), "asked anew");
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+    let preview = shown(&waiting(client.engine()).await[0])["preview"].clone();
+    assert_eq!(preview, "Would delete 7000000 rows of \"a\".");
+    operator(client.engine(), Decision::Approve).await;
+    assert!(!delete(&client, "a").await.is_error());
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_preview_that_fails_is_shown_as_that_and_a_long_one_says_what_is_missing() {
+    let world = Arc::new(AtomicUsize::new(0));
+    let (tool, _) = looked_at(&world);
+    let client = asking().tool(tool).test();
+    delete(&client, "a").await;
+    let preview = shown(&waiting(client.engine()).await[0])["preview"].clone();
+    assert_eq!(preview, "No preview: There is nothing to delete");
+
+    let (long, _) = tool_with("delete", || "ä".repeat(20_000));
+    let client = asking().tool(long).test();
+    delete(&client, "a").await;
+    let preview = shown(&waiting(client.engine()).await[0])["preview"].clone();
+    let preview = preview.as_str().unwrap();
+    assert!(preview.ends_with("\n(and 23616 bytes more, not shown)"), "{}", &preview[16_380..]);
+}
+
+fn tool_with(name: &str, preview: fn() -> String) -> (JsonTool, Arc<AtomicUsize>) {
+    let (tool, starts) = tool(name);
+    (tool.preview(move |_, _| async move { Ok::<_, ToolError>(preview()) }), starts)
+}
+
+#[tokio::test]
+async fn a_plan_that_does_not_hold_is_no_question_for_anybody() {
+    let world = Arc::new(AtomicUsize::new(7));
+    let (tool, starts) = looked_at(&world);
+    let client = asking().tool(tool.requires_preview()).test();
+    let previewed = client.call("preview_delete", json!({"path": "a"})).await;
+    let token = previewed.raw()["_meta"]["dev.candor/plan"]["token"].clone();
+    let call = || client.call("delete", json!({"path": "a", "plan_token": token}));
+    world.store(8, Ordering::SeqCst);
+    assert_eq!(call().await.code(), Some(code::PLAN_STALE));
+    assert!(waiting(client.engine()).await.is_empty());
+    world.store(7, Ordering::SeqCst);
+    assert_eq!(call().await.code(), Some(code::APPROVAL_REQUIRED));
+    operator(client.engine(), Decision::Approve).await;
+    assert!(!call().await.is_error());
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
 }

@@ -62,6 +62,10 @@ pub(crate) fn lines(
     fact("client", &client);
     lines.push("\narguments".to_owned());
     lines.push(json::pretty(asked.arguments.get(), "  "));
+    if let Some(preview) = &asked.preview {
+        lines.push("\nwhat its preview shows".to_owned());
+        lines.extend(preview.lines().map(|line| format!("  | {}", shown(line))));
+    }
     let of_author = asked.title.iter().chain(&asked.description);
     let of_author: Vec<_> = of_author.flat_map(|text| text.lines()).collect();
     if !of_author.is_empty() {

@@ -26,7 +26,7 @@ The members of each line with --json:
                       which question it is: a decision is on exactly this one
   asked               what a person is shown, as it is stored: tool, title, arguments, effect,
                       annotations, description (the tool author's words), client (as it calls
-                      itself), operation";
+                      itself), preview (what the tool's own preview shows), operation";
 
 /// So many are read at once. Each may bring a megabyte.
 const AT_ONCE: usize = 50;
@@ -102,6 +102,8 @@ pub(crate) struct Asked {
     /// The words of the tool's author.
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
+    /// What the tool's preview shows.
+    pub(crate) preview: Option<String>,
     /// As it calls itself.
     pub(crate) client: Option<String>,
 }
@@ -120,6 +122,7 @@ impl Asked {
             destroys: value("annotations").is_none_or(|hints| hints["destructiveHint"] != false),
             title: told("title"),
             description: told("description"),
+            preview: told("preview"),
             client: told("client"),
         })
     }

@@ -23,10 +23,13 @@ use crate::exchange::Exchange;
 use crate::ledger::Call;
 use crate::round::Round;
 use crate::seal::Seal;
-use crate::tool::{Entry, KEY_ARGUMENT, PLAN_ARGUMENT, ToolError, code};
+use crate::tool::{Entry, KEY_ARGUMENT, Output, PLAN_ARGUMENT, ToolError, code};
 
 /// More than any token of ours has.
 const LONGEST: usize = 512;
+
+/// More of a preview than a person reads before they decide.
+const LONGEST_LOOK: usize = 16 * 1024;
 
 /// Makes and opens the tokens of one server.
 pub(crate) struct Plans {
@@ -37,10 +40,10 @@ pub(crate) struct Plans {
 }
 
 /// A digest of 32 bytes.
-type Digest = [u8; 32];
+pub(crate) type Digest = [u8; 32];
 
 /// What a preview says about the world it looked at, under a secret: nobody can try values against it.
-type World = Option<Digest>;
+pub(crate) type World = Option<Digest>;
 
 /// A token that was brought.
 pub(crate) struct Brought {
@@ -203,10 +206,80 @@ impl Plans {
     }
 }
 
+/// What a preview shows of a call that has not started.
+pub(crate) struct Look<'a> {
+    preview: &'a Entry,
+    /// For a person.
+    pub(crate) text: String,
+    /// What it said of the world, if it said anything.
+    pub(crate) world: World,
+}
+
+impl<'a> Look<'a> {
+    /// Looks for a person who is to decide about a call. A preview that fails is shown as that: it may be the reason to say no.
+    pub(crate) async fn at(engine: &Engine, call: &Call<'_>, preview: &'a Entry) -> Look<'a> {
+        let (text, world) = match run(engine, call, preview).await {
+            Ok(Ran::Done(Ok(mut output))) => {
+                let world = output.plan.take();
+                (in_words(&output.into_result()), world)
+            }
+            Ok(Ran::Done(Err(error))) | Err(error) => (format!("No preview: {error}"), None),
+            Ok(Ran::Asks(_) | Ran::Panicked | Ran::TookTooLong) => {
+                ("No preview: it failed unexpectedly.".to_owned(), None)
+            }
+        };
+        let world = world.map(|world| engine.plans().seal.digest(world.as_bytes()));
+        Self { preview, text: cut(text), world }
+    }
+}
+
+/// What a result says, as text.
+fn in_words(result: &CallToolResult) -> String {
+    let said =
+        result.content.iter().map(|block| block.as_text().unwrap_or("(something that is no text)"));
+    said.collect::<Vec<_>>().join("\n")
+}
+
+/// As much as somebody will read; what is missing is said.
+fn cut(text: String) -> String {
+    if text.len() <= LONGEST_LOOK {
+        return text;
+    }
+    let end = text.floor_char_boundary(LONGEST_LOOK);
+    format!("{}\n(and {} bytes more, not shown)", &text[..end], text.len() - end)
+}
+
+/// Runs a preview with the arguments of a call. The caller hears nothing of it.
+async fn run(
+    engine: &Engine,
+    call: &Call<'_>,
+    preview: &Entry,
+) -> Result<Ran<Result<Output, ToolError>>, ToolError> {
+    let prepared = preview
+        .input
+        .check(call.arguments)
+        .and_then(|()| preview.tool.prepare(call.arguments.clone()))
+        .map_err(|invalid| ToolError::invalid(preview.name(), invalid))?;
+    let ctx = Ctx::silent(engine, call.exchange, Round::default());
+    let subject = Subject { method: method::TOOLS_CALL, name: preview.name() };
+    let ran = attempt_in_time(&ctx, subject, |ctx| prepared.run(ctx)).await;
+    ctx.end().await;
+    Ok(ran)
+}
+
 /// A plan that is for this call. What it said of the world, if anything, and who said it.
+#[derive(Clone, Copy)]
 pub(crate) struct Planned<'a>(Option<(&'a Entry, Digest)>);
 
-impl Planned<'_> {
+impl<'a> Planned<'a> {
+    /// The same plan for somebody who looks now, if they see what the caller has seen. It holds for both.
+    pub(crate) fn seen_in(self, look: &Look<'a>, call: &Call<'_>) -> Result<Self, ToolError> {
+        match (self.0, look.world) {
+            (Some((_, world)), now) if now != Some(world) => Err(stale(look.preview, call)),
+            (_, now) => Ok(Self(now.map(|world| (look.preview, world)))),
+        }
+    }
+
     /// Looks again, just before the start.
     pub(crate) async fn still_holds(
         &self,
@@ -214,16 +287,7 @@ impl Planned<'_> {
         call: &Call<'_>,
     ) -> Result<(), ToolError> {
         let Some((preview, world)) = &self.0 else { return Ok(()) };
-        let prepared = preview
-            .input
-            .check(call.arguments)
-            .and_then(|()| preview.tool.prepare(call.arguments.clone()))
-            .map_err(|invalid| ToolError::invalid(preview.name(), invalid))?;
-        let ctx = Ctx::silent(engine, call.exchange, Round::default());
-        let subject = Subject { method: method::TOOLS_CALL, name: preview.name() };
-        let ran = attempt_in_time(&ctx, subject, |ctx| prepared.run(ctx)).await;
-        ctx.end().await;
-        let now = match ran {
+        let now = match run(engine, call, preview).await? {
             Ran::Done(Ok(output)) => output.plan,
             // It says itself why there is no such plan any more.
             Ran::Done(Err(error)) => return Err(error),
@@ -232,9 +296,13 @@ impl Planned<'_> {
         if now.is_some_and(|now| engine.plans().seal.digest(now.as_bytes()) == *world) {
             return Ok(());
         }
-        let what = "What the preview has shown is not so any more. Nothing was done. Look again before you decide";
-        Err(ToolError::new(what)
-            .code(code::PLAN_STALE)
-            .instead(preview.name(), call.arguments.as_value().clone()))
+        Err(stale(preview, call))
     }
+}
+
+fn stale(preview: &Entry, call: &Call<'_>) -> ToolError {
+    let what = "What the preview has shown is not so any more. Nothing was done. Look again before you decide";
+    ToolError::new(what)
+        .code(code::PLAN_STALE)
+        .instead(preview.name(), call.arguments.as_value().clone())
 }

@@ -3,11 +3,10 @@
 //! The question waits in the ledger, where every operator sees it. If the caller's own client can be asked, it is, unless that is
 //! switched off; what comes back that way is recorded as such. No channel never means yes.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use candor_ledger::{
-    Answer, Binding, Decision, Event, Fence, Question, Refusal, Seen, StateKind, Via,
+    Answer, Binding, Decision, Event, Fence, Moment, Question, Refusal, Seen, StateKind, Via,
 };
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, RawValue, raw};
@@ -16,43 +15,84 @@ use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputReques
 use serde_json::{Value, json};
 
 use super::{Pattern, Policy};
+use crate::admission::plan::{Look, Planned};
 use crate::arguments::Arguments;
 use crate::ask::Elicit;
 use crate::ctx::Ctx;
+use crate::engine::Engine;
 use crate::ledger::Call;
 use crate::ledger::once::{Operation, Told};
 use crate::ledger::words;
 use crate::round::{Questions, Resumes, Round};
-use crate::tool::{KEY_ARGUMENT, effects};
+use crate::tool::{Entry, KEY_ARGUMENT, effects};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
+
+/// How often one call looks again because its question has changed. Two servers that do not agree about a tool would otherwise
+/// ask in turns for as long as both wait.
+const MOST_LOOKS: usize = 16;
 
 /// What is to be decided, and with what it is bound.
 pub(crate) struct Approval<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) call: &'a Call<'a>,
     pub(crate) operation: &'a Operation,
+    /// What shows beforehand what the call would do.
+    pub(crate) preview: Option<&'a Entry>,
+    /// What the caller has seen of it.
+    pub(crate) planned: Planned<'a>,
 }
 
-impl Approval<'_> {
-    fn binding(&self) -> Binding {
-        self.policy.binding(self.call.entry)
+/// A call that may start.
+pub(crate) struct Approved<'a> {
+    /// What the start has to use up; nothing where such calls are permitted for a while.
+    pub(crate) binding: Option<Binding>,
+    /// What must still be so.
+    pub(crate) planned: Planned<'a>,
+}
+
+/// Where a question stands.
+enum Put {
+    Approved,
+    Waiting {
+        fence: Fence,
+        until: Moment,
+    },
+    /// It was in another state, and is no more.
+    Changed,
+}
+
+/// What a person is asked.
+struct Asked<'a> {
+    look: Option<Look<'a>>,
+    binding: Binding,
+}
+
+impl<'a> Approval<'a> {
+    /// The question as it is now. A yes is to what was shown: where the preview sees another world, it is another question.
+    async fn question(&self, engine: &Engine) -> Asked<'a> {
+        let look = match self.preview {
+            Some(preview) => Some(Look::at(engine, self.call, preview).await),
+            None => None,
+        };
+        let world = look.as_ref().and_then(|look| look.world);
+        Asked { binding: self.policy.binding(self.call.entry, world), look }
     }
 
     /// What a client has brought back for its person.
-    pub(crate) async fn brought(&self, round: &Round) {
+    async fn brought(&self, engine: &Engine, round: &Round) {
         let Some(Resumes::Approval { fence }) = round.resumes else { return };
         let Some(decision) = round.answered(extension::APPROVAL).and_then(decided) else { return };
-        self.decide(Fence(fence), decision).await;
+        let binding = self.question(engine).await.binding;
+        self.decide(Fence(fence), binding, decision).await;
     }
 
-    async fn decide(&self, fence: Fence, decision: Decision) {
+    async fn decide(&self, fence: Fence, binding: Binding, decision: Decision) {
         if self.policy.out_of_band {
             return;
         }
-        let question =
-            Question { fence, fingerprint: self.operation.fingerprint(), binding: self.binding() };
+        let question = Question { fence, fingerprint: self.operation.fingerprint(), binding };
         let by = self.call.exchange.principal.as_str().to_owned();
         let event = Event::Decide { question, by, via: Via::Client, decision };
         // What is in the way of it is told by whatever comes next.
@@ -61,42 +101,33 @@ impl Approval<'_> {
         }
     }
 
-    /// The approval that the start has to use up; or what the caller is told instead.
-    pub(crate) async fn get(&self, ctx: &Ctx) -> Result<Option<Binding>, Told> {
+    /// A person's yes; or what the caller is told instead.
+    pub(crate) async fn get(&self, engine: &Engine, ctx: &Ctx) -> Result<Approved<'a>, Told> {
+        self.brought(engine, ctx.round()).await;
         if self.is_granted().await.map_err(Told::Refused)? {
-            return Ok(None);
+            return Ok(Approved { binding: None, planned: self.planned });
         }
-        let binding = self.binding();
-        let asked: Arc<[u8]> = self.shown().to_string().into_bytes().into();
         let begun = Instant::now();
         // The caller's time is for the tool.
         let _paused = ctx.deadline().pause();
         let mut asked_client = false;
-        loop {
-            let event = Event::Ask {
-                fingerprint: self.operation.fingerprint(),
-                binding,
-                asked: Arc::clone(&asked),
-                by_nature: self.call.hints.is_idempotent(),
-                keyless: self.operation.is_keyless(),
+        for _ in 0..MOST_LOOKS {
+            let asked = self.question(engine).await;
+            let planned = match &asked.look {
+                // Nobody is asked about a plan that does not hold.
+                Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
+                None => self.planned,
             };
-            let answer = self.operation.say(event).await;
-            let (fence, until) = match answer {
-                Ok(Answer::Approved { .. }) => return Ok(Some(binding)),
-                Ok(Answer::Waiting { fence, until, .. }) => (fence, until),
-                Ok(Answer::Refused(Refusal::TooLarge { len, most })) => {
-                    return Err(Told::Refused(words::too_large_to_ask(len, most)));
-                }
-                Ok(other) => match self.operation.answered(other).await {
-                    Some(told) => return Err(told),
-                    None => continue,
-                },
-                Err(error) => return Err(Told::Refused(words::unavailable(&error))),
+            let binding = asked.binding;
+            let (fence, until) = match self.put(&asked).await? {
+                Put::Approved => return Ok(Approved { binding: Some(binding), planned }),
+                Put::Waiting { fence, until } => (fence, until),
+                Put::Changed => continue,
             };
             let asks_client = !self.policy.out_of_band && ctx.client().capabilities.elicits_forms();
             if asks_client && ctx.era() == Era::Modern {
                 let mut request = InputRequest::new(method::ELICIT);
-                request.params = Some(raw(&self.form()));
+                request.params = Some(raw(&self.form(&asked)));
                 let questions = Questions::single(extension::APPROVAL, request);
                 return Err(Told::Asks {
                     questions,
@@ -106,28 +137,65 @@ impl Approval<'_> {
             let seen = Seen { fence, state: StateKind::Waiting };
             if asks_client && !asked_client {
                 asked_client = true;
-                let form = self.form();
-                let elicit = Elicit::given(form);
+                let elicit = Elicit::given(self.form(&asked));
                 tokio::select! {
                     _ = self.operation.changed(seen) => {}
                     answer = ctx.elicit(elicit) => {
                         if let Some(decision) = answer.ok().and_then(|said| decided_in(said.action(), said.accepted())) {
-                            self.decide(fence, decision).await;
+                            self.decide(fence, binding, decision).await;
                         }
                     }
                 }
                 continue;
             }
+            if !self.hold(ctx, seen, begun).await {
+                return Err(self.required(Some(until)));
+            }
+        }
+        Err(self.required(None))
+    }
+
+    /// Puts the question where every operator sees it, or finds it there.
+    async fn put(&self, asked: &Asked<'_>) -> Result<Put, Told> {
+        let event = Event::Ask {
+            fingerprint: self.operation.fingerprint(),
+            binding: asked.binding,
+            asked: self.shown(asked).to_string().into_bytes().into(),
+            by_nature: self.call.hints.is_idempotent(),
+            keyless: self.operation.is_keyless(),
+        };
+        match self.operation.say(event).await {
+            Ok(Answer::Approved { .. }) => Ok(Put::Approved),
+            Ok(Answer::Waiting { fence, until, .. }) => Ok(Put::Waiting { fence, until }),
+            Ok(Answer::Refused(Refusal::TooLarge { len, most })) => {
+                Err(Told::Refused(words::too_large_to_ask(len, most)))
+            }
+            Ok(other) => match self.operation.answered(other).await {
+                Some(told) => Err(told),
+                None => Ok(Put::Changed),
+            },
+            Err(error) => Err(Told::Refused(words::unavailable(&error))),
+        }
+    }
+
+    /// Waits until something happens to the question; no longer than a call may be held.
+    async fn hold(&self, ctx: &Ctx, seen: Seen, begun: Instant) -> bool {
+        loop {
             let left = self.policy.hold.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                return Err(Told::Refused(words::approval_required(
-                    &self.operation.short_id(),
-                    until,
-                )));
+                return false;
             }
             ctx.waiting("Waiting for a person's approval").await;
-            let _ = tokio::time::timeout(left.min(SAY_SO), self.operation.changed(seen)).await;
+            let changed =
+                tokio::time::timeout(left.min(SAY_SO), self.operation.changed(seen)).await;
+            if changed.is_ok() {
+                return true;
+            }
         }
+    }
+
+    fn required(&self, until: Option<Moment>) -> Told {
+        Told::Refused(words::approval_required(&self.operation.short_id(), until))
     }
 
     /// Whether a person has permitted such calls for a while.
@@ -146,7 +214,7 @@ impl Approval<'_> {
     }
 
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
-    fn shown(&self) -> Value {
+    fn shown(&self, asked: &Asked<'_>) -> Value {
         let Call { entry, hints, exchange, .. } = self.call;
         json!({
             "tool": entry.name(),
@@ -156,17 +224,20 @@ impl Approval<'_> {
             "annotations": effects::annotations(*hints),
             "description": entry.tool.definition().description,
             "client": exchange.client.info().map(|client| format!("{} {}", client.name, client.version)),
+            "preview": asked.look.as_ref().map(|look| &look.text),
             "operation": self.operation.short_id(),
         })
     }
 
-    fn form(&self) -> ElicitForm {
+    fn form(&self, asked: &Asked<'_>) -> ElicitForm {
         let Call { entry, hints, .. } = self.call;
         let pretty = serde_json::to_string_pretty(self.arguments().as_value()).unwrap_or_default();
+        let preview = asked.look.as_ref().map(|look| format!("\nWhat it would do:\n{}", look.text));
         let message = format!(
-            "May {} run?\n{}\nArguments:\n{pretty}\nOperation {}",
+            "May {} run?\n{}\nArguments:\n{pretty}{}\nOperation {}",
             entry.name(),
             hints.in_words(),
+            preview.unwrap_or_default(),
             self.operation.short_id()
         );
         let schema = json!({

@@ -13,6 +13,7 @@ use std::time::Duration;
 use candor_hints::Hints;
 use sha2::{Digest as _, Sha256};
 
+use crate::admission::plan::World;
 use crate::tool::Entry;
 
 pub use grant::{Pattern, PatternError};
@@ -120,14 +121,16 @@ impl Policy {
         std::hash::Hasher::finish(&hash)
     }
 
-    /// What an approval of a call is bound to, besides the call itself: the tool as it was, and what was asked about.
-    pub(crate) fn binding(&self, entry: &Entry) -> candor_ledger::Binding {
+    /// What an approval of a call is bound to, besides the call itself: the tool as it was, what is asked about, and the world
+    /// as a preview saw it.
+    pub(crate) fn binding(&self, entry: &Entry, world: World) -> candor_ledger::Binding {
         let mut hash = Sha256::new();
         hash.update(b"candor/approval/1");
         hash.update(serde_json::to_vec(&entry.definition).unwrap_or_default());
         hash.update(self.ask.as_str());
         hash.update(format!("{:?}", self.by_tool.get(entry.name())));
         hash.update([u8::from(self.out_of_band)]);
+        hash.update(world.unwrap_or_default());
         candor_ledger::Binding(hash.finalize().into())
     }
 }

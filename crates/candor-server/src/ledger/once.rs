@@ -24,6 +24,7 @@ use super::{Audit, Call, Ledger, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
+use crate::trace;
 
 /// How long an outcome that could not be written is tried again.
 const INSIST: Duration = Duration::from_secs(10 * 60);
@@ -198,7 +199,7 @@ impl Operation {
             Arc::new(self).run(&caller, approval, resumes, work, tell).await;
             drop(room);
         };
-        ledger.0.running.spawn(task.in_current_span());
+        ledger.0.running.spawn(trace::carried(task.in_current_span()));
         tokio::select! {
             biased;
             told = told => told.unwrap_or_else(|_| Told::Refused(words::lost())),
@@ -353,7 +354,7 @@ impl Operation {
             Answer::Expired { until } => Told::Refused(words::expired(until)),
             Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
             Answer::Waiting { until, .. } => {
-                Told::Refused(words::approval_required(&self.short_id(), until))
+                Told::Refused(words::approval_required(&self.short_id(), Some(until)))
             }
             Answer::Denied { by, reason, .. } => {
                 Told::Refused(words::denied(&by, reason.as_deref()))

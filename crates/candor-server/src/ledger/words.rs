@@ -139,11 +139,11 @@ pub(super) fn lost() -> ToolError {
     outcome_unknown(Reason::Lost, None)
 }
 
-pub(crate) fn approval_required(operation: &str, until: Moment) -> ToolError {
+pub(crate) fn approval_required(operation: &str, until: Option<Moment>) -> ToolError {
+    let until = until.map(|until| format!(", until {}", time(until))).unwrap_or_default();
     ToolError::new(format!(
-        "This call waits for a person's approval (operation {operation}, until {}). It is not started yet. Call again with the same \
+        "This call waits for a person's approval (operation {operation}{until}). It is not started yet. Call again with the same \
          arguments to see whether it may run; nobody is asked twice.",
-        time(until)
     ))
     .code(code::APPROVAL_REQUIRED)
     .detail("operation", operation.into())

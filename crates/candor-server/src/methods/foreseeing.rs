@@ -84,7 +84,11 @@ async fn of_call(
 ) -> Result<Effective, ErrorObject> {
     let (_, effective) = entry.effects.of(arguments, prepared).await;
     effective.map_err(|_| {
-        tracing::error!(tool = entry.name(), "effects could not be evaluated");
+        tracing::error!(
+            tool = entry.name(),
+            trace_id = crate::trace::id(),
+            "effects could not be evaluated"
+        );
         ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
     })
 }

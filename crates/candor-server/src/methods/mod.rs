@@ -37,6 +37,7 @@ use crate::exchange::Exchange;
 use crate::page::{self, PAGE_SIZE};
 use crate::provider::ProviderError;
 use crate::resource::Tree;
+use crate::trace;
 
 /// Decodes a method's parameters.
 fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
@@ -46,7 +47,7 @@ fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
 
 /// A provider failed: the reason is ours to read, not the client's.
 fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
-    tracing::error!(%error, what, "a provider failed");
+    tracing::error!(%error, what, trace_id = trace::id(), "a provider failed");
     ErrorObject::internal(format!("The server could not get its {what}"))
 }
 

@@ -26,7 +26,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::gate::Judgement;
-use crate::gate::approval::Approval;
+use crate::gate::approval::{Approval, Approved};
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
 use crate::ledger::{Call, Ledger, Noted, Watched, words};
@@ -188,18 +188,18 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         return says.ended(ended);
     };
     let ctx = Ctx::keyed(engine, exchange, round, operation.key().clone());
-    let mut approval = None;
+    let mut approved = Approved { binding: None, planned };
     if asks {
-        let asking = Approval { policy, call: &about, operation: &operation };
-        asking.brought(ctx.round()).await;
-        approval = match asking.get(&ctx).await {
-            Ok(approval) => approval,
+        let asking = Approval { policy, call: &about, operation: &operation, preview, planned };
+        approved = match asking.get(engine, &ctx).await {
+            Ok(approved) => approved,
             Err(told) => {
                 ctx.end().await;
                 return says.told(told, &binding);
             }
         };
     }
+    let Approved { binding: approval, planned } = approved;
 
     // Counted only now: who comes back while a person thinks about it has not called again.
     let goes_on = matches!(resumes, Some(Resumes::Round { .. }));

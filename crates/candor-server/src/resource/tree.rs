@@ -345,6 +345,7 @@ impl Mount {
             provider = self.provider.name(),
             uri,
             problem,
+            trace_id = crate::trace::id(),
             "a provider of resources broke a rule"
         );
         Trouble::Broken

@@ -13,6 +13,7 @@ use candor_schema::{Invalid, Violation};
 use serde_json::{Value, json};
 
 use crate::ask::AskError;
+use crate::trace;
 
 /// Codes of failures that the framework itself reports.
 pub mod code {
@@ -233,14 +234,16 @@ impl ToolError {
 
     /// The result that the caller gets. Writes the log.
     pub(crate) fn into_result(self, tool: &str) -> CallToolResult {
-        if let Some(reason) = &self.0.internal {
-            tracing::error!(tool, code = &*self.0.code, reason, "a tool failed");
+        let (code, trace_id) = (&*self.0.code, trace::id());
+        match &self.0.internal {
+            Some(reason) => tracing::error!(tool, code, reason, trace_id, "a tool failed"),
+            None => tracing::info!(tool, code, trace_id, "a call has failed"),
         }
         let mut content = vec![Content::text(self.to_string())];
         content.extend(self.0.content.iter().cloned());
         let mut result = CallToolResult::new(content);
         result.is_error = Some(true);
-        result.meta = Some(Object::new().with(extension::ERROR, &self.details()));
+        result.meta = Some(Object::new().with(extension::ERROR, &self.told()));
         result
     }
 
@@ -270,7 +273,14 @@ impl ToolError {
         advice
     }
 
-    /// The same for programs.
+    /// The same for programs, with the name by which the log knows it.
+    fn told(&self) -> Value {
+        let mut told = self.details();
+        told["traceId"] = trace::id().into();
+        told
+    }
+
+    /// What is wrong and what to do, for programs.
     fn details(&self) -> Value {
         let failure = &self.0;
         let mut details = json!({"code": failure.code});
@@ -302,10 +312,10 @@ impl ToolError {
             return error;
         }
         if let Some(reason) = &self.0.internal {
-            tracing::error!(code = &*self.0.code, reason, "a handler failed");
+            let (code, trace_id) = (&*self.0.code, trace::id());
+            tracing::error!(code, reason, trace_id, "a handler failed");
         }
-        ErrorObject::internal(self.to_string())
-            .with_data(&json!({extension::ERROR: self.details()}))
+        ErrorObject::internal(self.to_string()).with_data(&json!({extension::ERROR: self.told()}))
     }
 }
 

@@ -68,7 +68,10 @@ async fn an_evaluator_that_panics_or_breaks_its_word_has_no_answer_and_leaks_not
         let params = json!({"name": "moody", "arguments": {"mood": mood}});
         for error in errors(&site, ASK, &params, -32603).await {
             let expected = "Internal error: the effects of this call could not be evaluated";
-            assert_eq!(error, json!({"code": -32603, "message": expected}));
+            let trace = &error["data"]["dev.candor/error"]["traceId"];
+            assert!(trace.as_str().is_some_and(|id| id.len() == 32), "{error}");
+            let said = json!({"dev.candor/error": {"code": "internal", "traceId": trace}});
+            assert_eq!(error, json!({"code": -32603, "message": expected, "data": said}));
         }
     }
     let params = json!({"name": "moody", "arguments": {"mood": "calm"}});

@@ -63,19 +63,21 @@ async fn breaks(contents: Vec<ResourceContents>, words: &str) {
     let log = Log::capture();
     everywhere(odd(report(), contents), async |peer| {
         let error = peer.error("resources/read", &json!({"uri": URI}), -32603).await;
+        let trace =
+            error["data"]["dev.candor/error"]["traceId"].as_str().expect("its name").to_owned();
         assert_eq!(
             error,
             json!({
                 "code": -32603,
                 "message": "The server could not answer for this resource; its log says why",
-                "data": {"uri": URI},
+                "data": {"uri": URI, "dev.candor/error": {"code": "internal", "traceId": trace}},
             })
         );
         let lines = log.take();
         let [line] = lines.as_slice() else { panic!("one line: {lines:?}") };
         assert!(line.starts_with("ERROR"), "{line}");
         assert!(line.contains("provider=the odd one") && line.contains(words), "{words}: {line}");
-        assert!(line.contains(URI), "{line}");
+        assert!(line.contains(URI) && line.contains(&trace), "{line}");
     })
     .await;
 }

@@ -46,6 +46,31 @@ async fn a_log_filter_that_is_not_understood_is_told_and_stops_nothing() {
 }
 
 #[tokio::test]
+async fn a_failure_has_a_name_that_the_log_knows() {
+    let mut everything =
+        Program::start(example("everything").arg("--stdio").env("RUST_LOG", "info"));
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+    let traced = json!({"name": "test_error_handling", "_meta": {"traceparent": parent}});
+    let mut names = Vec::new();
+    for message in [
+        call(1, "test_error_handling", &json!({})),
+        call(2, "test_error_handling", &json!({})),
+        modern(3, "tools/call", &traced),
+    ] {
+        let answer = everything.ask(&message).await;
+        let name = &answer["result"]["_meta"]["dev.candor/error"]["traceId"];
+        names.push(name.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned());
+    }
+    assert_ne!(names[0], names[1], "each has its own");
+    assert_eq!(names[2], "0af7651916cd43dd8448eb211c80319c", "the caller's, if it has one");
+    everything.close_stdin();
+    let log = everything.ended().await.stderr.join("\n");
+    for name in names {
+        assert!(log.lines().any(|line| line.contains(&name)), "{name} is not in\n{log}");
+    }
+}
+
+#[tokio::test]
 async fn stdout_carries_the_protocol_alone_however_much_is_logged() {
     let mut everything =
         Program::start(example("everything").arg("--stdio").env("RUST_LOG", "trace"));

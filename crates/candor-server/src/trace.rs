@@ -1,0 +1,127 @@
+//! By which name the log and whoever was told of a failure speak of the same request.
+//!
+//! It is the caller's own trace, if it brought one. Otherwise it is made when somebody first wants to know it: a call that goes
+//! well never does.
+
+use std::sync::{Arc, OnceLock};
+
+use candor_protocol::json::{Decode, Json, Malformed, Object};
+use candor_protocol::names::extension;
+use candor_protocol::rpc::{ErrorObject, code};
+use serde_json::json;
+
+use crate::seal::random_bytes;
+
+tokio::task_local! {
+    static CURRENT: Arc<Trace>;
+}
+
+struct Trace {
+    meta: Arc<Object>,
+    id: OnceLock<String>,
+}
+
+/// Runs a request under the name that it brought, or under one of its own.
+pub(crate) fn of<F: Future>(meta: &Arc<Object>, request: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(Arc::new(Trace { meta: meta.clone(), id: OnceLock::new() }), request)
+}
+
+/// Runs what belongs to the current request in a task of its own.
+pub(crate) async fn carried<F: Future>(task: F) -> F::Output {
+    match CURRENT.try_with(Arc::clone) {
+        Ok(trace) => CURRENT.scope(trace, task).await,
+        Err(_) => task.await,
+    }
+}
+
+/// The name of the current request: 32 hexadecimal digits. Outside of all requests, a new one.
+pub(crate) fn id() -> String {
+    CURRENT
+        .try_with(|trace| trace.id.get_or_init(|| given(&trace.meta)).clone())
+        .unwrap_or_else(|_| new())
+}
+
+fn given(meta: &Object) -> String {
+    TraceParent::of(meta).map_or_else(new, |parent| parent.trace_id)
+}
+
+fn new() -> String {
+    random_bytes::<16>().map(|byte| format!("{byte:02x}")).concat()
+}
+
+/// A failure of ours, with the name by which the log knows it; other errors as they are.
+pub(crate) fn named(error: ErrorObject) -> ErrorObject {
+    if error.code() != code::INTERNAL_ERROR {
+        return error;
+    }
+    let data = error.data.as_deref().and_then(|data| Object::decode(data.into()).ok());
+    let data = data.unwrap_or_default();
+    if data.get(extension::ERROR).is_some() {
+        return error;
+    }
+    let data = data.with(extension::ERROR, &json!({"code": "internal", "traceId": id()}));
+    error.with_data(&data)
+}
+
+/// A W3C trace context: `00-<32 hex>-<16 hex>-<2 hex>`.
+pub(crate) struct TraceParent {
+    pub(crate) trace_id: String,
+    pub(crate) parent_id: String,
+}
+
+impl TraceParent {
+    pub(crate) fn of(meta: &Object) -> Option<Self> {
+        meta.read("traceparent").ok().flatten()
+    }
+}
+
+impl Decode for TraceParent {
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        let text = json.as_str()?;
+        let refuse = || Malformed::here("is not a W3C traceparent");
+        let parts: Vec<&str> = text.split('-').collect();
+        let hex = |part: &str, len: usize| {
+            part.len() == len
+                && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+                && (len == 2 || part.bytes().any(|b| b != b'0'))
+        };
+        match parts[..] {
+            [version, trace_id, parent_id, flags, ..]
+                if hex(version, 2)
+                    && version != "ff"
+                    && (version != "00" || parts.len() == 4)
+                    && hex(trace_id, 32)
+                    && hex(parent_id, 16)
+                    && hex(flags, 2) =>
+            {
+                Ok(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
+            }
+            _ => Err(refuse()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_protocol::json::raw;
+
+    #[test]
+    fn trace_contexts_are_read_as_the_w3c_says() {
+        let read = |text: &str| TraceParent::decode((&*raw(text)).into()).ok();
+        let parent = read("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01").unwrap();
+        assert_eq!(parent.trace_id, "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(parent.parent_id, "00f067aa0ba902b7");
+        for bad in [
+            "",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01",
+            "ff-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+            "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01-x",
+            "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7",
+        ] {
+            assert!(read(bad).is_none(), "{bad}");
+        }
+    }
+}
