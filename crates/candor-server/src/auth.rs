@@ -1,6 +1,6 @@
 //! Who is asking, over HTTP.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use candor_protocol::Principal;
@@ -17,6 +17,13 @@ pub trait Authenticator: Send + Sync + 'static {
         &'a self,
         request: &'a Parts,
     ) -> BoxFuture<'a, Result<Principal, Unauthorized>>;
+
+    /// Whether a principal may decide about the calls of others and see what everybody has called. Nobody may, unless this
+    /// says so.
+    fn is_operator(&self, principal: &Principal) -> bool {
+        let _ = principal;
+        false
+    }
 }
 
 /// A request whose principal is not known: answered with 401 and this challenge.
@@ -35,7 +42,10 @@ pub struct Unauthorized {
 /// # Ok::<(), candor_server::auth::TokenError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct BearerTokens(HashMap<[u8; 32], Principal>);
+pub struct BearerTokens {
+    by_hash: HashMap<[u8; 32], Principal>,
+    operators: HashSet<Principal>,
+}
 
 /// A line that is not `NAME sha256:HEX`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +57,7 @@ impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "line {} is not `NAME sha256:` and 64 hexadecimal digits; make one with `candor token NAME`",
+            "line {} is not `NAME sha256:` and 64 hexadecimal digits, and perhaps `operator`; make one with `candor token NAME`",
             self.line
         )
     }
@@ -56,7 +66,8 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 impl BearerTokens {
-    /// Reads lines of `NAME sha256:HEX`; empty lines and `#` comments are skipped.
+    /// Reads lines of `NAME sha256:HEX`, with `operator` behind it for who may decide about the calls of others; empty lines
+    /// and `#` comments are skipped.
     pub fn from_lines(text: &str) -> Result<Self, TokenError> {
         let mut tokens = Self::default();
         for (i, line) in text.lines().enumerate() {
@@ -64,8 +75,16 @@ impl BearerTokens {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let (name, hash) = entry(line).ok_or(TokenError { line: i + 1 })?;
-            tokens.0.insert(hash, Principal::new(name));
+            let refuse = TokenError { line: i + 1 };
+            let (line, operator) = match line.strip_suffix("operator") {
+                Some(rest) if rest.ends_with(char::is_whitespace) => (rest.trim_end(), true),
+                _ => (line, false),
+            };
+            let (name, hash) = entry(line).ok_or(refuse)?;
+            tokens.by_hash.insert(hash, Principal::new(name));
+            if operator {
+                tokens.operators.insert(Principal::new(name));
+            }
         }
         Ok(tokens)
     }
@@ -73,7 +92,14 @@ impl BearerTokens {
     /// Lets a token in.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
-        self.0.insert(hash(token), principal);
+        self.by_hash.insert(hash(token), principal);
+        self
+    }
+
+    /// Lets a principal decide about the calls of others.
+    #[must_use]
+    pub fn operator(mut self, principal: Principal) -> Self {
+        self.operators.insert(principal);
         self
     }
 
@@ -87,7 +113,7 @@ impl BearerTokens {
     /// True if no token lets anybody in.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_hash.is_empty()
     }
 }
 
@@ -120,7 +146,7 @@ impl Authenticator for BearerTokens {
             (Some(header), None) => header.to_str().ok().and_then(bearer),
             _ => None,
         };
-        let principal = sent.and_then(|token| self.0.get(&hash(token)));
+        let principal = sent.and_then(|token| self.by_hash.get(&hash(token)));
         let challenge = if request.headers.contains_key(AUTHORIZATION) {
             r#"Bearer realm="candor", error="invalid_token""#
         } else {
@@ -128,6 +154,10 @@ impl Authenticator for BearerTokens {
         };
         let refused = Unauthorized { challenge: HeaderValue::from_static(challenge) };
         Box::pin(std::future::ready(principal.cloned().ok_or(refused)))
+    }
+
+    fn is_operator(&self, principal: &Principal) -> bool {
+        self.operators.contains(principal)
     }
 }
 
@@ -138,6 +168,6 @@ fn bearer(header: &str) -> Option<&str> {
 
 impl fmt::Debug for BearerTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BearerTokens({})", self.0.len())
+        write!(f, "BearerTokens({})", self.by_hash.len())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use candor_ledger::{AuditRow, Store};
 use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::names::{extension, notification};
-use candor_protocol::rpc::{ErrorObject, Notification, Request, RequestId};
+use candor_protocol::rpc::{ErrorObject, Notification, Request};
 use candor_protocol::types::{
     CancelledParams, Implementation, ListCapability, ResourcesCapability, ServerCapabilities,
     ToolsCapability,
@@ -18,12 +18,12 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
+use crate::about::Connected;
 use crate::admission::plan::Plans;
 use crate::admission::rate::Rates;
 use crate::admission::serial::Queues;
 use crate::answer::{Answer, Body, CacheHint, Encoder, Finality};
 use crate::call_tracker::CallTracker;
-use crate::caller::{self, Client};
 use crate::changes::Changes;
 use crate::completion::Completions;
 use crate::dispatch;
@@ -84,6 +84,7 @@ struct Inner {
     plans: Plans,
     rates: Rates,
     queues: Queues,
+    connected: Connected,
     stop: CancellationToken,
 }
 
@@ -114,6 +115,7 @@ impl Engine {
             ),
             rates: Rates::default(),
             queues: Queues::default(),
+            connected: Connected::default(),
             stop: CancellationToken::new(),
             parts,
         }))
@@ -174,6 +176,10 @@ impl Engine {
         &self.0.rates
     }
 
+    pub(crate) fn connected(&self) -> &Connected {
+        &self.0.connected
+    }
+
     pub(crate) fn queues(&self) -> &Queues {
         &self.0.queues
     }
@@ -181,7 +187,7 @@ impl Engine {
     /// Answers a request. Every transport ends here.
     pub(crate) async fn handle(&self, request: Request, arrival: Arrival) -> Answer {
         let Request { id, method, params, meta } = request;
-        match receive(id.clone(), meta, arrival) {
+        match Exchange::receive(id.clone(), meta, arrival) {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let meta = exchange.meta.clone();
@@ -314,28 +320,6 @@ impl Engine {
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.0.stop
     }
-}
-
-/// Finds out whose request this is and what their client can do.
-fn receive(id: RequestId, meta: Object, arrival: Arrival) -> Result<Exchange, ErrorObject> {
-    let meta = Arc::new(meta);
-    let (client, session, log_level) = match arrival.session {
-        Some(session) => (session.client.clone(), Some(session), None),
-        None => (Arc::new(Client::from_meta(meta.clone())?), None, caller::log_level(&meta)?),
-    };
-    Ok(Exchange {
-        id,
-        principal: arrival.principal,
-        client,
-        session,
-        outlet: arrival.outlet,
-        cancel: arrival.cancel,
-        closing: arrival.closing,
-        mirrored: arrival.mirrored,
-        key_header: arrival.key_header,
-        meta,
-        log_level,
-    })
 }
 
 /// What is offered beyond the published protocol.

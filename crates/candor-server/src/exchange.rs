@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use candor_protocol::json::Object;
-use candor_protocol::rpc::RequestId;
+use candor_protocol::rpc::{ErrorObject, RequestId};
 use candor_protocol::types::LogLevel;
 use candor_protocol::{Era, Principal};
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::Client;
+use crate::caller::{self, Client};
 use crate::mirror::MirroredHeaders;
 use crate::outlet::Outlet;
 use crate::session::Session;
@@ -50,6 +50,32 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// Finds out whose request this is and what their client can do.
+    pub(crate) fn receive(
+        id: RequestId,
+        meta: Object,
+        arrival: Arrival,
+    ) -> Result<Self, ErrorObject> {
+        let meta = Arc::new(meta);
+        let (client, session, log_level) = match arrival.session {
+            Some(session) => (session.client.clone(), Some(session), None),
+            None => (Arc::new(Client::from_meta(meta.clone())?), None, caller::log_level(&meta)?),
+        };
+        Ok(Self {
+            id,
+            principal: arrival.principal,
+            client,
+            session,
+            outlet: arrival.outlet,
+            cancel: arrival.cancel,
+            closing: arrival.closing,
+            mirrored: arrival.mirrored,
+            key_header: arrival.key_header,
+            meta,
+            log_level,
+        })
+    }
+
     pub(crate) fn era(&self) -> Era {
         self.client.revision.era()
     }

@@ -15,6 +15,7 @@
 //! | plans, rates and turns: what stands before a start | `admission` |
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | whether a call may start, and asking a person | `gate` |
+//! | a way in for whoever is in the same process: REST, a console | [`Visit`], [`Catalogue`], [`Foresight`] |
 //! | who is asking | [`auth`] |
 //! | the name by which the log and an error speak of one request | `trace` |
 //! | secrets and what they seal | [`Secret`] |
@@ -22,6 +23,7 @@
 //!
 //! This crate knows nothing of HTML and of command lines.
 
+mod about;
 mod admission;
 mod answer;
 mod arguments;
@@ -31,6 +33,7 @@ pub mod auth;
 mod blocking;
 mod call_tracker;
 mod caller;
+mod catalogue;
 mod changes;
 mod completion;
 mod ctx;
@@ -38,6 +41,7 @@ mod deadline;
 mod dispatch;
 mod engine;
 mod exchange;
+mod foresight;
 mod gate;
 mod ledger;
 mod limits;
@@ -50,6 +54,7 @@ pub mod prompt;
 mod provider;
 pub mod resource;
 mod round;
+mod running;
 mod seal;
 mod server;
 mod session;
@@ -59,23 +64,28 @@ pub mod testing;
 pub mod tool;
 mod trace;
 pub mod transport;
+mod visit;
 mod written;
 
+pub use about::{About, SessionView};
 pub use answer::{Answer, CacheHint, CacheScope};
 pub use arguments::Arguments;
 pub use ask::{AskError, Elicit, Elicited, Sample};
 #[doc(hidden)]
 pub use blocking::blocking;
 pub use caller::Client;
+pub use catalogue::{Catalogue, Listed};
 pub use changes::Changes;
 pub use ctx::Ctx;
 pub use engine::Engine;
-pub use gate::{Ask, Pattern, PatternError};
+pub use foresight::{Foresight, Standing};
+pub use gate::{Ask, Judgement, Pattern, PatternError};
 pub use ledger::Audit;
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};
 pub use server::{BuildError, Server};
 pub use state::{FromCtx, Need, State};
+pub use visit::{Said, Visit};
 
 pub use candor_hints as hints;
 pub use candor_ledger as store;

@@ -245,7 +245,7 @@ fn cut(text: String) -> String {
     if text.len() <= LONGEST_LOOK {
         return text;
     }
-    let end = text.floor_char_boundary(LONGEST_LOOK);
+    let end = (0..=LONGEST_LOOK).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     format!("{}\n(and {} bytes more, not shown)", &text[..end], text.len() - end)
 }
 

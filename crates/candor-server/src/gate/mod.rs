@@ -87,9 +87,12 @@ pub(crate) enum Rule {
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Judgement {
+pub enum Judgement {
+    /// It may start.
     Allow,
+    /// A person is asked first.
     Ask,
+    /// It may not start.
     Deny,
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use candor_hints::Hints;
 use candor_ledger::{
     Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
-    Note, Outcome, OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
+    Note, Outcome, OutcomeKind, Owner, Reason, Record, RecordId, Round, Seen, State, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -159,6 +159,22 @@ impl Operation {
     /// What the caller is told of a record that is in the way of asking.
     pub(crate) async fn answered(&self, answer: Answer) -> Option<Told> {
         self.told(answer, Instant::now() + self.ledger.0.join).await
+    }
+
+    /// What is on record of it, without any waiting.
+    pub(crate) async fn look(&self) -> Result<Option<Answer>, StoreError> {
+        let store = &self.ledger.0.store;
+        if let Some(answer) = store.recall(&self.id, self.fingerprint, self.by_nature).await? {
+            return Ok(Some(answer));
+        }
+        // An approval is in nobody's way, and yet worth knowing of.
+        let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
+        Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
+            Some(Record { fence, state: State::Approved { by, via, until, .. }, .. }) => {
+                Some(Answer::Approved { fence, by, via, until })
+            }
+            _ => None,
+        })
     }
 
     /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.

@@ -46,7 +46,7 @@ fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
 }
 
 /// A provider failed: the reason is ours to read, not the client's.
-fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
+pub(crate) fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
     tracing::error!(%error, what, trace_id = trace::id(), "a provider failed");
     ErrorObject::internal(format!("The server could not get its {what}"))
 }

@@ -289,7 +289,7 @@ async fn work(
 }
 
 /// The key that a tool's author makes of the arguments.
-fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
+pub(crate) fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
     if entry.idempotency != Idempotency::Derived {
         return Ok(None);
     }
@@ -383,12 +383,12 @@ impl<'a> Says<'a> {
     }
 }
 
-pub(super) fn unknown(name: &str) -> ErrorObject {
+pub(crate) fn unknown(name: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("Unknown tool: {name}")).with_data(&json!({"tool": name}))
 }
 
 /// Makes a call ready, if it is acceptable: the same for whoever makes it and whoever asks about it.
-pub(super) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, Invalid> {
+pub(crate) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, Invalid> {
     entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
 }
 

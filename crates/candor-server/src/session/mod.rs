@@ -123,6 +123,7 @@ impl Session {
             _alive: alive.clone().drop_guard(),
         });
         tokio::spawn(forward_changes(session.outlet.clone(), changes, alive));
+        engine.connected().add(&session);
         session
     }
 

@@ -220,6 +220,10 @@ impl ToolError {
         self
     }
 
+    pub(crate) fn fields(&self) -> &[Violation] {
+        &self.0.fields
+    }
+
     /// Content to go with the message: an image, a link.
     #[must_use]
     pub fn content(mut self, content: impl IntoIterator<Item = Content>) -> Self {

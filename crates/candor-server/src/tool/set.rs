@@ -6,11 +6,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
+use candor_hints::Effective;
 use candor_protocol::Era;
 use candor_protocol::types::Tool as Definition;
 use candor_schema::Invalid;
 
 use super::Tool;
+use super::effects;
 use super::entry::Entry;
 use super::neighbours;
 use super::publish::Form;
@@ -217,6 +219,24 @@ impl ToolSet {
     }
 
     fn list(&self, era: Era, form: Form, policy: &Policy) -> List {
+        let listed = self.published(era, form, policy);
+        let tools = listed.len();
+        List {
+            pages: listed
+                .chunks(PAGE_SIZE)
+                .map(|page| methods::write(&definitions(page)))
+                .collect(),
+            tools,
+        }
+    }
+
+    /// The tools and parts of tools that are listed, as they are published.
+    pub(crate) fn published(
+        &self,
+        era: Era,
+        form: Form,
+        policy: &Policy,
+    ) -> Vec<Cow<'_, Definition>> {
         let parts = self.listed_parts(form);
         let mut listed: Vec<Cow<'_, Definition>> = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
@@ -228,14 +248,7 @@ impl ToolSet {
             }
             listed.extend(own);
         }
-        let tools = listed.len();
-        List {
-            pages: listed
-                .chunks(PAGE_SIZE)
-                .map(|page| methods::write(&definitions(page)))
-                .collect(),
-            tools,
-        }
+        listed
     }
 }
 
@@ -243,7 +256,23 @@ fn definitions<'a>(page: &'a [Cow<'_, Definition>]) -> Vec<&'a Definition> {
     page.iter().map(AsRef::as_ref).collect()
 }
 
-impl Found<'_> {
+impl<'a> Found<'a> {
+    /// As it is published.
+    pub(crate) fn published(&self, era: Era, form: Form, policy: &Policy) -> Cow<'a, Definition> {
+        match self.part {
+            None => form.whole(self.entry, era, policy),
+            Some(part) => form.part(part, self.entry, era, policy),
+        }
+    }
+
+    /// What any call of it may do.
+    pub(crate) fn worst(&self) -> Effective {
+        match self.part.and_then(|part| part.definition.annotations.as_ref()) {
+            None => self.entry.worst(),
+            Some(annotations) => effects::declared(annotations).effective(),
+        }
+    }
+
     /// The arguments of the whole tool, from those that were sent.
     pub(crate) fn complete(&self, arguments: Arguments) -> Result<Arguments, Invalid> {
         match self.part {

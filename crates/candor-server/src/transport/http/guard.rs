@@ -92,7 +92,10 @@ fn plain<'a>(scheme: &str, host: &'a str) -> &'a str {
 
 impl AllowedHosts {
     /// Checks a request's `Host` and, if there is one, its `Origin`.
-    pub(super) fn check(&self, request: &Parts) -> Result<(), &'static str> {
+    ///
+    /// # Errors
+    /// Says what is wrong with them.
+    pub fn check(&self, request: &Parts) -> Result<(), &'static str> {
         let host = match (only(&request.headers, HOST)?, request.uri.authority()) {
             (Some(host), _) => host,
             // A request line may name the host instead.

@@ -1,8 +1,6 @@
 //! Modern requests: stateless, with headers that mirror the body.
 
 use std::borrow::Cow;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -17,13 +15,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{METHOD, NAME, PROTOCOL_VERSION, respond, sse};
-use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
 use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
-use crate::pipe::Pipe;
+use crate::running::{Running, Said};
 
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
 pub(super) async fn post(
@@ -40,30 +37,19 @@ pub(super) async fn post(
         Ok(key) => key,
         Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
     };
-    let messages = Pipe::new(engine.limits().queue);
-    let cancel = CancellationToken::new();
     let arrival = Arrival {
         principal,
         session: None,
-        outlet: Outlet::Pipe(messages.clone()),
-        cancel: cancel.clone(),
+        outlet: Outlet::None,
+        cancel: CancellationToken::new(),
         closing: None,
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
         key_header,
     };
-    let owned = engine.clone();
-    // Dropped when the client hangs up, which is how a modern client takes a request back.
-    let hang_up = cancel.drop_guard();
-    let answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
-        let answer = owned.handle(request, arrival).await;
-        hang_up.disarm();
-        drop(room);
-        answer
-    });
-    let mut events = Events { answer: Progress::Running(answer), messages };
+    let mut running = Running::start(engine, request, arrival, room);
     let quiet = engine.limits().keep_alive;
-    match std::future::poll_fn(|cx| events.poll(cx)).await {
-        Some(Said::Message(message)) => sse::response(events.starting_with(message), quiet),
+    match std::future::poll_fn(|cx| running.poll(cx)).await {
+        Some(Said::Message(message)) => sse::response(events(running, message), quiet),
         Some(Said::Answer(answer)) => {
             let status = respond::status_of(&answer);
             respond::answer(status, answer)
@@ -73,60 +59,16 @@ pub(super) async fn post(
     }
 }
 
-/// Something for the client.
-enum Said {
-    Message(Bytes),
-    Answer(Answer),
-}
-
-/// A request that runs, and what it says on the way: messages as they come, then the answer.
-struct Events {
-    answer: Progress,
-    messages: Pipe,
-}
-
-enum Progress {
-    Running(Pin<Box<dyn Future<Output = Answer> + Send>>),
-    Done(Answer),
-    Told,
-}
-
-impl Events {
-    /// Lets the handler run; what it says is read before its answer, so that the answer comes last.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Said>> {
-        if let Progress::Running(answer) = &mut self.answer
-            && let Poll::Ready(answer) = answer.as_mut().poll(cx)
-        {
-            self.answer = Progress::Done(answer);
-        }
-        match std::mem::replace(&mut self.answer, Progress::Told) {
-            // Nobody speaks any more, so what is there is all there is.
-            Progress::Done(answer) => Poll::Ready(Some(match self.messages.try_next() {
-                Some(message) => {
-                    self.answer = Progress::Done(answer);
-                    Said::Message(message)
-                }
-                None => Said::Answer(answer),
-            })),
-            Progress::Told => Poll::Ready(None),
-            running @ Progress::Running(_) => {
-                self.answer = running;
-                self.messages.poll_next(cx).map(|message| Some(Said::Message(message)))
-            }
-        }
-    }
-
-    fn starting_with(mut self, first: Bytes) -> impl Stream<Item = Bytes> + Send {
-        let rest = futures_util::stream::poll_fn(move |cx| {
-            self.poll(cx).map(|said| match said? {
-                Said::Message(message) => Some(message),
-                Said::Answer(answer) => answer.into_message(),
-            })
-        });
-        futures_util::stream::once(std::future::ready(first))
-            .chain(rest)
-            .map(|message| sse::event(None, &message))
-    }
+fn events(mut running: Running, first: Bytes) -> impl Stream<Item = Bytes> + Send {
+    let rest = futures_util::stream::poll_fn(move |cx| {
+        running.poll(cx).map(|said| match said? {
+            Said::Message(message) => Some(message),
+            Said::Answer(answer) => answer.into_message(),
+        })
+    });
+    futures_util::stream::once(std::future::ready(first))
+        .chain(rest)
+        .map(|message| sse::event(None, &message))
 }
 
 /// Headers and body must say the same: whoever stands in between decides by the headers.

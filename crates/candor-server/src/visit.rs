@@ -1,0 +1,173 @@
+//! A way in for whoever is in the same process: a REST API, a console.
+//!
+//! A visit is a request as any transport brings it, from a modern client that can answer no questions. So nothing that calls a
+//! tool goes another way than MCP does.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use candor_protocol::json::{Object, RawValue};
+use candor_protocol::names::meta;
+use candor_protocol::rpc::{ErrorObject, Incoming, Request, RequestId, decode_message};
+use candor_protocol::types::{ClientCapabilities, Implementation};
+use candor_protocol::{Principal, Revision};
+use futures_util::Stream;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Engine;
+use crate::exchange::{Arrival, Exchange};
+use crate::outlet::Outlet;
+use crate::running::{self, Running};
+
+/// Somebody in the same process who wants to ask something.
+///
+/// ```
+/// # use candor_server::{Server, protocol::{Principal, json::Object}};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let engine = Server::new("s", "1").build().unwrap();
+/// let found = engine.visit(Principal::new("alice")).ask("server/discover", Object::new()).await;
+/// assert!(found.unwrap().get().contains("capabilities"));
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Visit {
+    engine: Engine,
+    principal: Principal,
+    client: Implementation,
+    key: Option<String>,
+    meta: Object,
+}
+
+/// What a visitor is told.
+#[derive(Debug)]
+pub enum Said {
+    /// Something on the way: progress, a log message.
+    Notice {
+        /// The notification's method.
+        method: String,
+        /// What it says.
+        params: Object,
+    },
+    /// The last that is said.
+    Answer(Result<Box<RawValue>, ErrorObject>),
+}
+
+impl Engine {
+    /// A way in for whoever is in the same process, and whose name is known.
+    #[must_use]
+    pub fn visit(&self, principal: Principal) -> Visit {
+        let client = Implementation::new("candor", env!("CARGO_PKG_VERSION"));
+        Visit { engine: self.clone(), principal, client, key: None, meta: Object::new() }
+    }
+}
+
+impl Visit {
+    /// What the visitor calls itself, instead of `candor`.
+    #[must_use]
+    pub fn client(mut self, name: &str, version: &str) -> Self {
+        self.client = Implementation::new(name, version);
+        self
+    }
+
+    /// The name of the operation, as `Idempotency-Key` gives it.
+    #[must_use]
+    pub fn key(mut self, key: Option<String>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Adds a member to the request's `_meta`: `traceparent`, `progressToken`.
+    #[must_use]
+    pub fn meta(mut self, name: &str, value: &(impl serde::Serialize + ?Sized)) -> Self {
+        self.meta = self.meta.with(name, value);
+        self
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// As a method would get it, for what no method does.
+    pub(crate) fn exchange(&self) -> Result<Exchange, ErrorObject> {
+        let (meta, arrival) = (self.meta_of_request(), self.arrival());
+        Exchange::receive(RequestId::from("visit"), meta, arrival)
+    }
+
+    fn meta_of_request(&self) -> Object {
+        self.meta
+            .clone()
+            .with(meta::PROTOCOL_VERSION, Revision::V2026_07_28.as_str())
+            .with(meta::CLIENT_INFO, &self.client)
+            .with(meta::CLIENT_CAPABILITIES, &ClientCapabilities::new())
+    }
+
+    fn arrival(&self) -> Arrival {
+        Arrival {
+            principal: self.principal.clone(),
+            session: None,
+            outlet: Outlet::None,
+            cancel: CancellationToken::new(),
+            closing: None,
+            mirrored: None,
+            key_header: self.key.clone(),
+        }
+    }
+
+    /// Asks, and waits for the answer.
+    pub async fn ask(self, method: &str, params: Object) -> Result<Box<RawValue>, ErrorObject> {
+        let mut heard = self.send(method, params);
+        loop {
+            match std::future::poll_fn(|cx| Pin::new(&mut heard).poll_next(cx)).await {
+                Some(Said::Notice { .. }) => {}
+                Some(Said::Answer(answer)) => return answer,
+                None => return Err(ErrorObject::internal("The request was taken back")),
+            }
+        }
+    }
+
+    /// Asks; what is said on the way can be heard. Dropped before the answer, the request is taken back.
+    pub fn send(
+        self,
+        method: &str,
+        params: Object,
+    ) -> impl Stream<Item = Said> + Send + Unpin + use<> {
+        let request = Request {
+            id: RequestId::from("visit"),
+            method: method.to_owned(),
+            params,
+            meta: self.meta_of_request(),
+        };
+        let arrival = self.arrival();
+        Heard(Running::start(&self.engine, request, arrival, ()))
+    }
+}
+
+struct Heard(Running);
+
+impl Stream for Heard {
+    type Item = Said;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Said>> {
+        loop {
+            let said = match std::task::ready!(self.0.poll(cx)) {
+                None => return Poll::Ready(None),
+                Some(running::Said::Message(message)) => decode_message(&message, usize::MAX),
+                Some(running::Said::Answer(answer)) => match answer.into_message() {
+                    Some(message) => decode_message(&message, usize::MAX),
+                    None => return Poll::Ready(None),
+                },
+            };
+            match said {
+                Ok(Incoming::Notification(notice)) => {
+                    let (method, params) = (notice.method, notice.params);
+                    return Poll::Ready(Some(Said::Notice { method, params }));
+                }
+                Ok(Incoming::Response(response)) => {
+                    return Poll::Ready(Some(Said::Answer(response.outcome)));
+                }
+                // Nothing that we write; and nobody is asked who cannot answer.
+                Ok(Incoming::Request(_)) | Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Whoever is in the same process goes the same way as everybody else, and can look before it calls.
+
+#![allow(missing_docs)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use candor_server::auth::{Authenticator as _, BearerTokens};
+use candor_server::hints::{Hints, Row, Source, Table, Test};
+use candor_server::protocol::Principal;
+use candor_server::protocol::json::{Object, raw};
+use candor_server::store::{self, Circumstances, Decision, Event, Filter, Options, Page, Via};
+use candor_server::tool::{JsonTool, ToolError};
+use candor_server::{Ask, Ctx, Engine, Foresight, Judgement, Said, Server, Standing, Visit};
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+
+fn files(ask: Ask) -> (Engine, Arc<AtomicUsize>) {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let schema = json!({
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "action": {"enum": ["read", "delete"]}},
+        "required": ["path", "action"],
+    });
+    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
+    let by_action = Table::new().row(row("read", Hints::READS)).row(row("delete", Hints::DELETES));
+    let tool = JsonTool::new("manage", &schema, move |args, ctx: Ctx| {
+        let run = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        async move {
+            ctx.progress(1, 2, "half").await;
+            Ok::<_, ToolError>(format!("{} {} {run}", args["action"], args["path"]))
+        }
+    })
+    .effects(by_action);
+    let ledger = store::open("memory:", Options::default()).unwrap();
+    let server = Server::new("files", "1").tool(tool).ledger(ledger).ask(ask);
+    (server.hold(Duration::from_millis(1)).build().unwrap(), runs)
+}
+
+fn visit(engine: &Engine) -> Visit {
+    engine.visit(Principal::new("alice"))
+}
+
+async fn foresee(visit: &Visit, arguments: Value) -> Foresight {
+    visit.foresee("manage", &raw(&arguments)).await.unwrap()
+}
+
+fn params(arguments: &Value) -> Object {
+    Object::new().with("name", "manage").with("arguments", arguments)
+}
+
+#[tokio::test]
+async fn a_visit_calls_and_hears_what_is_said_on_the_way() {
+    let (engine, _) = files(Ask::Never);
+    let visit = visit(&engine).meta("progressToken", "t");
+    let mut said = visit.send("tools/call", params(&json!({"path": "a", "action": "read"})));
+    let Some(Said::Notice { method, .. }) = said.next().await else { panic!("no progress") };
+    assert_eq!(method, "notifications/progress");
+    let Some(Said::Answer(Ok(result))) = said.next().await else { panic!("no answer") };
+    let result: Value = serde_json::from_str(result.get()).unwrap();
+    assert_eq!(result["content"][0]["text"], r#""read" "a" 1"#);
+    assert!(said.next().await.is_none());
+}
+
+#[tokio::test]
+async fn foresight_is_about_these_arguments_and_does_nothing() {
+    let (engine, runs) = files(Ask::Destructive);
+    let alice = visit(&engine);
+    let reads = foresee(&alice, json!({"path": "a", "action": "read"})).await;
+    assert_eq!((reads.effective.hints, reads.exact), (Hints::READS, true));
+    assert_eq!(reads.judgement, Judgement::Allow);
+    let deletes = foresee(&alice, json!({"path": "a", "action": "delete"})).await;
+    assert!(deletes.effective.hints.is_destructive() && deletes.invalid.is_empty());
+    assert_eq!(deletes.effective.sources[1], Source::Resolved);
+    assert_eq!((deletes.judgement, deletes.standing), (Judgement::Ask, None));
+    let half = foresee(&alice, json!({"action": "read"})).await;
+    assert_eq!(half.invalid[0].pointer, "/path");
+    assert!(!half.exact && half.effective.hints.is_read_only(), "what is known is enough for that");
+    assert!(alice.foresee("nothing", &raw(&json!({}))).await.is_err());
+    assert!(alice.foresee("manage", &raw(&json!([]))).await.is_err());
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    assert!(engine.recent_calls().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_on_record_is_said_before_the_call() {
+    let (engine, _) = files(Ask::Destructive);
+    let alice = visit(&engine).key(Some("k".to_owned()));
+    let (read, other) =
+        (json!({"path": "a", "action": "read"}), json!({"path": "b", "action": "read"}));
+    assert_eq!(foresee(&alice, read.clone()).await.standing, None);
+    alice.clone().ask("tools/call", params(&read)).await.unwrap();
+    let known = foresee(&alice, read.clone()).await.standing;
+    assert!(matches!(known, Some(Standing::Replay { .. })), "{known:?}");
+    assert_eq!(foresee(&alice, other).await.standing, Some(Standing::Reused));
+    let bob = engine.visit(Principal::new("bob")).key(Some("k".to_owned()));
+    assert_eq!(foresee(&bob, read).await.standing, None, "of others nothing is said");
+
+    let delete = json!({"path": "a", "action": "delete"});
+    let alice = visit(&engine);
+    alice.clone().ask("tools/call", params(&delete)).await.unwrap();
+    let waits = foresee(&alice, delete.clone()).await.standing;
+    assert!(matches!(waits, Some(Standing::Waiting { .. })), "{waits:?}");
+    let store = engine.store().unwrap();
+    let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
+    let question = waiting[0].stored.question().unwrap();
+    let (by, via) = ("olga".to_owned(), Via::Operator);
+    let event = Event::Decide { question, by, via, decision: Decision::Approve };
+    store.apply(&waiting[0].id, event, Circumstances::default()).await.unwrap();
+    let approved = foresee(&alice, delete.clone()).await.standing;
+    assert_eq!(approved, Some(Standing::Approved { by: "olga".to_owned() }));
+    alice.clone().ask("tools/call", params(&delete)).await.unwrap();
+    assert_eq!(foresee(&alice, delete).await.standing, None, "the next one is another call");
+}
+
+#[tokio::test]
+async fn the_catalogue_knows_of_a_tool_what_is_published_and_what_is_declared() {
+    let (engine, _) = files(Ask::Destructive);
+    let catalogue = engine.catalogue(&Principal::new("alice")).await.unwrap();
+    assert_eq!(catalogue.list().len(), 1);
+    let listed = catalogue.find("manage").unwrap();
+    assert!(listed.dynamic && listed.worst.hints.is_destructive());
+    assert_eq!(listed.judgement, Judgement::Ask);
+    assert_eq!(listed.effects.len(), 2, "{:?}", listed.effects);
+    assert!(catalogue.find("nothing").is_none());
+    let about = engine.about();
+    assert_eq!(about.info.name, "files");
+    assert!(engine.sessions().is_empty());
+}
+
+#[test]
+fn an_operator_is_named_in_the_file_of_tokens() {
+    let line = BearerTokens::line("olga", "secret");
+    let tokens = BearerTokens::from_lines(&format!(
+        "{line} operator\n{}\n",
+        BearerTokens::line("alice", "other")
+    ))
+    .unwrap();
+    assert!(tokens.is_operator(&Principal::new("olga")));
+    assert!(!tokens.is_operator(&Principal::new("alice")));
+    assert!(BearerTokens::from_lines(&format!("{line} operators")).is_err());
+}
