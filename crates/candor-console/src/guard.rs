@@ -1,0 +1,213 @@
+//! Who is asking, and whether they may: before anything else is looked at.
+
+use candor_server::protocol::Principal;
+use candor_server::transport::http::AllowedHosts;
+use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method};
+
+use crate::Inner;
+use crate::problem::Problem;
+use crate::route::{Page, Route, Verb};
+use crate::session::{LoggedIn, hash};
+
+/// The header by which a page says that a change is its own.
+pub(crate) const CSRF: &str = "x-candor-csrf";
+
+/// The principal of whoever holds the launch token.
+pub(crate) const OPERATOR: &str = "operator";
+
+/// Who is asking.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
+    pub(crate) principal: Principal,
+    /// May decide about the calls of others, and see them.
+    pub(crate) operator: bool,
+    pub(crate) way: Way,
+}
+
+/// How that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is not.
+    Unknown,
+    /// By a token in the request, which no page can send by accident.
+    Bearer,
+    /// By a cookie, which a browser sends by itself: changes must bring this besides.
+    Cookie { csrf: String },
+}
+
+impl Visitor {
+    fn unknown() -> Self {
+        Self { principal: Principal::anonymous(), operator: false, way: Way::Unknown }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.way != Way::Unknown
+    }
+
+    /// What its pages must send with a change.
+    pub(crate) fn csrf(&self) -> &str {
+        match &self.way {
+            Way::Cookie { csrf } => csrf,
+            Way::Unknown | Way::Bearer => "",
+        }
+    }
+}
+
+/// Who may ask for something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Everybody, also where everybody else must be known: it is needed to log in.
+    Anybody,
+    /// Everybody who may speak to the server at all.
+    Caller,
+    /// Whoever is known.
+    Known,
+    /// Who decides about the calls of others.
+    Operator,
+}
+
+fn access(route: &Route) -> Access {
+    match route {
+        Route::Asset(_) | Route::Session => Access::Anybody,
+        Route::Home
+        | Route::Tools
+        | Route::Tool(_)
+        | Route::Verb(_, Verb::Validate | Verb::Annotations)
+        | Route::OpenApi
+        | Route::Page(Page::Tool(_) | Page::Server) => Access::Caller,
+        Route::Verb(_, Verb::Preview | Verb::Call)
+        | Route::Resources(_)
+        | Route::Page(Page::Resources) => Access::Known,
+        Route::Approvals
+        | Route::ApprovalEvents
+        | Route::Approval(_)
+        | Route::Decision(..)
+        | Route::Rules
+        | Route::Rule(_)
+        | Route::History
+        | Route::Export
+        | Route::Operation(_)
+        | Route::Resolve(_)
+        | Route::Page(Page::Approvals | Page::Approval(_) | Page::History | Page::Operation(_)) => {
+            Access::Operator
+        }
+    }
+}
+
+/// The origin of a page that may use the API from elsewhere, if this request is from one.
+pub(crate) fn foreign_origin(console: &Inner, headers: &HeaderMap) -> Option<HeaderValue> {
+    let origin = headers.get(ORIGIN)?;
+    let known = console.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes());
+    known.then(|| origin.clone())
+}
+
+/// Lets a request in if it addresses this server.
+pub(crate) fn check_host(console: &Inner, parts: &Parts) -> Result<(), Problem> {
+    let checked = match foreign_origin(console, &parts.headers) {
+        None => console.hosts.check(parts),
+        Some(_) => {
+            let mut without = parts.clone();
+            without.headers.remove(ORIGIN);
+            console.hosts.check(&without)
+        }
+    };
+    checked.map_err(|problem| Problem::forbidden("forbidden_origin", problem))
+}
+
+/// Finds out who it is.
+pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, Problem> {
+    if let Some(token) = bearer(&parts.headers) {
+        if hash(token) == console.launch {
+            let principal = Principal::new(OPERATOR);
+            return Ok(Visitor { principal, operator: true, way: Way::Bearer });
+        }
+        let Some(authenticator) = &console.authenticator else {
+            return Err(Problem::unauthorized("This token is not the one of this launch"));
+        };
+        return match authenticator.authenticate(parts).await {
+            Ok(principal) => {
+                let operator = authenticator.is_operator(&principal);
+                Ok(Visitor { principal, operator, way: Way::Bearer })
+            }
+            Err(_) => Err(Problem::unauthorized("This token is not known here")),
+        };
+    }
+    if let Some(LoggedIn { principal, operator, csrf }) =
+        cookie(&parts.headers).and_then(|cookie| console.sessions.get(cookie))
+    {
+        return Ok(Visitor { principal, operator, way: Way::Cookie { csrf } });
+    }
+    // An authenticator may know callers by something else than a token.
+    if let Some(authenticator) = &console.authenticator
+        && let Ok(principal) = authenticator.authenticate(parts).await
+    {
+        let operator = authenticator.is_operator(&principal);
+        return Ok(Visitor { principal, operator, way: Way::Bearer });
+    }
+    Ok(Visitor::unknown())
+}
+
+/// Whether they may.
+pub(crate) fn admit(console: &Inner, visitor: &Visitor, route: &Route) -> Result<(), Problem> {
+    let closed = console.authenticator.is_some();
+    match access(route) {
+        Access::Anybody => Ok(()),
+        Access::Caller if !closed => Ok(()),
+        Access::Caller | Access::Known | Access::Operator if !visitor.is_known() => {
+            Err(Problem::unauthorized(console.where_the_token_is()))
+        }
+        Access::Operator if !visitor.operator => {
+            Err(Problem::forbidden("not_an_operator", "Only an operator may see or decide this"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A change that comes with a cookie must come from a page of ours.
+pub(crate) fn check_csrf(
+    visitor: &Visitor,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<(), Problem> {
+    let Way::Cookie { csrf } = &visitor.way else { return Ok(()) };
+    if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return Ok(());
+    }
+    match headers.get(CSRF) {
+        Some(sent) if hash(&String::from_utf8_lossy(sent.as_bytes())) == hash(csrf) => Ok(()),
+        _ => Err(Problem::forbidden(
+            "csrf",
+            "A change from a browser must bring the page's own token in X-Candor-Csrf; load the page again",
+        )),
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Cookies do not know ports: two servers on one machine would take each other's.
+pub(crate) fn cookie_name(headers: &HeaderMap) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = host.rsplit_once(':').map(|(_, port)| port);
+    let port = port.filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    format!("candor_{}", port.unwrap_or("default"))
+}
+
+/// The value of our cookie.
+pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let name = cookie_name(headers);
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).find_map(|pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        (key == name).then_some(value)
+    })
+}
+
+/// Whether cookies may travel over encrypted connections only.
+pub(crate) fn is_secure(hosts: &AllowedHosts) -> bool {
+    matches!(hosts, AllowedHosts::Public(url) if url.to_string().starts_with("https:"))
+}

@@ -1,0 +1,136 @@
+//! HTML that escapes by default.
+//!
+//! [`html!`] is `format!` whose values are escaped, unless they are HTML themselves. Placeholders are positional: a name in the
+//! braces would be put in as it is, so the compiler is made to refuse it.
+
+use std::fmt::{self, Write as _};
+
+/// HTML: our own words, and values that were escaped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Html(String);
+
+impl Html {
+    /// Nothing.
+    pub(crate) const fn new() -> Self {
+        Self(String::new())
+    }
+
+    /// What [`html!`] has written. Nobody else should call it.
+    pub(crate) const fn written(text: String) -> Self {
+        Self(text)
+    }
+
+    pub(crate) fn push(&mut self, more: &Self) {
+        self.0.push_str(&more.0);
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl FromIterator<Html> for Html {
+    fn from_iter<I: IntoIterator<Item = Html>>(parts: I) -> Self {
+        let mut all = Self::new();
+        parts.into_iter().for_each(|part| all.push(&part));
+        all
+    }
+}
+
+/// What can stand in a place of a template.
+pub(crate) trait Place {
+    /// Writes it, escaped for text and for attributes in double quotes.
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// A value in its place.
+pub(crate) struct Placed<'a>(pub(crate) &'a dyn Place);
+
+impl fmt::Display for Placed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.place(f)
+    }
+}
+
+impl Place for Html {
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl Place for str {
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.chars() {
+            match c {
+                '&' => out.write_str("&amp;")?,
+                '<' => out.write_str("&lt;")?,
+                '>' => out.write_str("&gt;")?,
+                '"' => out.write_str("&quot;")?,
+                '\'' => out.write_str("&#39;")?,
+                // No parser of HTML keeps it.
+                '\0' => out.write_char('\u{fffd}')?,
+                _ => out.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Place for String {
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().place(out)
+    }
+}
+
+impl<T: Place + ?Sized> Place for &T {
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).place(out)
+    }
+}
+
+impl<T: Place> Place for Option<T> {
+    /// Nothing, if there is nothing.
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_ref().map_or(Ok(()), |value| value.place(out))
+    }
+}
+
+impl Place for std::borrow::Cow<'_, str> {
+    fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).place(out)
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty)*) => {$(
+        impl Place for $type {
+            fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, out)
+            }
+        }
+    )*};
+}
+numbers!(u16 u32 u64 usize i64);
+
+/// Writes HTML: `html!("<p>{}</p>", text)`.
+macro_rules! html {
+    ($template:literal $(, $value:expr)* $(,)?) => {
+        // A template that comes out of a macro cannot name variables, which would not be escaped.
+        $crate::html::Html::written(format!(concat!($template, "") $(, $crate::html::Placed(&$value))*))
+    };
+}
+pub(crate) use html;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_escaped_and_html_is_not() {
+        let hostile = r#"<img src=x onerror="alert('1')">&"#;
+        let part = html!("<b title=\"{}\">{}</b>", hostile, 7_u64);
+        let escaped = "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;";
+        let whole = html!("<p>{}{}</p>", part, None::<String>);
+        assert_eq!(whole.into_string(), format!("<p><b title=\"{escaped}\">7</b></p>"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The discovery REST API and the web console of an MCP server, as one axum router that fits into anybody's app.
+//!
+//! ```no_run
+//! # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+//! use candor_console::Console;
+//!
+//! let console = Console::of(engine).title("Invoices").allow_execute();
+//! println!("open http://127.0.0.1:7332/tools-console#token={}", console.launch_token());
+//! let app = axum::Router::new().nest("/tools-console", console.router());
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:7332").await?;
+//! axum::serve(listener, app).await
+//! # }
+//! ```
+//!
+//! # The map
+//!
+//! | what | where |
+//! |---|---|
+//! | describing a console | [`Console`] |
+//! | a request, stage by stage | `serve` |
+//! | what a path means | `route` |
+//! | who is asking, and whether they may | `guard`, `session` |
+//! | why there is no answer | `problem` |
+//! | JSON for programs | `rest`, a file for each subject |
+//! | pages for people | `ui`, a file for each page; `html` writes them, `assets/` is what browsers load |
+//!
+//! Everything that calls a tool goes through [`Visit`](candor_server::Visit), so the way that MCP takes. What concerns the calls of
+//! all servers, approvals and history, needs no server: only the ledger that they share.
+
+mod guard;
+mod html;
+mod problem;
+mod rest;
+mod route;
+mod serve;
+mod session;
+mod ui;
+
+use std::sync::Arc;
+
+use axum::Router;
+use candor_server::auth::Authenticator;
+use candor_server::store::Store;
+use candor_server::transport::http::{AllowedHosts, Http};
+use candor_server::{Engine, Limits};
+
+use session::Sessions;
+
+/// A console in the making.
+#[must_use]
+pub struct Console {
+    inner: Inner,
+    launch: String,
+}
+
+/// What every request needs.
+pub(crate) struct Inner {
+    /// The server whose tools and resources are shown; none where only a ledger is looked at.
+    pub(crate) engine: Option<Engine>,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) title: String,
+    pub(crate) allow_execute: bool,
+    pub(crate) hosts: AllowedHosts,
+    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
+    /// Pages of these origins may use the API.
+    pub(crate) origins: Vec<String>,
+    /// The hash of the token that makes an operator.
+    pub(crate) launch: [u8; 32],
+    pub(crate) sessions: Sessions,
+    pub(crate) limits: Limits,
+    pub(crate) lists: rest::tools::Lists,
+}
+
+impl Console {
+    /// The console of a server.
+    pub fn of(engine: Engine) -> Self {
+        let title = engine.about().info.title.unwrap_or_else(|| engine.name().to_owned());
+        let (store, limits) = (engine.store().cloned(), engine.limits().clone());
+        Self::new(Some(engine), store, title, limits)
+    }
+
+    /// A console of a ledger alone: approvals and history of every server that writes to it.
+    pub fn of_ledger(store: Arc<dyn Store>) -> Self {
+        Self::new(None, Some(store), "Candor".to_owned(), Limits::default())
+    }
+
+    fn new(
+        engine: Option<Engine>,
+        store: Option<Arc<dyn Store>>,
+        title: String,
+        limits: Limits,
+    ) -> Self {
+        let launch = session::random_token();
+        let inner = Inner {
+            engine,
+            store,
+            title,
+            allow_execute: false,
+            hosts: AllowedHosts::default(),
+            authenticator: None,
+            origins: Vec::new(),
+            launch: session::hash(&launch),
+            sessions: Sessions::default(),
+            limits,
+            lists: rest::tools::Lists::default(),
+        };
+        Self { inner, launch }
+    }
+
+    /// What it is called, instead of the server's own title or name.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.inner.title = title.into();
+        self
+    }
+
+    /// Lets tools be called from the page and through the API. Without this they can only be looked at.
+    pub fn allow_execute(mut self) -> Self {
+        self.inner.allow_execute = true;
+        self
+    }
+
+    /// How it is reached: the same names and the same authenticator as the MCP endpoint beside it.
+    pub fn reached(mut self, http: &Http) -> Self {
+        self.inner.hosts = http.hosts.clone();
+        self.inner.authenticator = http.authenticator.clone();
+        self
+    }
+
+    /// Lets pages of another origin use the API: `https://example.org`. They bring a token; cookies are not for them.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.inner.origins.push(origin.into());
+        self
+    }
+
+    /// The token that makes an operator of whoever has it, until the process ends. It belongs into the fragment of the URL that a
+    /// person opens, `…/#token=…`, or into `Authorization: Bearer`.
+    #[must_use]
+    pub fn launch_token(&self) -> &str {
+        &self.launch
+    }
+
+    /// The routes, to be served at the root or nested under any path.
+    pub fn router(self) -> Router {
+        let console = Arc::new(self.inner);
+        Router::new().fallback(move |request| {
+            let console = Arc::clone(&console);
+            async move { serve::serve(&console, request).await }
+        })
+    }
+}
+
+impl Inner {
+    /// For who is asked for a token.
+    pub(crate) fn where_the_token_is(&self) -> &'static str {
+        match self.authenticator {
+            None => {
+                "This needs the token of this launch: open the console by the link that the server printed when it started, or send Authorization: Bearer"
+            }
+            Some(_) => "This needs a token: send Authorization: Bearer, or log in on the page",
+        }
+    }
+}

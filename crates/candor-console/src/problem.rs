@@ -1,0 +1,138 @@
+//! Why a request has no answer: one shape for all of them, in the words of RFC 9457, with the member `error` that the discovery
+//! API has always had.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderName, HeaderValue, StatusCode};
+use serde_json::{Map, Value, json};
+
+/// A request that cannot be answered.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    status: StatusCode,
+    code: String,
+    detail: String,
+    members: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    bare: bool,
+}
+
+impl Problem {
+    /// A problem, by a stable word for programs and a sentence for people.
+    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            status,
+            code: code.to_owned(),
+            detail: detail.into(),
+            members: Map::new(),
+            headers: Vec::new(),
+            bare: false,
+        }))
+    }
+
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    }
+
+    /// Nothing is served at this path.
+    pub(crate) fn no_such_path() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "Nothing is served at this path")
+    }
+
+    /// A tool that is not there. Its body is the seed's, to the letter.
+    pub(crate) fn no_such_tool(name: &str) -> Self {
+        let mut problem =
+            Self::new(StatusCode::NOT_FOUND, "not_found", format!("Tool not found: {name}"));
+        problem.0.bare = true;
+        problem
+    }
+
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            format!("This path takes {allow}"),
+        )
+        .header(ALLOW, HeaderValue::from_static(allow))
+    }
+
+    pub(crate) fn unauthorized(detail: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+            .header(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer realm="candor""#))
+    }
+
+    pub(crate) fn forbidden(code: &str, detail: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, detail)
+    }
+
+    /// A failure of ours: `trace_id` is in the log.
+    pub(crate) fn internal(trace_id: &str) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "It failed unexpectedly; the server's log says why.",
+        )
+        .member("trace_id", trace_id)
+    }
+
+    /// More for programs.
+    #[must_use]
+    pub(crate) fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn retry_after_ms(self, millis: u64) -> Self {
+        let seconds = HeaderValue::from(millis.div_ceil(1000));
+        self.member("is_retriable", true)
+            .member("retry_after_ms", millis)
+            .header(RETRY_AFTER, seconds)
+    }
+
+    #[must_use]
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers.push((name, value));
+        self
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// For people.
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let Parts { status, code, detail, members, headers, bare } = *self.0;
+        let mut body = json!({"error": detail});
+        let mut kind = "application/json";
+        if !bare {
+            kind = "application/problem+json";
+            body = json!({
+                "type": "about:blank",
+                "title": status.canonical_reason().unwrap_or("Problem"),
+                "status": status.as_u16(),
+                "detail": detail,
+                "error": detail,
+                "code": code,
+            });
+            if let Value::Object(body) = &mut body {
+                body.extend(members);
+            }
+        }
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        for (name, value) in headers {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}

@@ -1,0 +1,25 @@
+//! What happened: operations, one by one and all.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+pub(crate) async fn list(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}
+
+pub(crate) async fn export(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}
+
+pub(crate) async fn one(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}
+
+pub(crate) async fn resolve(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}

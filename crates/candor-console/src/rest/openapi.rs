@@ -1,0 +1,13 @@
+//! The description of this API, for programs.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+pub(crate) async fn answer(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}

@@ -1,0 +1,205 @@
+//! From the path of a request to what is meant. Paths are taken as they came: a name may hold a slash, a percent sign, two dots.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::problem::Problem;
+
+/// What a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The page of the tools.
+    Home,
+    Tools,
+    Tool(String),
+    /// One of the last segments that stand for doing something with a tool.
+    Verb(String, Verb),
+    Resources(Resource),
+    Approvals,
+    ApprovalEvents,
+    Approval(String),
+    Decision(String, Decided),
+    Rules,
+    Rule(String),
+    History,
+    Export,
+    Operation(String),
+    Resolve(String),
+    OpenApi,
+    /// Logging in and out.
+    Session,
+    Asset(String),
+    Page(Page),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Validate,
+    Annotations,
+    Preview,
+    Call,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// The children of `?uri=`, or what stands at the root.
+    List,
+    Metadata,
+    Content,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decided {
+    Approve,
+    Deny,
+}
+
+/// Pages for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Page {
+    Tool(String),
+    Approvals,
+    Approval(String),
+    History,
+    Operation(String),
+    Resources,
+    Server,
+}
+
+impl Route {
+    /// Reads the raw path of a request, from where the router is mounted.
+    ///
+    /// Exactly one final verb is taken off, and only from requests that do something: so `GET /tools/x/call` is the tool `x/call`,
+    /// and `POST /tools/x/call/call` calls it.
+    pub(crate) fn read(path: &str, posts: bool) -> Result<Self, Problem> {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        match (first, rest) {
+            ("", _) => Ok(Self::Home),
+            ("tools", "") => Ok(Self::Tools),
+            ("tools", name) => tool(name, posts),
+            ("resources", "") => Ok(Self::Resources(Resource::List)),
+            ("resources", "metadata") => Ok(Self::Resources(Resource::Metadata)),
+            ("resources", "content") => Ok(Self::Resources(Resource::Content)),
+            ("approvals", rest) => approvals(rest),
+            ("history", "") => Ok(Self::History),
+            ("history", "export") => Ok(Self::Export),
+            ("history", rest) => match rest.split_once('/') {
+                None => decoded(rest).map(Self::Operation),
+                Some((id, "resolve")) => decoded(id).map(Self::Resolve),
+                Some(_) => Err(Problem::no_such_path()),
+            },
+            ("openapi.json", "") => Ok(Self::OpenApi),
+            ("ui", rest) => page(rest),
+            _ => Err(Problem::no_such_path()),
+        }
+    }
+}
+
+fn tool(rest: &str, posts: bool) -> Result<Route, Problem> {
+    if posts
+        && let Some((name, verb)) = rest.rsplit_once('/')
+        && let Some(verb) = match verb {
+            "validate" => Some(Verb::Validate),
+            "annotations" => Some(Verb::Annotations),
+            "preview" => Some(Verb::Preview),
+            "call" => Some(Verb::Call),
+            _ => None,
+        }
+    {
+        return Ok(Route::Verb(decoded(name)?, verb));
+    }
+    decoded(rest).map(Route::Tool)
+}
+
+fn approvals(rest: &str) -> Result<Route, Problem> {
+    match rest.split_once('/').unwrap_or((rest, "")) {
+        ("", _) => Ok(Route::Approvals),
+        ("events", "") => Ok(Route::ApprovalEvents),
+        ("rules", "") => Ok(Route::Rules),
+        ("rules", id) => decoded(id).map(Route::Rule),
+        (id, "") => decoded(id).map(Route::Approval),
+        (id, "approve") => Ok(Route::Decision(decoded(id)?, Decided::Approve)),
+        (id, "deny") => Ok(Route::Decision(decoded(id)?, Decided::Deny)),
+        _ => Err(Problem::no_such_path()),
+    }
+}
+
+fn page(rest: &str) -> Result<Route, Problem> {
+    let (first, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    Ok(match (first, rest) {
+        ("" | "tools", "") => Route::Home,
+        ("tools", name) => Route::Page(Page::Tool(decoded(name)?)),
+        ("approvals", "") => Route::Page(Page::Approvals),
+        ("approvals", id) => Route::Page(Page::Approval(decoded(id)?)),
+        ("history", "") => Route::Page(Page::History),
+        ("history", id) => Route::Page(Page::Operation(decoded(id)?)),
+        ("resources", "") => Route::Page(Page::Resources),
+        ("server", "") => Route::Page(Page::Server),
+        ("session", "") => Route::Session,
+        ("assets", name) => Route::Asset(name.to_owned()),
+        _ => return Err(Problem::no_such_path()),
+    })
+}
+
+/// Decodes once. What is not encoded properly is refused, not guessed.
+fn decoded(text: &str) -> Result<String, Problem> {
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        let hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+        if *byte == b'%' && !(hex(at + 1) && hex(at + 2)) {
+            return Err(Problem::bad_request(
+                "The path has a % that is not followed by two hexadecimal digits; write %25",
+            ));
+        }
+    }
+    percent_decode_str(text)
+        .decode_utf8()
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|_| Problem::bad_request("The path is not UTF-8 once it is decoded"))
+}
+
+/// Everything but what no server and no proxy touches.
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
+
+/// A name as part of a path. Dots are encoded too: browsers take `..` for the folder above.
+pub(crate) fn encoded(name: &str) -> String {
+    utf8_percent_encode(name, IN_PATH).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str) -> Route {
+        Route::read(path, false).unwrap()
+    }
+
+    #[test]
+    fn any_name_is_reachable_raw_or_encoded_once() {
+        for name in
+            ["image/resize", "100% sure?", "x/call", "validate", "..", "é ü", "a%2Fb", "a//b"]
+        {
+            let path = format!("/tools/{}", encoded(name));
+            assert_eq!(read(&path), Route::Tool(name.to_owned()), "{path}");
+            let path = format!("{path}/call");
+            let posted = Route::read(&path, true).unwrap();
+            assert_eq!(posted, Route::Verb(name.to_owned(), Verb::Call), "{path}");
+        }
+        assert_eq!(read("/tools/image/resize"), Route::Tool("image/resize".to_owned()));
+        assert_eq!(read("/tools/a%252Fb"), Route::Tool("a%2Fb".to_owned()));
+        assert_eq!(read("/tools/x/call"), Route::Tool("x/call".to_owned()));
+        assert_eq!(read("/tools/"), Route::Tools);
+    }
+
+    #[test]
+    fn what_is_not_encoded_properly_is_refused() {
+        for path in ["/tools/100%_sure", "/tools/%", "/tools/%ff%fe", "/tools/%4"] {
+            let problem = Route::read(path, false).unwrap_err();
+            assert_eq!(problem.status(), http::StatusCode::BAD_REQUEST, "{path}");
+        }
+        for path in ["/meta", "/toolsx", "/ui/nothing", "/history/a/b", "/approvals/a/b"] {
+            let problem = Route::read(path, false).unwrap_err();
+            assert_eq!(problem.status(), http::StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A request, stage by stage: is it meant for us, what does it mean, who asks, may they, and only then the answer.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::OriginalUri;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, VARY,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+
+use crate::guard::{self, Visitor};
+use crate::problem::Problem;
+use crate::route::{Page, Resource, Route};
+use crate::{Inner, rest, ui};
+
+/// A request that was let in.
+pub(crate) struct Asked {
+    pub(crate) parts: Parts,
+    pub(crate) body: Bytes,
+    pub(crate) visitor: Visitor,
+    /// The path at which the router is mounted, without a slash at its end.
+    pub(crate) base: String,
+}
+
+impl Asked {
+    /// The value of a parameter in the query.
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
+        let pairs = self.parts.uri.query().unwrap_or_default().split('&');
+        pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).find_map(|(key, value)| {
+            (decoded(key) == name).then(|| decoded(value)).filter(|value| !value.is_empty())
+        })
+    }
+
+    /// Whether a person with a browser is asking.
+    pub(crate) fn wants_html(&self) -> bool {
+        accepts(&self.parts.headers, "text/html")
+    }
+}
+
+/// A part of a query or of a form.
+pub(crate) fn decoded(text: &str) -> String {
+    let spaced = text.replace('+', " ");
+    percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+}
+
+pub(crate) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let mut lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    lines.any(|line| line.split(',').any(|one| one.split(';').next().unwrap_or("").trim() == kind))
+}
+
+pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let base = base(&parts);
+    let is_head = parts.method == Method::HEAD;
+    if is_head {
+        parts.method = Method::GET;
+    }
+    let origin = guard::foreign_origin(console, &parts.headers);
+    let html = accepts(&parts.headers, "text/html");
+    let answered = answer(console, parts, body, base.clone()).await;
+    let mut response = answered.unwrap_or_else(|problem| {
+        if html { ui::problem(console, &base, &problem) } else { problem.into_response() }
+    });
+    secure(response.headers_mut());
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("ETag, Idempotency-Replayed, Retry-After"),
+        );
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+    }
+    if is_head {
+        // The length stays: it is that of what GET would send.
+        let length = response.headers().get(http::header::CONTENT_LENGTH).cloned().or_else(|| {
+            let exact = axum::body::HttpBody::size_hint(response.body()).exact()?;
+            Some(HeaderValue::from(exact))
+        });
+        *response.body_mut() = Body::empty();
+        if let Some(length) = length {
+            response.headers_mut().insert(http::header::CONTENT_LENGTH, length);
+        }
+    }
+    response
+}
+
+async fn answer(
+    console: &Arc<Inner>,
+    parts: Parts,
+    body: Body,
+    base: String,
+) -> Result<Response, Problem> {
+    guard::check_host(console, &parts)?;
+    let posts = parts.method == Method::POST || is_preflight_of_post(&parts);
+    let route = Route::read(parts.uri.path(), posts)?;
+    let allow = allowed(&route);
+    if parts.method == Method::OPTIONS {
+        return Ok(options(allow));
+    }
+    if !allow.split(", ").any(|method| method == parts.method.as_str()) {
+        return Err(Problem::method_not_allowed(allow));
+    }
+    let visitor = guard::visitor(console, &parts).await?;
+    guard::admit(console, &visitor, &route)?;
+    guard::check_csrf(&visitor, &parts.method, &parts.headers)?;
+    let body = read(console, body).await?;
+    let asked = Asked { parts, body, visitor, base };
+    match route {
+        Route::Home => ui::tools::page(console, &asked).await,
+        Route::Page(page) => match page {
+            Page::Tool(name) => ui::tool::page(console, &asked, &name).await,
+            Page::Approvals => ui::approvals::page(console, &asked).await,
+            Page::Approval(id) => ui::approvals::one(console, &asked, &id).await,
+            Page::History => ui::history::page(console, &asked).await,
+            Page::Operation(id) => ui::history::one(console, &asked, &id).await,
+            Page::Resources => ui::resources::page(console, &asked).await,
+            Page::Server => ui::server::page(console, &asked).await,
+        },
+        Route::Session => ui::session::answer(console, &asked).await,
+        Route::Asset(name) => ui::assets::answer(&asked, &name),
+        Route::Tools => rest::tools::list(console, &asked).await,
+        Route::Tool(name) => rest::tools::one(console, &asked, &name).await,
+        Route::Verb(name, verb) => rest::tools::act(console, &asked, &name, verb).await,
+        Route::Resources(Resource::List) => rest::resources::list(console, &asked).await,
+        Route::Resources(Resource::Metadata) => rest::resources::metadata(console, &asked).await,
+        Route::Resources(Resource::Content) => rest::resources::content(console, &asked).await,
+        Route::Approvals => rest::approvals::list(console, &asked).await,
+        Route::ApprovalEvents => rest::approvals::events(console, &asked).await,
+        Route::Approval(id) => rest::approvals::one(console, &asked, &id).await,
+        Route::Decision(id, decided) => {
+            rest::approvals::decide(console, &asked, &id, decided).await
+        }
+        Route::Rules => rest::approvals::rules(console, &asked).await,
+        Route::Rule(id) => rest::approvals::revoke(console, &asked, &id).await,
+        Route::History => rest::history::list(console, &asked).await,
+        Route::Export => rest::history::export(console, &asked).await,
+        Route::Operation(id) => rest::history::one(console, &asked, &id).await,
+        Route::Resolve(id) => rest::history::resolve(console, &asked, &id).await,
+        Route::OpenApi => rest::openapi::answer(console, &asked).await,
+    }
+}
+
+/// The methods of a path.
+fn allowed(route: &Route) -> &'static str {
+    match route {
+        Route::Verb(..) | Route::Decision(..) | Route::Resolve(_) => "POST, OPTIONS",
+        Route::Session => "POST, DELETE, OPTIONS",
+        Route::Rule(_) => "DELETE, OPTIONS",
+        _ => "GET, HEAD, OPTIONS",
+    }
+}
+
+/// Whether a page asks if it may post.
+fn is_preflight_of_post(parts: &Parts) -> bool {
+    let wanted = parts.headers.get("access-control-request-method");
+    parts.method == Method::OPTIONS && wanted.is_some_and(|method| method == "POST")
+}
+
+fn options(allow: &'static str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(allow));
+    // Without an allowed origin beside them, these say nothing.
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(allow));
+    let sent = "Authorization, Content-Type, Idempotency-Key, If-None-Match, traceparent";
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(sent));
+    response
+}
+
+/// Where we are mounted: what the path that was asked for has before ours.
+fn base(parts: &Parts) -> String {
+    let ours = parts.uri.path();
+    let whole = parts.extensions.get::<OriginalUri>().map_or(ours, |uri| uri.0.path());
+    whole.strip_suffix(ours).unwrap_or(whole).trim_end_matches('/').to_owned()
+}
+
+async fn read(console: &Inner, body: Body) -> Result<Bytes, Problem> {
+    let limits = &console.limits;
+    let read = Limited::new(body, limits.message_bytes).collect();
+    match tokio::time::timeout(limits.body_time, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            format!("A body may have {} bytes", limits.message_bytes),
+        )),
+        Ok(Err(_)) => Err(Problem::bad_request("The body broke off")),
+        Err(_) => Err(Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "too_slow",
+            "The body did not come in time",
+        )),
+    }
+}
+
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     media-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// What every answer says to browsers.
+fn secure(headers: &mut HeaderMap) {
+    for (name, value) in [
+        ("content-security-policy", CONTENT_SECURITY_POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // What depends on who asks is kept by nobody; what has a tag may be kept, and is asked for again each time.
+    if !headers.contains_key(CACHE_CONTROL) {
+        let tagged = headers.contains_key(http::header::ETAG);
+        let value = if tagged { "private, no-cache" } else { "no-store" };
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(value));
+    }
+}

@@ -1,0 +1,40 @@
+//! What browsers load beside the pages: our own styles and scripts, as they stand in the source.
+
+use axum::response::Response;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+
+use crate::problem::Problem;
+use crate::rest::{tag, tagged};
+use crate::serve::Asked;
+
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+macro_rules! assets {
+    ($($name:literal: $kind:literal,)*) => {
+        const ALL: &[Asset] = &[$(Asset {
+            name: $name,
+            kind: $kind,
+            text: include_str!(concat!("../../assets/", $name)),
+        },)*];
+    };
+}
+
+assets! {
+    "console.css": "text/css; charset=utf-8",
+    "console.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+
+pub(crate) fn answer(asked: &Asked, name: &str) -> Result<Response, Problem> {
+    let asset = ALL.iter().find(|asset| asset.name == name).ok_or_else(Problem::no_such_path)?;
+    let mut response = tagged(&asked.parts.headers, &tag(asset.text.as_bytes()), asset.text.into());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(asset.kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}

@@ -1,0 +1,13 @@
+//! The tree of resources.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+pub(crate) async fn page(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}

@@ -1,0 +1,87 @@
+//! Logging in with a token, and out.
+
+use axum::body::Body;
+use axum::response::Response;
+use candor_server::protocol::Principal;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use http::{HeaderValue, Method, StatusCode};
+
+use crate::Inner;
+use crate::guard::{self, OPERATOR};
+use crate::problem::Problem;
+use crate::serve::{Asked, decoded};
+use crate::session::hash;
+
+/// `POST` exchanges a token for a cookie, `DELETE` ends that.
+pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, Problem> {
+    if asked.parts.method == Method::DELETE {
+        if let Some(cookie) = guard::cookie(&asked.parts.headers) {
+            console.sessions.close(cookie);
+        }
+        return Ok(with_cookie(console, asked, "", 0, StatusCode::NO_CONTENT));
+    }
+    let form = is_form(asked);
+    let token = token(asked, form)?;
+    let (principal, operator) = known(console, asked, &token).await?;
+    let cookie = console.sessions.open(principal, operator);
+    if !form {
+        return Ok(with_cookie(console, asked, &cookie, 30 * 24 * 3600, StatusCode::NO_CONTENT));
+    }
+    let mut response = with_cookie(console, asked, &cookie, 30 * 24 * 3600, StatusCode::SEE_OTHER);
+    let home = HeaderValue::from_str(&format!("{}/", asked.base));
+    response.headers_mut().insert(LOCATION, home.unwrap_or(HeaderValue::from_static("/")));
+    Ok(response)
+}
+
+fn is_form(asked: &Asked) -> bool {
+    let kind = asked.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"))
+}
+
+fn token(asked: &Asked, form: bool) -> Result<String, Problem> {
+    let missing = || Problem::bad_request("Send {\"token\": \"…\"}");
+    if form {
+        let body = String::from_utf8_lossy(&asked.body);
+        let mut pairs = body.split('&').filter_map(|pair| pair.split_once('='));
+        let token = pairs.find(|(key, _)| *key == "token").map(|(_, value)| decoded(value));
+        return token.map(|token| token.trim().to_owned()).ok_or_else(missing);
+    }
+    let sent: serde_json::Value = serde_json::from_slice(&asked.body).map_err(|_| missing())?;
+    sent["token"].as_str().map(str::to_owned).ok_or_else(missing)
+}
+
+/// Whose token it is: that of the launch, or one that the authenticator knows.
+async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Principal, bool), Problem> {
+    if hash(token) == console.launch {
+        return Ok((Principal::new(OPERATOR), true));
+    }
+    let refused = || Problem::unauthorized("This token is not known here");
+    let authenticator = console.authenticator.as_ref().ok_or_else(refused)?;
+    let mut parts = asked.parts.clone();
+    let header = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| refused())?;
+    parts.headers.insert(AUTHORIZATION, header);
+    let principal = authenticator.authenticate(&parts).await.map_err(|_| refused())?;
+    let operator = authenticator.is_operator(&principal);
+    Ok((principal, operator))
+}
+
+fn with_cookie(
+    console: &Inner,
+    asked: &Asked,
+    value: &str,
+    seconds: u32,
+    status: StatusCode,
+) -> Response {
+    let name = guard::cookie_name(&asked.parts.headers);
+    let secure = if guard::is_secure(&console.hosts) { "; Secure" } else { "" };
+    let cookie = format!(
+        "{name}={value}; Path={}/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
+        asked.base
+    );
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}

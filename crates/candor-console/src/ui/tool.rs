@@ -1,0 +1,13 @@
+//! One tool: what it takes, what a call would do, and calling it.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+pub(crate) async fn page(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
+    Err(Problem::no_such_path())
+}
