@@ -73,7 +73,7 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("ETag, Idempotency-Replayed, Retry-After"),
+            HeaderValue::from_static("ETag, Idempotent-Replayed, Link, Retry-After"),
         );
         headers.append(VARY, HeaderValue::from_static("Origin"));
     }
@@ -148,7 +148,7 @@ async fn answer(
 }
 
 /// The methods of a path.
-fn allowed(route: &Route) -> &'static str {
+pub(crate) fn allowed(route: &Route) -> &'static str {
     match route {
         Route::Verb(..) | Route::Decision(..) | Route::Resolve(_) => "POST, OPTIONS",
         Route::Session => "POST, DELETE, OPTIONS",
