@@ -102,7 +102,7 @@ async fn every_shape_of_closure_is_understood() {
         (server().tools_from(async || vec![tool("a")]), Ok("a")),
         (server().tools_from(|| async { Ok::<_, String>(vec![tool("a")]) }), Ok("a")),
         (server().tools_from(function), Ok("a")),
-        (server().tools_from(async move || fails()), Err("secret")),
+        (server().tools_from(move || async move { fails() }), Err("secret")),
         (server().tools_from(provider_fn(move |_| Ok(set.clone()))), Ok("a")),
         (server().tools_from(Own), Ok("own")),
         (

@@ -120,3 +120,45 @@ fn suggestions(code: &str, said: &Value) -> Value {
     }
     all.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_server::protocol::json::raw;
+
+    fn told(said: &Value) -> Option<Problem> {
+        let meta = json!({(extension::ERROR): said});
+        let content = json!([{"type": "text", "text": "No."}]);
+        let result = Object::new().with("content", &content).with("_meta", &meta);
+        problem(&result, &raw(&json!({})))
+    }
+
+    #[test]
+    fn what_the_framework_says_has_a_status_and_advice() {
+        for (code, status) in [
+            (code::RESULT_EXPIRED, 410),
+            (code::RESULT_OMITTED, 410),
+            (code::ABANDONED, 410),
+            (code::PLAN_STALE, 409),
+            (code::QUOTA_EXCEEDED, 429),
+            (code::BUSY, 503),
+        ] {
+            let said =
+                json!({"code": code, "raisedBy": "server", "retriable": false, "traceId": "t"});
+            let problem = told(&said).unwrap();
+            assert_eq!(problem.status().as_u16(), status, "{code}");
+            let body = problem.body();
+            assert_eq!((&body["code"], &body["detail"]), (&json!(code), &json!("No.")));
+            assert_eq!((&body["is_retriable"], &body["trace_id"]), (&json!(false), &json!("t")));
+            assert!(body["suggestions"].is_array());
+        }
+    }
+
+    #[test]
+    fn what_a_tool_says_stays_a_result() {
+        assert!(told(&json!({"code": code::DENIED})).is_none(), "a tool may use any word");
+        for code in [code::FAILED, code::INTERNAL, code::RESULT_INVALID, "own"] {
+            assert!(told(&json!({"code": code, "raisedBy": "server"})).is_none(), "{code}");
+        }
+    }
+}

@@ -47,7 +47,7 @@ use crate::provider::{Provider, ProviderError};
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
 ///
-/// An async closure:
+/// An async closure. One that has captured something hands each future its own: `move || { let pool = pool.clone(); async move { … } }`.
 ///
 /// ```
 /// # use candor_server::{tool::{JsonTool, Tool, ToolError}, Server};
