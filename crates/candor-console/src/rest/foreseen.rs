@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::response::Response;
-use candor_server::hints::{Effective, Verdict};
+use candor_server::hints::{Effective, Source, Verdict};
 use candor_server::protocol::time::rfc3339;
 use candor_server::store::Moment;
 use candor_server::tool::Violation;
@@ -60,7 +60,7 @@ fn errors(invalid: &[Violation]) -> Value {
 /// Everything that is known of a call, for programs.
 pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
     let Effective { hints, sources } = foreseen.effective;
-    let [read_only, destructive, idempotent, open_world] = sources.map(|source| source.as_str());
+    let [read_only, destructive, idempotent, open_world] = sources.map(Source::as_str);
     let mut told = json!({
         "valid": foreseen.invalid.is_empty(),
         "errors": errors(&foreseen.invalid),

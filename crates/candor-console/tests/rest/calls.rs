@@ -180,7 +180,7 @@ async fn the_handler_knows_who_calls_and_in_which_trace() {
 #[tokio::test]
 async fn a_question_that_nobody_can_answer_is_a_problem() {
     let tool = JsonTool::open("asks", |_, ctx: Ctx| async move {
-        ctx.elicit(Elicit::new("Sure?")).await?;
+        ctx.elicit(Elicit::url("Sure?", "https://example.org")).await?;
         Ok::<_, ToolError>("done")
     });
     let site = Site::of(server().tool(tool));

@@ -63,7 +63,7 @@ async fn a_change_is_seen_by_the_next_request() {
     let site = Site::of(
         server().tools_from(move || vec![named(&format!("v{}", now.load(Ordering::SeqCst)))]),
     );
-    let mut tags = Vec::new();
+    let mut tags: Vec<String> = Vec::new();
     for n in 0..3 {
         version.store(n, Ordering::SeqCst);
         let listed = site.get("/tools").await;

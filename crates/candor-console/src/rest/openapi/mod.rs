@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::Engine;
 use candor_server::protocol::types::Tool as Definition;
+use candor_server::{Catalogue, Engine};
 use serde_json::{Map, Value, json};
 
 use super::{tag, tagged, tools};
@@ -24,7 +24,7 @@ pub(crate) async fn answer(console: &Arc<Inner>, asked: &Asked) -> Result<Respon
         Some(_) => Some(tools::catalogue(console, asked).await?),
         None => None,
     };
-    let tools = catalogue.as_ref().map(|catalogue| catalogue.list()).unwrap_or_default();
+    let tools = catalogue.as_ref().map(Catalogue::list).unwrap_or_default();
     let mut document = Document::new(console, &asked.base);
     for operation in OPERATIONS {
         document.add(operation);
