@@ -27,7 +27,12 @@ pub struct ServeArgs {
     #[arg(long, value_name = "URL", env = "CANDOR_PUBLIC_URL", value_parser = PublicUrl::parse)]
     pub public_url: Option<PublicUrl>,
 
-    /// Let in only bearer tokens of this file, lines of `NAME sha256:HEX` (see `candor token`)
+    /// Serve MCP alone, without the console and its REST API
+    #[arg(long, env = "CANDOR_NO_CONSOLE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub no_console: bool,
+
+    /// Let in only bearer tokens of this file, lines of `NAME sha256:HEX`, with `operator` behind it for who decides about the
+    /// calls of others (see `candor token`)
     #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS")]
     pub tokens: Option<PathBuf>,
 
