@@ -106,10 +106,25 @@ fn a_file_of_the_version_before_goes_on() {
     // And a program that knows only that version can still write what it knows, as it does.
     let db = rusqlite::Connection::open(&path).unwrap();
     let minor: i64 = db.query_row("SELECT minor FROM candor_ledger", [], |row| row.get(0)).unwrap();
-    assert_eq!(minor, 2);
+    assert_eq!(minor, 3);
     db.execute_batch(
         "INSERT OR REPLACE INTO usage VALUES ('ada', 2, 9, 0, 0);
          INSERT INTO audit (at, scope, event) VALUES (0, 1, 'noted');",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_grant_of_the_version_before_is_there_and_void() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("schema-1.1/sqlite.sql")).unwrap();
+    db.execute_batch(include_str!("schema-1.2/sqlite.sql")).unwrap();
+    common::older_grant_is_void(&sqlite(&path, Options::default()));
+    // A program that knows only that version gives another, as it does.
+    db.execute_batch(
+        "INSERT INTO grants (id, scope, pattern, by_whom, since, until) VALUES (zeroblob(16), 1, 'any', 'olga', 0, 1)",
     )
     .unwrap();
 }

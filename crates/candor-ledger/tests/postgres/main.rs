@@ -101,7 +101,21 @@ fn a_ledger_of_the_version_before_goes_on() {
         }
     });
     common::older_ledger_goes_on(&postgres(&schema, Rules::default()));
-    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 2);
+    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 3);
+}
+
+#[test]
+fn a_grant_of_the_version_before_is_there_and_void() {
+    let schema = schema!("a_grant_of_the_version_before_is_there_and_void");
+    schema.sql(&format!("CREATE SCHEMA {}", schema.name));
+    schema.sql(include_str!("../schema-1.1/postgres.sql"));
+    schema.sql(include_str!("../schema-1.2/postgres.sql"));
+    common::older_grant_is_void(&postgres(&schema, Rules::default()));
+    // A program that knows only that version gives another, as it does.
+    schema.sql(
+        "INSERT INTO grants (number, id, principal, server, instance, tool, pattern, by_whom, since, until) \
+         VALUES (1, '', '', '', '', '', '', '', 0, 1)",
+    );
 }
 
 #[test]

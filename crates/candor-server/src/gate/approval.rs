@@ -130,11 +130,11 @@ impl Approval<'_> {
         }
     }
 
-    /// Whether a person has permitted such calls for a while.
+    /// Whether a person has permitted such calls of this tool, as it is, for a while.
     async fn is_granted(&self) -> Result<bool, crate::tool::ToolError> {
         let grants = self.operation.grants().await.map_err(|error| words::unavailable(&error))?;
-        let arguments = self.arguments();
-        Ok(grants.iter().any(|grant| {
+        let (binding, arguments) = (self.binding(), self.arguments());
+        Ok(grants.iter().filter(|grant| grant.covers(binding)).any(|grant| {
             Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
         }))
     }

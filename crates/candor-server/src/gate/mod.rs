@@ -120,7 +120,7 @@ impl Policy {
         std::hash::Hasher::finish(&hash)
     }
 
-    /// What an approval of a call is bound to, besides the call itself: the tool as it was, and what was asked about.
+    /// What an approval of a call, and a grant made from it, is bound to, besides the call itself: the tool as it was, and what was asked about.
     pub(crate) fn binding(&self, entry: &Entry) -> candor_ledger::Binding {
         let mut hash = Sha256::new();
         hash.update(b"candor/approval/1");
