@@ -2,6 +2,10 @@
 
 #![allow(missing_docs)]
 
+#[cfg(feature = "postgres")]
+#[allow(dead_code, unreachable_pub)] // the ledger's own tests share this file
+#[path = "../../candor-ledger/tests/common/database.rs"]
+mod database;
 #[cfg(unix)]
 #[path = "approvals/deciding.rs"]
 mod deciding;
@@ -19,11 +23,20 @@ mod messages;
 #[cfg(unix)]
 #[path = "approvals/permitting.rs"]
 mod permitting;
+#[allow(dead_code)] // as above
+#[path = "history/place.rs"]
+mod place;
+#[cfg(feature = "postgres")]
+#[path = "approvals/postgres.rs"]
+mod postgres;
 #[cfg(unix)]
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
 #[path = "approvals/questions.rs"]
 mod questions;
+#[cfg(unix)]
+#[path = "approvals/served.rs"]
+mod served;
 #[path = "approvals/showing.rs"]
 mod showing;
 #[cfg(unix)]

@@ -192,6 +192,22 @@ fn a_store_that_was_not_built_in_names_its_feature() {
 }
 
 #[test]
+fn who_only_looks_makes_nothing() {
+    let folder = Folder::new();
+    let place = Place::File(folder.join("state/ledger.db"));
+    let absent = Some(StoreError::Absent);
+    assert_eq!(place.open_existing(Options::default()).err(), absent);
+    assert!(!folder.join("state").exists());
+    let empty = folder.join("empty.db");
+    fs::write(&empty, "").unwrap();
+    assert_eq!(Place::File(empty.clone()).open_existing(Options::default()).err(), absent);
+    assert_eq!(fs::read(&empty).unwrap(), b"");
+    assert_eq!(Place::Memory.open_existing(Options::default()).err(), absent);
+    drop(place.open(Options::default()).unwrap());
+    wait(call(&*place.open_existing(Options::default()).unwrap(), &id("a"), "x"));
+}
+
+#[test]
 fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
     let folder = Folder::new();
     let options = Options { max_bytes: Some(200 * 1024), ..Options::default() };

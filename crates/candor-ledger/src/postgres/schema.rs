@@ -140,6 +140,11 @@ async fn version(client: &Client, schema: &str) -> Result<Option<(u32, u32)>, St
     Ok(Some((number(0)?, number(1)?)))
 }
 
+/// Whether there is a ledger.
+pub(super) async fn exists(client: &Client, schema: &str) -> Result<bool, StoreError> {
+    Ok(version(client, schema).await?.is_some())
+}
+
 /// Refuses what is not ours before anything is changed. On every new connection: others may have moved on meanwhile.
 pub(super) async fn check(client: &Client, schema: &str) -> Result<(), StoreError> {
     match version(client, schema).await? {

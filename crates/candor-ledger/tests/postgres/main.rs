@@ -127,6 +127,23 @@ fn a_schema_of_another_program_is_refused() {
 }
 
 #[test]
+fn who_only_looks_makes_nothing() {
+    let schema = schema!("who_only_looks_makes_nothing");
+    let place = Place::Server(schema.url());
+    let absent = Some(StoreError::Absent);
+    let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
+    assert_eq!(place.open_existing(Options::default()).err(), absent);
+    assert_eq!(schema.number(&there), 0);
+    // Somebody who may make schemas has made one for it.
+    schema.sql(&format!("CREATE SCHEMA {}", schema.name));
+    assert_eq!(place.open_existing(Options::default()).err(), absent);
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
+    assert_eq!(schema.number(tables), 0);
+    drop(place.open(Options::default()).unwrap());
+    wait(call(&*place.open_existing(Options::default()).unwrap(), &id("a"), "x"));
+}
+
+#[test]
 fn instances_that_start_at_once_make_one_ledger() {
     let schema = schema!("instances_that_start_at_once_make_one_ledger");
     thread::scope(|scope| {
