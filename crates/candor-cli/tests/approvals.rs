@@ -12,6 +12,12 @@ mod deciding;
 #[cfg(unix)]
 #[path = "approvals/end_to_end.rs"]
 mod end_to_end;
+#[cfg(unix)]
+#[path = "approvals/holding.rs"]
+mod holding;
+#[cfg(unix)]
+#[path = "../../candor/tests/run/http.rs"]
+mod http;
 #[allow(dead_code)] // the tests of history share this file
 #[path = "history/ledger.rs"]
 mod ledger;
