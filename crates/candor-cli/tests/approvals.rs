@@ -48,6 +48,9 @@ mod showing;
 #[cfg(unix)]
 #[path = "approvals/terminal.rs"]
 mod terminal;
+#[cfg(all(unix, feature = "postgres"))]
+#[path = "approvals/two_instances.rs"]
+mod two_instances;
 #[cfg(unix)]
 #[path = "approvals/watching.rs"]
 mod watching;
