@@ -225,6 +225,8 @@ pub enum StoreError {
     Quota(Quota),
     /// What is there is not a ledger, or no longer.
     Corrupt(String),
+    /// There is no ledger yet, and nobody was asked to make one.
+    Absent,
     /// No such store.
     UnknownUrl(String),
     /// The URL of a store that we know says something that cannot be.
@@ -250,6 +252,7 @@ impl fmt::Display for StoreError {
             ),
             Self::Quota(quota) => write!(f, "a limit is reached: {quota}"),
             Self::Corrupt(why) => write!(f, "the ledger is damaged or is no ledger: {why}"),
+            Self::Absent => f.write_str("there is no ledger here"),
             Self::UnknownUrl(url) => write!(
                 f,
                 "there is no ledger `{url}`: use `sqlite:PATH`, `postgres://HOST/DATABASE`, or `memory:` to keep nothing"

@@ -83,6 +83,7 @@ impl Permission {
     ) -> Result<Grant, Problem> {
         let granting = Granting {
             scope: waiting.id.scope.clone(),
+            binding: waiting.question.binding,
             pattern: self.pattern.to_string(),
             by,
             lasts: self.lasts,

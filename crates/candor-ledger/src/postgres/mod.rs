@@ -78,6 +78,18 @@ impl PostgresStore {
     /// The URL cannot be read, the server cannot be reached or does not let us in, what is there is no ledger, or a newer
     /// program wrote it.
     pub fn open(url: &str, options: Options) -> Result<Self, StoreError> {
+        Self::start(url, options, true)
+    }
+
+    /// The same where tables that are not there are not made.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if there is no ledger. Else as [`PostgresStore::open`].
+    pub fn open_existing(url: &str, options: Options) -> Result<Self, StoreError> {
+        Self::start(url, options, false)
+    }
+
+    fn start(url: &str, options: Options, makes: bool) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let Options { rules, clock, max_bytes: _ } = options;
         let names = Names::of_schema(&address.schema);
@@ -114,6 +126,9 @@ impl PostgresStore {
                     let prepared = async {
                         let session = writer.line.session().await?;
                         let client = &session.client;
+                        if !makes && !session.in_time(schema::exists(client, &schema)).await?? {
+                            return Err(StoreError::Absent);
+                        }
                         session.in_time(schema::migrate(client, &schema, migration)).await??;
                         // So that the first call does not wait for it.
                         let prepared = session.in_time(transaction::prepare(&session)).await?;

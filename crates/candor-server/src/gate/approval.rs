@@ -198,11 +198,12 @@ impl<'a> Approval<'a> {
         Told::Refused(words::approval_required(&self.operation.short_id(), until))
     }
 
-    /// Whether a person has permitted such calls for a while.
+    /// Whether a person has permitted such calls of this tool, as it is, for a while.
     async fn is_granted(&self) -> Result<bool, crate::tool::ToolError> {
         let grants = self.operation.grants().await.map_err(|error| words::unavailable(&error))?;
+        let binding = self.policy.binding(self.call.entry, None);
         let arguments = self.arguments();
-        Ok(grants.iter().any(|grant| {
+        Ok(grants.iter().filter(|grant| grant.covers(binding)).any(|grant| {
             Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
         }))
     }

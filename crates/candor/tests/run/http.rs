@@ -68,13 +68,20 @@ async fn read(mut connection: TcpStream) -> io::Result<Reply> {
     }
 }
 
-/// An event stream that is being read.
+/// An event stream that is being read; or a body that is one message, as the server likes.
 pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
-    /// Posts a modern request whose answer is a stream.
+    /// Posts a modern request.
     pub(crate) async fn post(address: &str, request: &Value) -> Self {
         let sent = send(address, "POST", &mirrors(request), &request.to_string()).await;
+        Self::read(sent.unwrap()).await
+    }
+
+    /// Posts a request of a legacy session.
+    pub(crate) async fn post_in(address: &str, session: &str, request: &Value) -> Self {
+        let headers = [("Mcp-Session-Id", session)];
+        let sent = send(address, "POST", &headers, &request.to_string()).await;
         Self::read(sent.unwrap()).await
     }
 
@@ -93,10 +100,22 @@ impl Events {
 
     /// The next message; none when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        // Between the messages stand headers, sizes of chunks, comments and empty events: none begins like this.
+        // Between the messages stand headers, sizes of chunks, comments and empty events: none begins like these.
         loop {
-            if let Some(message) = self.line().await?.strip_prefix("data: ") {
+            let line = self.line().await?;
+            let message = line.strip_prefix("data: ").or(line.starts_with('{').then_some(&line));
+            if let Some(message) = message {
                 return Some(serde_json::from_str(message).unwrap());
+            }
+        }
+    }
+
+    /// The answer to this request; what is said before it is passed over.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next().await.expect("an answer before the end");
+            if message["id"] == id && message["method"].is_null() {
+                return message;
             }
         }
     }
