@@ -13,6 +13,7 @@ use candor_schema::{Invalid, Violation};
 use serde_json::{Value, json};
 
 use crate::ask::AskError;
+use crate::seal::random_bytes;
 
 /// Codes of failures that the framework itself reports.
 pub mod code {
@@ -209,8 +210,21 @@ impl ToolError {
 
     /// What is wrong with one argument, named by its JSON Pointer: `"/invoice/id"`.
     #[must_use]
-    pub fn field(mut self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
-        self.0.fields.push(Violation::new(pointer, problem));
+    pub fn field(self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
+        self.violation(Violation::new(pointer, problem))
+    }
+
+    /// The same with what was expected there, and with the values that are allowed.
+    ///
+    /// ```
+    /// use candor_server::tool::{ToolError, Violation};
+    ///
+    /// let room = Violation::new("/room", "there is no room 9").allowing([1.into(), 2.into()]);
+    /// assert_eq!(ToolError::new("Not booked").violation(room).to_string(), "Not booked. /room: there is no room 9.");
+    /// ```
+    #[must_use]
+    pub fn violation(mut self, violation: Violation) -> Self {
+        self.0.fields.push(violation);
         self
     }
 
@@ -232,9 +246,10 @@ impl ToolError {
     }
 
     /// The result that the caller gets. Writes the log.
-    pub(crate) fn into_result(self, tool: &str) -> CallToolResult {
-        if let Some(reason) = &self.0.internal {
-            tracing::error!(tool, code = &*self.0.code, reason, "a tool failed");
+    pub(crate) fn into_result(mut self, tool: &str) -> CallToolResult {
+        if let Some(reason) = self.0.internal.take() {
+            let trace_id = self.traced();
+            tracing::error!(tool, code = &*self.0.code, trace_id, reason, "a tool failed");
         }
         let mut content = vec![Content::text(self.to_string())];
         content.extend(self.0.content.iter().cloned());
@@ -290,23 +305,46 @@ impl ToolError {
             details["instead"] = json!({"tool": tool, "arguments": arguments});
         }
         if !failure.fields.is_empty() {
-            let field = |v: &Violation| json!({"pointer": v.pointer, "problem": v.problem});
-            details["fields"] = failure.fields.iter().map(field).collect();
+            details["fields"] = fields(&failure.fields);
         }
         details
     }
 
+    /// Gives it a number that the caller is told and the log has, so that whoever is asked finds the reason.
+    fn traced(&mut self) -> String {
+        let digits = random_bytes::<16>().map(|byte| format!("{byte:02x}"));
+        let trace_id = digits.concat();
+        self.0.details.push(("traceId", trace_id.as_str().into()));
+        trace_id
+    }
+
     /// The same where results cannot be errors: for resources and prompts.
-    pub(crate) fn into_protocol_error(self, era: Era) -> ErrorObject {
+    pub(crate) fn into_protocol_error(mut self, era: Era) -> ErrorObject {
         if let Some(error) = self.protocol_error(era) {
             return error;
         }
-        if let Some(reason) = &self.0.internal {
-            tracing::error!(code = &*self.0.code, reason, "a handler failed");
+        if let Some(reason) = self.0.internal.take() {
+            let trace_id = self.traced();
+            tracing::error!(code = &*self.0.code, trace_id, reason, "a handler failed");
         }
         ErrorObject::internal(self.to_string())
             .with_data(&json!({extension::ERROR: self.details()}))
     }
+}
+
+/// What is wrong with single arguments, for programs.
+pub(crate) fn fields(violations: &[Violation]) -> Value {
+    let field = |violation: &Violation| {
+        let mut field = json!({"pointer": violation.pointer, "problem": violation.problem});
+        if let Some(expected) = &violation.expected {
+            field["expected"] = expected.as_str().into();
+        }
+        if !violation.valid_values.is_empty() {
+            field["validValues"] = violation.valid_values.clone().into();
+        }
+        field
+    };
+    violations.iter().map(field).collect()
 }
 
 impl fmt::Display for ToolError {
