@@ -29,6 +29,7 @@ use crate::completion::Completions;
 use crate::dispatch;
 use crate::exchange::{Arrival, Exchange};
 use crate::gate::Policy;
+use crate::gate::prompts::Prompts;
 use crate::ledger::{Audit, Ledger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
@@ -83,6 +84,7 @@ struct Inner {
     plans: Plans,
     rates: Rates,
     queues: Queues,
+    prompts: Prompts,
     stop: CancellationToken,
 }
 
@@ -113,6 +115,7 @@ impl Engine {
             ),
             rates: Rates::default(),
             queues: Queues::default(),
+            prompts: Prompts::default(),
             stop: CancellationToken::new(),
             parts,
         }))
@@ -175,6 +178,10 @@ impl Engine {
 
     pub(crate) fn queues(&self) -> &Queues {
         &self.0.queues
+    }
+
+    pub(crate) fn prompts(&self) -> &Prompts {
+        &self.0.prompts
     }
 
     /// Answers a request. Every transport ends here.

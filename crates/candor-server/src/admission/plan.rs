@@ -55,7 +55,9 @@ pub(crate) fn take(
     exchange: &Exchange,
 ) -> Result<Brought, ToolError> {
     let invalid = |pointer: &str, problem: &str| {
-        let invalid = Invalid::from(Violation::new(pointer, problem));
+        let invalid = Invalid::from(
+            Violation::new(pointer, problem).expecting("the token that a preview has given"),
+        );
         Err(ToolError::invalid(entry.name(), invalid))
     };
     let beside = match exchange.meta.get(meta::PLAN_TOKEN).map(Json::as_str) {
@@ -207,6 +209,11 @@ impl Plans {
 pub(crate) struct Planned<'a>(Option<(&'a Entry, Digest)>);
 
 impl Planned<'_> {
+    /// What it has shown, in a digest.
+    pub(crate) fn world(&self) -> Option<[u8; 32]> {
+        self.0.as_ref().map(|(_, world)| *world)
+    }
+
     /// Looks again, just before the start.
     pub(crate) async fn still_holds(
         &self,

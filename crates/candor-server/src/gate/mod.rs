@@ -2,10 +2,12 @@
 //!
 //! - here: the policy. Looking at it costs a call that needs no asking nothing.
 //! - `approval`: asking a person, on every channel that there is, once.
+//! - `prompts`: what stands before a person already.
 //! - `grant`: what a person has permitted beforehand, for a while.
 
 pub(crate) mod approval;
 mod grant;
+pub(crate) mod prompts;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -120,14 +122,16 @@ impl Policy {
         std::hash::Hasher::finish(&hash)
     }
 
-    /// What an approval of a call is bound to, besides the call itself: the tool as it was, and what was asked about.
-    pub(crate) fn binding(&self, entry: &Entry) -> candor_ledger::Binding {
+    /// What an approval of a call is bound to, besides the call itself: the tool as it was, what was asked about, and the world as
+    /// the preview has shown it: who has said yes to one plan has not said yes to another.
+    pub(crate) fn binding(&self, entry: &Entry, world: Option<[u8; 32]>) -> candor_ledger::Binding {
         let mut hash = Sha256::new();
         hash.update(b"candor/approval/1");
         hash.update(serde_json::to_vec(&entry.definition).unwrap_or_default());
         hash.update(self.ask.as_str());
         hash.update(format!("{:?}", self.by_tool.get(entry.name())));
         hash.update([u8::from(self.out_of_band)]);
+        hash.update(world.unwrap_or_default());
         candor_ledger::Binding(hash.finalize().into())
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use candor_hints::Hints;
 use candor_ledger::{
     Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
-    Note, Outcome, OutcomeKind, Owner, Reason, RecordId, Round, Seen, StoreError,
+    Note, Outcome, OutcomeKind, Owner, Reason, RecordDigest, RecordId, Round, Seen, StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -134,6 +134,10 @@ impl Operation {
         self.keyless
     }
 
+    pub(crate) fn digest(&self) -> RecordDigest {
+        self.id.digest()
+    }
+
     /// By which people find it.
     pub(crate) fn short_id(&self) -> String {
         self.id.digest().to_string().chars().take(12).collect()
@@ -153,6 +157,14 @@ impl Operation {
     /// What a person has permitted of such calls.
     pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
         self.ledger.0.store.grants_in_force(&self.id.scope).await
+    }
+
+    /// The same, to be written down as what a person has permitted beforehand.
+    pub(crate) fn permitted(mut self, grant: &Grant) -> Self {
+        let client = self.circumstances.note.as_deref().map(|client| format!("{client}, "));
+        let note = format!("{}grant {} of {}", client.unwrap_or_default(), grant.id, grant.by);
+        self.circumstances.note = Some(note.into());
+        self
     }
 
     /// What the caller is told of a record that is in the way of asking.

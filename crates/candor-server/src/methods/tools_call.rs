@@ -26,7 +26,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::gate::Judgement;
-use crate::gate::approval::Approval;
+use crate::gate::approval::{Approval, Permission};
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
 use crate::ledger::{Call, Ledger, Noted, Watched, words};
@@ -34,6 +34,9 @@ use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Resumes, Round};
 use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
+
+/// What the log says of it in the line with the number that the caller gets.
+const PANICKED: &str = "it panicked, as the line before says";
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     // decode
@@ -156,7 +159,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         operation = Some(Operation::keyless(ledger, &about));
     }
-    let Some(operation) = operation else {
+    let Some(mut operation) = operation else {
         let ctx = Ctx::new(engine, exchange, round);
         let coming = Coming { key: None, goes_on: brought.state.is_some() };
         let admitted = match admit(engine, &planned, &about, coming, &ctx).await {
@@ -190,15 +193,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let ctx = Ctx::keyed(engine, exchange, round, operation.key().clone());
     let mut approval = None;
     if asks {
-        let asking = Approval { policy, call: &about, operation: &operation };
-        asking.brought(ctx.round()).await;
-        approval = match asking.get(&ctx).await {
-            Ok(approval) => approval,
+        let (prompts, world) = (engine.prompts(), planned.world());
+        let asking = Approval { policy, prompts, call: &about, operation: &operation, world };
+        let asked = asking.brought(ctx.round()).await;
+        match asking.get(&ctx, asked).await {
+            Ok(Permission::Once(binding)) => approval = Some(binding),
+            Ok(Permission::ForAWhile(grant)) => operation = operation.permitted(&grant),
             Err(told) => {
                 ctx.end().await;
                 return says.told(told, &binding);
             }
-        };
+        }
     }
 
     // Counted only now: who comes back while a person thinks about it has not called again.
@@ -327,9 +332,7 @@ impl<'a> Says<'a> {
         match ended {
             Ended::Result { result, .. } => Ok(self.result(result, None)),
             Ended::Unasked(error) => Err(error),
-            Ended::Panicked | Ended::Asks(_) => {
-                Ok(self.refused(ToolError::new(asking::PANICKED).code(code::INTERNAL)))
-            }
+            Ended::Panicked | Ended::Asks(_) => Ok(self.refused(ToolError::internal(PANICKED))),
         }
     }
 
@@ -406,7 +409,7 @@ impl Shaping {
         let outcome = match ran {
             Ran::Done(outcome) => outcome,
             Ran::Asks(questions) => return Ended::Asks(questions),
-            Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
+            Ran::Panicked => Err(ToolError::internal(PANICKED)),
             Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
         };
         let name = self.entry.name();
