@@ -55,6 +55,10 @@ pub struct ServeArgs {
     #[arg(long, env = "CANDOR_OUT_OF_BAND", value_parser = clap::builder::FalseyValueParser::new())]
     pub out_of_band: bool,
 
+    /// How long a call is held while a person thinks about it, before its caller is told to ask again [default: 45s]
+    #[arg(long, value_name = "TIME", env = "CANDOR_HOLD", value_parser = time)]
+    pub hold: Option<Duration>,
+
     /// List tools whose effects depend on one argument in parts, one for each of its values: for hosts that read static hints only
     #[arg(long, value_name = "HOW", env = "CANDOR_SPLIT", value_enum, num_args = 0..=1, default_missing_value = "instead", require_equals = true)]
     pub split: Option<SplitFlag>,
