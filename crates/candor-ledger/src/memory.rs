@@ -213,12 +213,16 @@ impl Store for MemoryStore {
     fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
-            let ended = self.watchers.wait(digest, seen);
-            let record = lock(&self.tables).records.get(&digest).map(|(.., record)| record.clone());
-            if stands(record, seen, self.now(), &self.rules) {
+            loop {
+                let ended = self.watchers.wait(digest, seen);
+                let found = lock(&self.tables).records.get(&digest).cloned();
+                let record = found.map(|(.., record)| record);
+                // Not every write moves it, and what is told of may be what led to where it was seen.
+                if !stands(record, seen, self.now(), &self.rules) {
+                    return Ok(());
+                }
                 let _ = ended.await;
             }
-            Ok(())
         })
     }
 

@@ -263,6 +263,24 @@ fn who_waits_in_the_same_process_is_woken_at_once() {
 }
 
 #[test]
+fn who_waits_is_not_woken_by_what_leaves_the_record_where_it_was_seen() {
+    on_each(&Rules::default(), async |told| {
+        let holder = dispatched(&*told.store, &id("a")).await;
+        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let mut watched = std::pin::pin!(told.store.watch(&id("a"), seen));
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                _ = &mut watched => panic!("it still stands there"),
+                () = std::future::ready(()) => {}
+            }
+            // When the second is answered, everybody has been told of the first.
+            say(&*told.store, &id("a"), Event::Heartbeat(holder)).await;
+        }
+    });
+}
+
+#[test]
 fn a_record_is_found_by_the_first_digits_of_its_digest() {
     on_each(&Rules::default(), async |told| {
         let store = &*told.store;

@@ -159,11 +159,19 @@ async fn no_is_no_and_leaving_is_neither() {
             assert_eq!(starts.load(Ordering::SeqCst), 0);
         }
     }
-    let (tool, starts) = tool("delete");
-    let client = asking().tool(tool).test_legacy().on_elicit(|_| Elicited::Cancelled);
-    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
-    assert_eq!(waiting(client.engine()).await.len(), 1, "somebody else may decide");
-    assert_eq!(starts.load(Ordering::SeqCst), 0);
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        let (tool, starts) = tool("delete");
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = asked.clone();
+        let client = asking().tool(tool).test().speaking(revision).on_elicit(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Elicited::Cancelled
+        });
+        assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "who leaves is not asked again at once");
+        assert_eq!(waiting(client.engine()).await.len(), 1, "somebody else may decide");
+        assert_eq!(starts.load(Ordering::SeqCst), 0);
+    }
 }
 
 #[tokio::test]

@@ -279,13 +279,15 @@ impl Store for PostgresStore {
     fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
-            let ended = self.watchers.wait(digest, seen);
-            if let Some((record, now)) = self.found(digest).await?
-                && stands(Some(record), seen, now, &self.judge.rules)
-            {
+            loop {
+                let ended = self.watchers.wait(digest, seen);
+                // Not every write moves it, and what is told of may be what led to where it was seen.
+                let Some((record, now)) = self.found(digest).await? else { return Ok(()) };
+                if !stands(Some(record), seen, now, &self.judge.rules) {
+                    return Ok(());
+                }
                 let _ = ended.await;
             }
-            Ok(())
         })
     }
 

@@ -2,10 +2,12 @@
 //!
 //! - here: the policy. Looking at it costs a call that needs no asking nothing.
 //! - `approval`: asking a person, on every channel that there is, once.
+//! - `prompts`: what stands before a person already.
 //! - `grant`: what a person has permitted beforehand, for a while.
 
 pub(crate) mod approval;
 mod grant;
+pub(crate) mod prompts;
 
 use std::collections::HashMap;
 use std::time::Duration;

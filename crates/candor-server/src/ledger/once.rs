@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use candor_hints::Hints;
 use candor_ledger::{
     Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
-    Note, Outcome, OutcomeKind, Owner, Reason, Record, RecordId, Round, Seen, State, StoreError,
+    Note, Outcome, OutcomeKind, Owner, Reason, Record, RecordDigest, RecordId, Round, Seen, State,
+    StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -20,7 +21,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Audit, Call, Ledger, canonical, fingerprint, words};
+use super::{Audit, Call, Ledger, also, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -135,6 +136,10 @@ impl Operation {
         self.keyless
     }
 
+    pub(crate) fn digest(&self) -> RecordDigest {
+        self.id.digest()
+    }
+
     /// By which people find it.
     pub(crate) fn short_id(&self) -> String {
         self.id.digest().to_string().chars().take(12).collect()
@@ -154,6 +159,12 @@ impl Operation {
     /// What a person has permitted of such calls.
     pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
         self.ledger.0.store.grants_in_force(&self.id.scope).await
+    }
+
+    /// The same, to be written down as what a person has permitted beforehand.
+    pub(crate) fn permitted(mut self, grant: &Grant) -> Self {
+        self.circumstances = also(self.circumstances, Some(words::permitted(grant)));
+        self
     }
 
     /// What the caller is told of a record that is in the way of asking.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use candor_ledger::{Key, Moment, Reason, StoreError};
+use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
 use candor_protocol::time::rfc3339;
 
 use crate::tool::{ToolError, code};
@@ -148,6 +148,11 @@ pub(crate) fn approval_required(operation: &str, until: Option<Moment>) -> ToolE
     .code(code::APPROVAL_REQUIRED)
     .detail("operation", operation.into())
     .retry_after(Duration::from_secs(10))
+}
+
+/// What is written down of a call that nobody was asked about.
+pub(crate) fn permitted(grant: &Grant) -> String {
+    format!("grant {} of {}", grant.id, grant.by)
 }
 
 pub(crate) fn denied(by: &str, reason: Option<&str>) -> ToolError {
