@@ -264,13 +264,16 @@ impl Store for PostgresStore {
     fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
-            let ended = self.watchers.wait(digest, seen);
-            if let Some((record, now)) = self.found(digest).await?
-                && stands(Some(record), seen, now, &self.judge.rules)
-            {
-                let _ = ended.await;
+            loop {
+                let news = self.watchers.wait(digest, seen);
+                let stands = match self.found(digest).await? {
+                    Some((record, now)) => stands(Some(record), seen, now, &self.judge.rules),
+                    None => false,
+                };
+                if !stands || news.await.is_err() {
+                    return Ok(());
+                }
             }
-            Ok(())
         })
     }
 
