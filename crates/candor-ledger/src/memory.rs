@@ -214,14 +214,12 @@ impl Store for MemoryStore {
         let digest = id.digest();
         Box::pin(async move {
             loop {
-                let ended = self.watchers.wait(digest, seen);
-                let found = lock(&self.tables).records.get(&digest).cloned();
-                let record = found.map(|(.., record)| record);
-                // Not every write moves it, and what is told of may be what led to where it was seen.
-                if !stands(record, seen, self.now(), &self.rules) {
+                let news = self.watchers.wait(digest, seen);
+                let found =
+                    lock(&self.tables).records.get(&digest).map(|(.., found)| found.clone());
+                if !stands(found, seen, self.now(), &self.rules) || news.await.is_err() {
                     return Ok(());
                 }
-                let _ = ended.await;
             }
         })
     }

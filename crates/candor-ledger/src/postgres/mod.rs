@@ -280,13 +280,14 @@ impl Store for PostgresStore {
         let digest = id.digest();
         Box::pin(async move {
             loop {
-                let ended = self.watchers.wait(digest, seen);
-                // Not every write moves it, and what is told of may be what led to where it was seen.
-                let Some((record, now)) = self.found(digest).await? else { return Ok(()) };
-                if !stands(Some(record), seen, now, &self.judge.rules) {
+                let news = self.watchers.wait(digest, seen);
+                let stands = match self.found(digest).await? {
+                    Some((record, now)) => stands(Some(record), seen, now, &self.judge.rules),
+                    None => false,
+                };
+                if !stands || news.await.is_err() {
                     return Ok(());
                 }
-                let _ = ended.await;
             }
         })
     }

@@ -149,13 +149,14 @@ impl Store for SqliteStore {
         let digest = id.digest();
         Box::pin(async move {
             loop {
-                let ended = self.watchers.wait(digest, seen);
-                // Not every write moves it, and what is told of may be what led to where it was seen.
-                let Some((record, now)) = self.readers.find(&digest)? else { return Ok(()) };
-                if !stands(Some(record), seen, now, &self.readers.rules) {
+                let news = self.watchers.wait(digest, seen);
+                let stands = match self.readers.find(&digest)? {
+                    Some((record, now)) => stands(Some(record), seen, now, &self.readers.rules),
+                    None => false,
+                };
+                if !stands || news.await.is_err() {
                     return Ok(());
                 }
-                let _ = ended.await;
             }
         })
     }
