@@ -3,6 +3,7 @@
 //! The question waits in the ledger, where every operator sees it. If the caller's own client can be asked, it is, unless that is
 //! switched off; what comes back that way is recorded as such. No channel never means yes.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use candor_ledger::{
@@ -18,7 +19,6 @@ use super::prompts::{Prompt, Prompts};
 use super::{Pattern, Policy};
 use crate::admission::plan::{Look, Planned};
 use crate::arguments::Arguments;
-use crate::ask::Elicit;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::ledger::Call;
@@ -164,24 +164,35 @@ impl<'a> Approval<'a> {
         Err(self.required(None))
     }
 
-    /// The question as an answer, for clients that come back with theirs.
-    fn goes_back(&self, fence: Fence, asked: &Asked<'_>) -> Told {
+    fn request(&self, asked: &Asked<'_>) -> InputRequest {
         let mut request = InputRequest::new(method::ELICIT);
         request.params = Some(raw(&self.form(asked)));
-        let questions = Questions::single(extension::APPROVAL, request);
+        request
+    }
+
+    /// The question as an answer, for clients that come back with theirs.
+    fn goes_back(&self, fence: Fence, asked: &Asked<'_>) -> Told {
+        let questions = Questions::single(extension::APPROVAL, self.request(asked));
         Told::Asks { questions, resumes: Resumes::Approval { fence: fence.0 } }
     }
 
     /// Asks the client while its request waits, until somebody has decided, here or elsewhere, or the person has left.
     async fn ask_client(&self, ctx: &Ctx, fence: Fence, asked: &Asked<'_>) {
         let seen = Seen { fence, state: StateKind::Waiting };
-        tokio::select! {
-            Ok(()) = self.operation.changed(seen) => self.prompts.decided(self.prompt(fence)),
-            answer = ctx.elicit(Elicit::given(self.form(asked))) => {
-                if let Some(decision) = answer.ok().and_then(|said| decided_in(said.action(), said.accepted())) {
-                    self.decide(fence, asked.binding, decision).await;
-                }
+        let (request, stop) = (self.request(asked), ctx.gone().child_token());
+        let mut answer = pin!(ctx.ask_session_until(&request, &stop));
+        let said = tokio::select! {
+            Ok(()) = self.operation.changed(seen) => {
+                self.prompts.decided(self.prompt(fence));
+                // What stands before a person is taken away.
+                stop.cancel();
+                let _ = answer.await;
+                return;
             }
+            said = &mut answer => said,
+        };
+        if let Some(decision) = said.ok().as_deref().and_then(decided) {
+            self.decide(fence, asked.binding, decision).await;
         }
     }
 
@@ -284,21 +295,13 @@ fn arguments(call: &Call<'_>) -> Arguments {
     if call.entry.takes_key { arguments.without(KEY_ARGUMENT) } else { arguments }
 }
 
+/// Only a clear yes is one. Who leaves without an answer has decided nothing.
 fn decided(answer: &RawValue) -> Option<Decision> {
     let answer = ElicitResult::decode(answer.into()).ok()?;
-    let content = answer.content.as_ref().and_then(|content| serde_json::to_value(content).ok());
-    match answer.action {
-        ElicitAction::Accept => decided_in("accept", content.as_ref()),
-        ElicitAction::Decline => decided_in("decline", None),
-        _ => None,
-    }
-}
-
-/// Only a clear yes is one. Who leaves without an answer has decided nothing.
-fn decided_in(action: &str, content: Option<&Value>) -> Option<Decision> {
-    match (action, content.and_then(|content| content["decision"].as_str())) {
-        ("accept", Some("approve")) => Some(Decision::Approve),
-        ("accept" | "decline", _) => Some(Decision::Deny { reason: None }),
+    let content = answer.content.and_then(|content| serde_json::to_value(&content).ok());
+    match (answer.action, content.as_ref().and_then(|content| content["decision"].as_str())) {
+        (ElicitAction::Accept, Some("approve")) => Some(Decision::Approve),
+        (ElicitAction::Accept | ElicitAction::Decline, _) => Some(Decision::Deny { reason: None }),
         _ => None,
     }
 }

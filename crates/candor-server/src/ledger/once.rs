@@ -101,6 +101,11 @@ struct Claim {
     attempt: u32,
 }
 
+/// What is said of a record, but for what came of it.
+fn marked(key: Option<String>) -> Value {
+    key.map_or_else(|| json!({}), |key| json!({"key": key}))
+}
+
 impl Operation {
     pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Self {
         let canonical = canonical(call);
@@ -138,6 +143,11 @@ impl Operation {
 
     pub(crate) fn digest(&self) -> RecordDigest {
         self.id.digest()
+    }
+
+    /// The name that the caller has given to it; none for one that the server had to name itself.
+    fn callers_key(&self) -> Option<String> {
+        (!self.keyless).then(|| self.id.key.as_str().to_owned())
     }
 
     /// By which people find it.
@@ -313,6 +323,11 @@ impl Operation {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
+                // Another call like it was quicker, and has used up what a person has approved once. This one is another call,
+                // and must not be told what came of that.
+                _ if self.keyless && approval.is_some() => {
+                    return Err(Some(Told::Refused(words::approval_gone())));
+                }
                 answer => {
                     let told = tokio::select! {
                         biased;
@@ -337,12 +352,10 @@ impl Operation {
                 Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
                 Body::Kept(bytes) => match read(bytes) {
                     Some(result) => {
-                        let mut mark = json!({
-                            "key": key.as_str(),
-                            "replayed": true,
-                            "completedAt": words::time(completed),
-                            "attempt": attempt,
-                        });
+                        let mut mark = marked(self.callers_key());
+                        mark["replayed"] = true.into();
+                        mark["completedAt"] = words::time(completed).into();
+                        mark["attempt"] = attempt.into();
                         if let Some(by) = resolved_by {
                             mark["resolvedBy"] = by.into();
                         }
@@ -404,7 +417,7 @@ impl Operation {
         Claim { holder, attempt }: Claim,
         ended: Result<Ended, Interrupted>,
     ) -> (Event, Tell) {
-        let key = self.id.key.clone();
+        let key = self.callers_key();
         match ended {
             Ok(Ended::Result { result, kind, not_started }) => {
                 let failed = kind == OutcomeKind::Failure;
@@ -422,9 +435,10 @@ impl Operation {
                 };
                 let tell = move |written: &Written| {
                     let recorded = matches!(written, Ok(Answer::Done));
-                    let mut mark = json!({
-                        "key": key.as_str(), "replayed": false, "attempt": attempt, "recorded": recorded,
-                    });
+                    let mut mark = marked(key);
+                    mark["replayed"] = false.into();
+                    mark["attempt"] = attempt.into();
+                    mark["recorded"] = recorded.into();
                     if harmless.is_some() {
                         // Nothing is kept of it, and the same key may be tried again.
                         mark["released"] = recorded.into();

@@ -188,7 +188,7 @@ pub(crate) fn too_large_to_ask(len: u64, most: u64) -> ToolError {
 }
 
 pub(super) fn approval_gone() -> ToolError {
-    ToolError::new("The approval of this call has run out before it was started. Nothing was done. Call again to ask anew.")
+    ToolError::new("The approval of this call has run out, or another call like it has used it up. Nothing was done. Call again to ask anew.")
         .code(code::APPROVAL_REQUIRED)
         .retry_after(Duration::from_secs(1))
 }

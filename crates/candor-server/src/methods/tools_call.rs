@@ -204,7 +204,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         }
         return says.ended(ended);
     };
-    let ctx = Ctx::keyed(engine, exchange, round, operation.key().clone());
+    let ctx = Ctx::recorded(engine, exchange, round, key.clone());
     let mut approved = Approved { binding: None, planned };
     if asks {
         let prompts = engine.prompts();
