@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use candor_ledger::{Options, Place, Store, StoreError, default_path};
 
-use crate::shown::shown;
+use candor::desk::shown::shown;
 
 const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
 

@@ -3,10 +3,12 @@
 use candor_ledger::{Filter, Grant, Moment, Page, Scope, Store};
 use serde_json::{Value, json};
 
-use super::permission::in_words;
 use crate::out::{Out, Problem, told};
-use crate::shown::shown;
-use crate::{operator, when};
+use candor::desk::permission::in_words;
+use candor::desk::shown::shown;
+use candor::desk::when;
+
+use crate::operator;
 
 /// What programs may rely on.
 pub(crate) const MEMBERS: &str = "\
