@@ -52,7 +52,7 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
     ] {
         let told = client.request("tools/annotations", &json!({"name": name, "arguments": arguments})).await;
         let answered = &told["result"]["annotations"];
-        assert_eq!(answered.as_object().map(|hints| hints.len()), Some(4), "{told}");
+        assert_eq!(answered.as_object().map(serde_json::Map::len), Some(4), "{told}");
         // As a client understands what is listed, and as it is told of the call.
         for means in [meaning(&tools[name]["annotations"]), HINTS.map(|hint| answered[hint] == true)] {
             for (printed, means) in printed.into_iter().zip(means) {
