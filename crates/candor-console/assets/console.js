@@ -1,0 +1,125 @@
+// What all pages do: log in by the link's token, talk to the server, say what waits, and answer to keys.
+
+const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
+export const base = meta("candor-base");
+export const operator = document.body.dataset.operator === "true";
+
+/** Asks the server. Changes bring the page's own token. */
+export async function ask(method, path, body, headers = {}) {
+  const init = { method, headers: { Accept: "application/json", ...headers }, credentials: "same-origin" };
+  if (method !== "GET") init.headers["X-Candor-Csrf"] = meta("candor-csrf");
+  if (body !== undefined) {
+    init.headers["Content-Type"] = "application/json";
+    init.body = typeof body === "string" ? body : JSON.stringify(body);
+  }
+  return fetch(base + path, init);
+}
+
+/** What a problem says, for people. */
+export async function told(response) {
+  try {
+    const problem = await response.clone().json();
+    return problem.detail ?? problem.error ?? response.statusText;
+  } catch {
+    return response.statusText || `status ${response.status}`;
+  }
+}
+
+/** Says something to who cannot see it happen. */
+export function say(text) {
+  const live = document.getElementById("live");
+  live.textContent = "";
+  requestAnimationFrame(() => { live.textContent = text; });
+}
+
+export function typing(target = document.activeElement) {
+  return target?.matches?.("input, textarea, select, [contenteditable]") ?? false;
+}
+
+// The token stands in the link's fragment, which is sent to nobody. It is exchanged once, and leaves the address.
+async function logIn() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  const response = await ask("POST", "/ui/session", { token });
+  if (response.ok) location.reload();
+  else say(await told(response));
+}
+logIn();
+addEventListener("hashchange", logIn);
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-do]");
+  if (!button) return;
+  if (button.dataset.do === "log-out") {
+    await ask("DELETE", "/ui/session");
+    location.reload();
+  }
+  if (button.dataset.do === "copy") {
+    const text = document.getElementById(button.dataset.of)?.textContent ?? button.dataset.text ?? "";
+    const was = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      // Without a safe origin there is no clipboard; what is selected can be copied by hand.
+      const range = document.createRange();
+      const source = document.getElementById(button.dataset.of);
+      if (source) { range.selectNodeContents(source); getSelection().removeAllRanges(); getSelection().addRange(range); }
+      button.textContent = "Press Ctrl+C";
+    }
+    say(button.textContent);
+    setTimeout(() => { button.textContent = was; }, 1500);
+  }
+});
+
+// Keys: single letters, and never while somebody types.
+const places = { t: "/", a: "/ui/approvals", h: "/ui/history", r: "/ui/resources", s: "/ui/server" };
+let going = 0;
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (typing(event.target)) return;
+  const sheet = document.getElementById("shortcuts");
+  if (event.key === "?" ) {
+    event.preventDefault();
+    if (!sheet.open) sheet.showModal();
+  } else if (event.key === "/") {
+    const search = document.querySelector("input[type=search]");
+    if (search) { event.preventDefault(); search.focus(); search.select(); }
+  } else if (event.key === "g") {
+    going = Date.now();
+  } else if (Date.now() - going < 1500 && Object.hasOwn(places, event.key)) {
+    location.href = base + places[event.key];
+  } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !document.querySelector("dialog[open]")) {
+    const all = [...document.querySelectorAll("[data-list] [data-item]")].filter((item) => item.offsetParent);
+    if (!all.length || event.target.closest?.("[role=tree]")) return;
+    const at = all.findIndex((item) => item === document.activeElement || item.contains(document.activeElement));
+    const next = event.key === "ArrowDown" ? at + 1 : at < 0 ? all.length - 1 : at - 1;
+    if (all[next]) { event.preventDefault(); all[next].focus(); }
+  }
+});
+
+/** How many calls wait, in the navigation, the title and the icon. */
+export function waiting(count) {
+  const badge = document.getElementById("waiting");
+  if (!badge) return;
+  badge.hidden = count === 0;
+  badge.textContent = count;
+  badge.setAttribute("aria-label", count === 1 ? "1 call waits" : `${count} calls wait`);
+  document.title = document.title.replace(/^\(\d+\) /, "");
+  if (count) document.title = `(${count}) ${document.title}`;
+  document.querySelector("link[rel=icon]").href = `${base}/ui/assets/${count ? "icon-waiting.svg" : "icon.svg"}`;
+}
+
+// Whoever may decide hears of every question as it comes.
+if (operator && document.getElementById("waiting")) {
+  const events = new EventSource(`${base}/approvals/events`);
+  let last;
+  events.addEventListener("waiting", (event) => {
+    const said = JSON.parse(event.data);
+    if (last !== undefined && said.waiting > last) say(said.waiting === 1 ? "A call waits for you" : `${said.waiting} calls wait for you`);
+    last = said.waiting;
+    waiting(said.waiting);
+    dispatchEvent(new CustomEvent("candor:waiting", { detail: said }));
+  });
+}

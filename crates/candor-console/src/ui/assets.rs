@@ -28,6 +28,7 @@ assets! {
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
+    "icon-waiting.svg": "image/svg+xml",
 }
 
 pub(crate) fn answer(asked: &Asked, name: &str) -> Result<Response, Problem> {

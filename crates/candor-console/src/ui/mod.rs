@@ -6,16 +6,8 @@ pub(crate) mod history;
 pub(crate) mod resources;
 pub(crate) mod server;
 pub(crate) mod session;
+pub(crate) mod shell;
 pub(crate) mod tool;
 pub(crate) mod tools;
 
-use axum::response::Response;
-
-use crate::Inner;
-use crate::problem::Problem;
-
-/// Why there is no page.
-pub(crate) fn problem(_: &Inner, _base: &str, problem: &Problem) -> Response {
-    let _ = problem;
-    Response::default()
-}
+pub(crate) use shell::problem;

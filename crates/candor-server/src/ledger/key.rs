@@ -4,7 +4,7 @@ use candor_ledger::Key;
 use candor_protocol::json::{Json, Object};
 use candor_protocol::names::{extension, header, meta};
 use candor_protocol::rpc::ErrorObject;
-use candor_schema::{Invalid, Violation};
+use candor_schema::Violation;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -92,10 +92,7 @@ pub(crate) fn take(
     if !entry.idempotency.has_argument() {
         return Ok(Brought { arguments, key: beside });
     }
-    let invalid = |problem: String| {
-        let invalid = Invalid::from(Violation::new(format!("/{KEY_ARGUMENT}"), problem));
-        ToolError::invalid(entry.name(), invalid)
-    };
+    let invalid = |problem: String| ToolError::invalid(entry.name(), unfit(problem).into());
     let among = match arguments.get(KEY_ARGUMENT) {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(of_caller(text.as_str()).map_err(invalid)?),
@@ -131,7 +128,13 @@ pub(crate) fn required(entry: &Entry) -> ToolError {
          in `{KEY_ARGUMENT}`, and with the same one if you retry",
         entry.name()
     );
-    ToolError::new(what).code(code::KEY_REQUIRED).field(format!("/{KEY_ARGUMENT}"), "is required")
+    ToolError::new(what).code(code::KEY_REQUIRED).violation(unfit("is required"))
+}
+
+/// What is wrong with the argument that is the key.
+fn unfit(problem: impl Into<String>) -> Violation {
+    let expected = "a string of 1 to 255 visible ASCII characters";
+    Violation::new(format!("/{KEY_ARGUMENT}"), problem).expecting(expected)
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_f
 pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
 pub use effects::{Effects, Variants};
 pub(crate) use entry::Entry;
+pub(crate) use error::fields;
 pub use error::{ToolError, code};
 pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;

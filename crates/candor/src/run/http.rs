@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
+use candor_console::Console;
 use candor_server::Engine;
 use candor_server::auth::BearerTokens;
 use candor_server::transport::http::{AllowedHosts, Http, PublicUrl, endpoint};
@@ -53,6 +54,11 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
     for line in about {
         eprintln!("{line}");
     }
+    let console =
+        (!args.no_console).then(|| Console::of(engine.clone()).allow_execute().reached(&http));
+    if let Some(console) = &console {
+        eprintln!("  console  {url}/#token={}   (open this)", console.launch_token());
+    }
     eprintln!("  mcp      {url}/mcp");
     if let Some(store) = engine.store() {
         eprintln!("  ledger   {}", store.describe());
@@ -60,7 +66,8 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
     eprintln!("listening on http://{address}");
     misplaced::watch_stdin();
 
-    let app = app(&engine, http, args.public_url.as_ref().map_or("", PublicUrl::prefix));
+    let prefix = args.public_url.as_ref().map_or("", PublicUrl::prefix);
+    let app = app(&engine, http, console, prefix);
     let limits = engine.limits().clone();
     let stopped = async {
         stop.await;
@@ -70,12 +77,15 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
 }
 
 /// Everything that is served, at the root and, for proxies that pass it on, under the public path.
-fn app(engine: &Engine, http: Http, prefix: &str) -> Router {
+fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> Router {
     let ready = engine.clone();
-    let routes = Router::new()
+    let mut routes = Router::new()
         .route("/mcp", endpoint(engine.clone(), http))
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(move || async move { readiness(&ready) }));
+    if let Some(console) = console {
+        routes = routes.merge(console.router());
+    }
     if prefix.is_empty() { routes } else { routes.clone().nest(prefix, routes) }
 }
 

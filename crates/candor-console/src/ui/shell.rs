@@ -1,0 +1,268 @@
+//! What all pages have in common.
+
+use axum::body::Body;
+use axum::response::Response;
+use candor_server::hints::{Hints, Verdict};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+
+use crate::Inner;
+use crate::guard::{Visitor, Way};
+use crate::html::{Html, html};
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+/// Where in the console a page belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Tools,
+    Approvals,
+    History,
+    Resources,
+    Server,
+    Elsewhere,
+}
+
+/// A page, but for what all pages have in common.
+pub(crate) struct Page<'a> {
+    pub(crate) section: Section,
+    /// In the browser's title, before the console's own.
+    pub(crate) title: &'a str,
+    /// The module that makes it live, besides the one of all pages: a name in `assets/`.
+    pub(crate) script: Option<&'static str>,
+    pub(crate) main: Html,
+}
+
+/// The whole page.
+pub(crate) fn page(console: &Inner, asked: &Asked, page: Page<'_>) -> Response {
+    let html = document(console, &asked.base, Some(&asked.visitor), page);
+    respond(StatusCode::OK, html)
+}
+
+/// A piece of a page, for a script to put in.
+pub(crate) fn part(html: Html) -> Response {
+    respond(StatusCode::OK, html)
+}
+
+fn respond(status: StatusCode, html: Html) -> Response {
+    let mut response = Response::new(Body::from(html.into_string()));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// Why there is no page. Who lacks a token can give it here.
+pub(crate) fn problem(console: &Inner, base: &str, problem: &Problem) -> Response {
+    let status = problem.status();
+    let title = status.canonical_reason().unwrap_or("Problem");
+    let login = (status == StatusCode::UNAUTHORIZED).then(|| login(base));
+    let main = html!(
+        "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}/\">Back to the tools</a></p>",
+        title,
+        problem.detail(),
+        login,
+        base
+    );
+    let page = Page { section: Section::Elsewhere, title, script: None, main };
+    respond(status, document(console, base, None, page))
+}
+
+/// Where a person can give a token.
+fn login(base: &str) -> Html {
+    html!(
+        "<form class=\"login\" method=\"post\" action=\"{}/ui/session\" data-testid=\"login\">\
+         <label for=\"token\">Token</label>\
+         <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" required>\
+         <button>Log in</button></form>",
+        base
+    )
+}
+
+fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'_>) -> Html {
+    let Page { section, title, script, main } = page;
+    let whole_title = match title {
+        "" => console.title.clone(),
+        title => format!("{title} · {}", console.title),
+    };
+    let script = script
+        .map(|name| html!("<script type=\"module\" src=\"{}/ui/assets/{}\"></script>", base, name));
+    let execute = if console.allow_execute { "true" } else { "false" };
+    let operator = if visitor.is_some_and(|visitor| visitor.operator) { "true" } else { "false" };
+    html!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"candor-base\" content=\"{}\">\n<meta name=\"candor-csrf\" content=\"{}\">\n\
+         <title>{}</title>\n\
+         <link rel=\"icon\" href=\"{}/ui/assets/icon.svg\" type=\"image/svg+xml\">\n\
+         <link rel=\"stylesheet\" href=\"{}/ui/assets/console.css\">\n\
+         <script type=\"module\" src=\"{}/ui/assets/console.js\"></script>\n{}\n</head>\n\
+         <body data-allow-execute=\"{}\" data-operator=\"{}\">\n\
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}\
+         <main id=\"main\" tabindex=\"-1\">\n{}\n</main>\n\
+         <div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div>\n{}\n</body>\n</html>\n",
+        base,
+        visitor.map_or("", Visitor::csrf),
+        whole_title,
+        base,
+        base,
+        base,
+        script,
+        execute,
+        operator,
+        head(console, base, visitor, section),
+        banner(console, base, visitor),
+        main,
+        sheet(),
+    )
+}
+
+/// The keys of the console, and what they do.
+const SHORTCUTS: [(&str, &str); 9] = [
+    ("/", "Search, or filter"),
+    ("↓ ↑", "Next and previous in a list or tree"),
+    ("→ ←", "Open and close in a tree"),
+    ("g t", "Tools"),
+    ("g a", "Approvals"),
+    ("g h", "History"),
+    ("g r", "Resources"),
+    ("g s", "Server"),
+    ("?", "This sheet"),
+];
+
+fn keys_in(keys: &str) -> Html {
+    keys.split(' ').map(|key| html!("<kbd>{}</kbd> ", key)).collect()
+}
+
+/// The dialog that lists them.
+fn sheet() -> Html {
+    let lines: Html = SHORTCUTS
+        .into_iter()
+        .map(|(keys, what)| html!("<dt>{}</dt><dd>{}</dd>", keys_in(keys), what))
+        .collect();
+    html!(
+        "<dialog id=\"shortcuts\" aria-labelledby=\"shortcuts-title\"><h2 id=\"shortcuts-title\">Keys</h2>\
+         <dl>{}</dl><form method=\"dialog\"><button>Close</button></form></dialog>",
+        lines
+    )
+}
+
+fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section) -> Html {
+    let served = console.engine.is_some();
+    let mut all = Vec::new();
+    if served {
+        all.push((Section::Tools, "Tools", "/"));
+    }
+    if console.store.is_some() {
+        all.push((Section::Approvals, "Approvals", "/ui/approvals"));
+        all.push((Section::History, "History", "/ui/history"));
+    }
+    if served {
+        all.push((Section::Resources, "Resources", "/ui/resources"));
+        all.push((Section::Server, "Server", "/ui/server"));
+    }
+    let links: Html = all
+        .into_iter()
+        .map(|(of, name, path)| {
+            let current = (of == section).then(|| html!(" aria-current=\"page\""));
+            let count = (of == Section::Approvals)
+                .then(|| html!("<span class=\"count\" id=\"waiting\" hidden></span>"));
+            html!("<li><a href=\"{}{}\"{}>{}{}</a></li>", base, path, current, name, count)
+        })
+        .collect();
+    html!(
+        "<header class=\"top\"><a class=\"brand\" href=\"{}/\">{}</a>\
+         <nav aria-label=\"Main\"><ul>{}</ul></nav>{}</header>\n",
+        base,
+        console.title,
+        links,
+        visitor.map(who)
+    )
+}
+
+fn who(visitor: &Visitor) -> Html {
+    match &visitor.way {
+        Way::Unknown => html!("<p class=\"who\">not logged in</p>"),
+        Way::Bearer => html!("<p class=\"who\">{}</p>", visitor.principal.as_str()),
+        Way::Cookie { .. } => html!(
+            "<p class=\"who\">{} <button type=\"button\" class=\"quiet\" data-do=\"log-out\">Log out</button></p>",
+            visitor.principal.as_str()
+        ),
+    }
+}
+
+/// For who can only look.
+fn banner(console: &Inner, base: &str, visitor: Option<&Visitor>) -> Option<Html> {
+    let visitor = visitor.filter(|visitor| !visitor.is_known())?;
+    let _ = visitor;
+    Some(html!(
+        "<aside class=\"banner\" data-testid=\"read-only\"><p><strong>You can look, not act.</strong> {}</p>{}</aside>\n",
+        match console.authenticator {
+            None =>
+                "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here.",
+            Some(_) => "Log in with a token.",
+        },
+        login(base)
+    ))
+}
+
+/// The verdict on what a call does: the one thing in the console that has a colour.
+pub(crate) fn verdict(hints: Hints) -> Html {
+    let (class, word) = match hints.verdict() {
+        Verdict::Reads => ("reads", "Reads"),
+        Verdict::Adds => ("adds", "Adds"),
+        Verdict::Changes => ("changes", "Changes"),
+        Verdict::Deletes => ("deletes", "Deletes"),
+    };
+    html!("<span class=\"verdict {}\">{}</span>", class, word)
+}
+
+/// What else is to be known of it, in small print.
+pub(crate) fn besides(hints: Hints) -> Html {
+    let world = if hints.is_open_world() { "reaches outside" } else { "stays local" };
+    let again = if hints.is_idempotent() { "repeatable" } else { "not repeatable" };
+    html!("<span class=\"besides\">{} · {}</span>", world, again)
+}
+
+/// Text of somebody else: what is not seen, or turns the direction of writing, stands there as an escape.
+pub(crate) fn shown(text: &str) -> Html {
+    let mut html = Html::new();
+    let mut plain = String::new();
+    for c in text.chars() {
+        if deceives(c) {
+            html.push(&html!("{}", plain));
+            plain.clear();
+            let code = format!("U+{:04X}", u32::from(c));
+            html.push(&html!(
+                "<span class=\"odd\" title=\"a character that cannot be seen\">{}</span>",
+                code
+            ));
+        } else {
+            plain.push(c);
+        }
+    }
+    html.push(&html!("{}", plain));
+    html
+}
+
+/// Characters that cannot be seen, or that change how others are seen.
+fn deceives(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_shown() {
+        let shown = shown("a\u{202e}gpj.exe<b>").into_string();
+        assert!(shown.contains(">U+202E</span>gpj.exe&lt;b&gt;"), "{shown}");
+    }
+}
