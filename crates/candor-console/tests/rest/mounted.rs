@@ -71,15 +71,20 @@ async fn every_path_says_which_methods_it_takes() {
         assert_eq!((options.status.as_u16(), options.header("allow")), (204, allow), "{path}");
         assert_eq!(options.header("access-control-allow-origin"), "", "no origin was named");
     }
-    // A verb is one only where something is done; anything else is the name of a tool.
+    // What looks at such a path means a tool of that name; everything else means the verb.
     for verb in ["validate", "annotations", "preview", "call"] {
         let path = format!("/tools/get_weather/{verb}");
         for method in ["PUT", "PATCH", "DELETE"] {
             let refused = site.ask(method, &path).send().await;
             refused.problem(405, "method_not_allowed");
-            assert_eq!(refused.header("allow"), reads);
+            assert_eq!(refused.header("allow"), "POST, OPTIONS");
         }
-        let asked = site.ask("OPTIONS", &path).header("access-control-request-method", "POST");
-        assert_eq!(asked.send().await.header("allow"), "POST, OPTIONS");
+        let options = site.ask("OPTIONS", &path).send().await;
+        assert_eq!(options.header("allow"), "POST, OPTIONS");
+        let asked = |method: &'static str| {
+            site.ask("OPTIONS", &path).header("access-control-request-method", method).send()
+        };
+        assert_eq!(asked("POST").await.header("allow"), "POST, OPTIONS");
+        assert_eq!(asked("GET").await.header("allow"), reads);
     }
 }

@@ -49,6 +49,8 @@ pub(super) enum Content {
     Problem,
     /// The one body that is as short as it has always been.
     NoSuchTool,
+    /// Either of the two.
+    NoSuchToolOrProblem,
     /// The result, or events on the way to it.
     Result,
     Events,
@@ -191,7 +193,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "tools",
         parameters: &[TOOL],
         body: Some("Arguments"),
-        answers: called!(problem(404, "There is no such tool, or it has no preview.")),
+        answers: called!(Answer {
+            status: 404,
+            words: "There is no such tool, or it has no preview.",
+            content: Content::NoSuchToolOrProblem,
+        }),
     },
     Operation {
         method: "post",
