@@ -153,7 +153,6 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
 pub(crate) fn admit(console: &Inner, visitor: &Visitor, route: &Route) -> Result<(), Problem> {
     let closed = console.authenticator.is_some();
     match access(route) {
-        Access::Anybody => Ok(()),
         Access::Caller if !closed => Ok(()),
         Access::Caller | Access::Known | Access::Operator if !visitor.is_known() => {
             Err(Problem::unauthorized(console.where_the_token_is()))
