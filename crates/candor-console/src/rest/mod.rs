@@ -9,15 +9,17 @@ pub(crate) mod tools;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::Engine;
 use candor_server::protocol::rpc::{ErrorObject, code};
+use candor_server::store::Store;
+use candor_server::{Engine, desk};
 use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::Inner;
 use crate::problem::Problem;
+use crate::serve::Asked;
 
 /// A JSON answer.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
@@ -70,5 +72,74 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
             .retry_after_ms(1000),
         code::INTERNAL_ERROR => Problem::internal(trace),
         _ => Problem::bad_request(error.message.clone()),
+    }
+}
+
+/// The ledger, if there is one.
+pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
+    console.store.as_deref().ok_or_else(|| {
+        let words = "This server keeps no ledger, so there are no approvals and no history: start it with --ledger";
+        Problem::new(StatusCode::NOT_FOUND, "no_ledger", words)
+    })
+}
+
+/// Why an operator's wish was not done.
+pub(crate) fn refused(problem: desk::Problem) -> Problem {
+    match problem {
+        desk::Problem::Store(error) => {
+            tracing::error!(%error, "the ledger could not be used");
+            let words = "The ledger cannot be used just now; the server's log says why";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ledger_unavailable", words)
+                .retry_after_ms(1000)
+        }
+        desk::Problem::Unknown(words) => Problem::new(StatusCode::NOT_FOUND, "not_found", words),
+        other => Problem::new(StatusCode::CONFLICT, "refused", other.to_string()),
+    }
+}
+
+/// A body that is a JSON object.
+pub(crate) struct Sent(Map<String, Value>);
+
+impl Sent {
+    /// Reads it; no body at all is an empty one.
+    pub(crate) fn read(asked: &Asked) -> Result<Self, Problem> {
+        if asked.body.is_empty() {
+            return Ok(Self(Map::new()));
+        }
+        let kind = asked.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| {
+            kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("application/json")
+        }) {
+            let words = "Content-Type must be application/json";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", words));
+        }
+        match serde_json::from_slice(&asked.body) {
+            Ok(Value::Object(members)) => Ok(Self(members)),
+            Ok(_) => Err(Problem::bad_request("The body must be a JSON object")),
+            Err(error) => Err(Problem::bad_request(format!("The body is not JSON: {error}"))),
+        }
+    }
+
+    /// Refuses members that nobody would look at: they may be meant.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
+        match self.0.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(other) => Err(Problem::bad_request(format!(
+                "`{other}` means nothing here; there are {}",
+                known.join(", ")
+            ))),
+        }
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Problem> {
+        match self.member(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::bad_request(format!("`{name}` is a string"))),
+        }
     }
 }
