@@ -47,7 +47,7 @@ pub mod prelude {
         Arguments, Ctx, Elicit, Elicited, Sample, Server, State, json,
         prompt::Prompt,
         resource::ResourceSet,
-        tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet},
+        tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet, ToolsProvider},
         tools,
     };
     #[cfg(feature = "files")]

@@ -78,7 +78,7 @@ pub(crate) async fn decide(
     decided: Decided,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let sent = Sent::read(asked)?;
+    let sent = Sent::read(console, asked)?;
     sent.only(&["question", "for", "reason"])?;
     let shown = sent.text("question")?.ok_or_else(|| {
         Problem::bad_request(

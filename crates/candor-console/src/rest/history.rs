@@ -140,7 +140,7 @@ pub(crate) async fn resolve(
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let sent = Sent::read(asked)?;
+    let sent = Sent::read(console, asked)?;
     sent.only(&["finding", "result", "text"])?;
     let failed = sent.text("finding")? == Some("failed");
     let result = sent.member("result").map(Value::to_string);

@@ -339,7 +339,7 @@ impl<'a> Says<'a> {
 
     /// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
     fn refused(&self, error: ToolError) -> Answer {
-        self.result(error.into_result(self.name), None)
+        self.result(error.by_server().into_result(self.name), None)
     }
 
     fn ended(&self, ended: Ended) -> Answered {
@@ -424,7 +424,9 @@ impl Shaping {
             Ran::Done(outcome) => outcome,
             Ran::Asks(questions) => return Ended::Asks(questions),
             Ran::Panicked => Err(ToolError::internal(PANICKED)),
-            Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
+            Ran::TookTooLong => {
+                Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT).by_server())
+            }
         };
         let name = self.entry.name();
         let error = match outcome.map(|output| (broken_promise(&self.entry, &output), output)) {

@@ -233,6 +233,11 @@ impl ToolError {
         self
     }
 
+    /// It is the framework that says so, not the tool: programs can tell, whatever code a tool has chosen for itself.
+    pub(crate) fn by_server(self) -> Self {
+        self.detail("raisedBy", "server".into())
+    }
+
     pub(crate) fn fields(&self) -> &[Violation] {
         &self.0.fields
     }

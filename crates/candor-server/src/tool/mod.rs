@@ -9,6 +9,7 @@ mod json_tool;
 mod neighbours;
 mod output;
 mod plan;
+mod provider;
 mod publish;
 #[doc(hidden)]
 pub mod returned;
@@ -37,6 +38,8 @@ pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;
 pub use output::{Blocks, IntoOutput, Output};
 pub use plan::Plan;
+pub(crate) use provider::Shaped;
+pub use provider::{IntoTools, ToolsProvider, shape};
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 
