@@ -78,4 +78,6 @@ pub(crate) enum Text {
     Uri,
     Uuid,
     Secret,
+    /// Made up by whoever calls, and used again on a retry.
+    Key,
 }

@@ -11,12 +11,13 @@ use super::{Field, Kind, Pick, Text, type_of};
 use crate::html::{Html, html};
 use crate::ui::shell::{deceives, shown};
 
-/// The fields of a form, without the form.
-pub(crate) fn form(root: &Field) -> Html {
+/// The fields of a form, without the form; nothing if only JSON will do.
+pub(crate) fn form(root: &Field) -> Option<Html> {
     let mut writer = Writer { ids: 0 };
     match &root.kind {
-        Kind::Group { fields, rest } => writer.members(fields, rest.as_deref()),
-        _ => writer.field(root),
+        Kind::Group { fields, rest } => Some(writer.members(fields, rest.as_deref())),
+        Kind::Json => None,
+        _ => Some(writer.field(root)),
     }
 }
 
@@ -234,7 +235,7 @@ fn written(text: Text, same: &Html, field: &Field) -> Html {
         }
         Text::Email => input("email", same, &plain, field),
         Text::Uri => input("url", same, &plain, field),
-        Text::Uuid => html!(
+        Text::Uuid | Text::Key => html!(
             "{}<button type=\"button\" class=\"small\" data-form=\"uuid\">New</button>",
             input("text", same, &plain, field)
         ),

@@ -43,7 +43,7 @@ pub(crate) fn type_of(field: &Field) -> String {
 
 fn of_text(text: Text) -> &'static str {
     match text {
-        Text::Free | Text::Line => "string",
+        Text::Free | Text::Line | Text::Key => "string",
         Text::Date => "date",
         Text::DateTime => "date-time",
         Text::Email => "email",
