@@ -52,7 +52,8 @@ await tell(({ transport, place, options, extensions, host, ear }) => {
         ),
       ),
     revision: () => revision,
-    call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+    call: (name, args, { meta, ...options } = {}) =>
+      client.callTool({ name, arguments: args, _meta: meta }, undefined, options),
     request: (method, params) => client.request({ method, params }, ResultSchema),
     listen: async uri => {
       await client.subscribeResource({ uri });

@@ -37,7 +37,7 @@ await tell(({ era, transport, place, options, extensions, host, ear }) => {
           : new StreamableHTTPClientTransport(new URL(place)),
       ),
     revision: () => client.getNegotiatedProtocolVersion(),
-    call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+    call: (name, args, { meta, ...options } = {}) => client.callTool({ name, arguments: args, _meta: meta }, options),
     request: (method, params) => client.request({ method, params }, ANYTHING),
     listen: async uri => {
       if (era === 'modern') {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { approve } from './approving.mjs';
 import { check, equal, pause } from './checks.mjs';
 import { Ear, Host } from './host.mjs';
 import { Judge } from './judge.mjs';
@@ -30,7 +31,7 @@ export async function tell(open) {
     equal(session.revision(), revision[era]);
   });
   for (const chapter of story.chapters) {
-    await CHAPTERS[chapter]({ story, session, host, ear, era, folder: options[1] });
+    await CHAPTERS[chapter]({ story, session, host, ear, era, transport, folder: options[1] });
   }
   await check('hangs up, and the server lets it go', async () => {
     const start = Date.now();
@@ -54,6 +55,7 @@ const CHAPTERS = {
   'taking back': ({ session }) => cancel(session),
   listening: ({ session, ear }) => listen(session, ear),
   watching: ({ session, ear, folder }) => watch(session, ear, folder),
+  approving: approve,
 };
 
 /** One check of the story. */

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
+use ::candor::Ask;
 use candor_bench::LISTENING;
 use candor_bench::peers::{bare_axum, bare_stdio, bytes, candor, rmcp};
 use tokio::net::TcpListener;
@@ -14,7 +15,7 @@ const USAGE: &str = "\
 Usage: bench-server MODE [TOOLS]
 
 HTTP, at /mcp of the port that is printed:
-  candor, candor-ledger, rmcp, rmcp-session, bare-axum, bytes
+  candor, candor-ledger, candor-gate, rmcp, rmcp-session, bare-axum, bytes
 stdio:
   candor-stdio, bare-stdio
 
@@ -52,7 +53,12 @@ async fn serve(mode: &str, tools: usize) -> Result<(), Box<dyn Error>> {
         "bare-axum" => bare_axum::serve(listen().await?).await?,
         "bytes" => bytes::serve(listen().await?, tools).await?,
         "candor" => candor::serve(listen().await?, tools).await?,
-        "candor-ledger" => candor::serve_with_ledger(listen().await?, tools).await?,
+        "candor-ledger" => {
+            candor::serve_with_ledger(listen().await?, tools, Ask::Never).await?;
+        }
+        "candor-gate" => {
+            candor::serve_with_ledger(listen().await?, tools, Ask::Destructive).await?;
+        }
         "rmcp" => rmcp::serve(listen().await?, rmcp::Answers::Json).await?,
         "rmcp-session" => rmcp::serve(listen().await?, rmcp::Answers::Events).await?,
         _ => return Err(USAGE.into()),

@@ -9,7 +9,7 @@ use ::candor::protocol::types::ToolAnnotations;
 use ::candor::run::ServeArgs;
 use ::candor::tool::Tool;
 use ::candor::transport::http::{Http, endpoint};
-use ::candor::{BuildError, Limits, store};
+use ::candor::{Ask, BuildError, Limits, store};
 use axum::Router;
 use tokio::net::TcpListener;
 
@@ -22,12 +22,12 @@ pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
     ::candor::transport::http::serve(listener, app, &Limits::default(), never).await
 }
 
-/// The same, remembering its calls in a file.
-pub async fn serve_with_ledger(listener: TcpListener, tools: usize) -> io::Result<()> {
+/// The same, remembering its calls in a file, and asking a person before what `ask` covers.
+pub async fn serve_with_ledger(listener: TcpListener, tools: usize, ask: Ask) -> io::Result<()> {
     let file = std::env::temp_dir().join(format!("candor-bench-{}.db", std::process::id()));
     let url = format!("sqlite:{}", file.display());
     let store = store::open(&url, store::Options::default()).map_err(io::Error::other)?;
-    let engine = server(tools).ledger(store).build().map_err(io::Error::other)?;
+    let engine = server(tools).ask(ask).ledger(store).build().map_err(io::Error::other)?;
     let app = Router::new().route("/mcp", endpoint(engine, Http::default()));
     let never = std::future::pending();
     ::candor::transport::http::serve(listener, app, &Limits::default(), never).await

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use candor_ledger::{Options, Place, Store, default_path};
+use candor_ledger::{Options, Place, Store, StoreError, default_path};
 
-use crate::shown::shown;
+use candor::desk::shown::shown;
 
 const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
 
@@ -35,7 +35,9 @@ impl Ledger {
         if let Place::File(path) = &self.0 {
             self.exists(path)?;
         }
-        self.0.open(Options::default()).map_err(|error| match (&self.0, error.to_string()) {
+        let opened = self.0.open_existing(Options::default());
+        opened.map_err(|error| match (&self.0, error.to_string()) {
+            _ if error == StoreError::Absent => self.absent(),
             // Some errors of a file name it themselves.
             (Place::File(path), text) if text.contains(&*path.to_string_lossy()) => {
                 candor::Error::new(shown(&text))
@@ -44,7 +46,7 @@ impl Ledger {
         })
     }
 
-    /// Opening a file that is not there would make it, and one that is empty would become a ledger.
+    /// Whether a file is there, or what stands in its place, in words for people.
     fn exists(&self, path: &Path) -> candor::Result<()> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(self.problem("this is a folder, not a ledger")),
@@ -52,11 +54,15 @@ impl Ledger {
                 Err(self.problem(&format!("this file is empty, not a ledger; {OTHERS}")))
             }
             Ok(_) => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.problem(
-                &format!("there is no ledger here. A server makes it when it starts; {OTHERS}"),
-            )),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.absent()),
             Err(error) => Err(self.problem(&error.to_string())),
         }
+    }
+
+    fn absent(&self) -> candor::Error {
+        self.problem(&format!(
+            "there is no ledger here. A server makes it when it starts; {OTHERS}"
+        ))
     }
 
     pub(crate) fn problem(&self, problem: &str) -> candor::Error {

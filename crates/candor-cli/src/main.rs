@@ -3,14 +3,11 @@
 mod approvals;
 mod files;
 mod history;
-mod json;
 mod ledger;
 mod operator;
 mod out;
-mod shown;
 mod terminal;
 mod token;
-mod when;
 
 use std::process::ExitCode;
 

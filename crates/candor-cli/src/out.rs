@@ -3,12 +3,13 @@
 use std::env;
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 
+use candor::desk;
+use candor::desk::shown::json_shown;
 use candor_ledger::StoreError;
 use clap::error::ErrorKind;
 use serde_json::Value;
 
 use crate::ledger::Ledger;
-use crate::shown::json_shown;
 
 /// Why a command ends early.
 pub(crate) enum Problem {
@@ -34,6 +35,15 @@ impl From<io::Error> for Problem {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
             _ => Self::Told(error.into()),
+        }
+    }
+}
+
+impl From<desk::Problem> for Problem {
+    fn from(problem: desk::Problem) -> Self {
+        match problem {
+            desk::Problem::Store(error) => Self::Store(error),
+            other => told(other),
         }
     }
 }

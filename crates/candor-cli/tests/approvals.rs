@@ -2,12 +2,22 @@
 
 #![allow(missing_docs)]
 
+#[cfg(feature = "postgres")]
+#[allow(dead_code, unreachable_pub)] // the ledger's own tests share this file
+#[path = "../../candor-ledger/tests/common/database.rs"]
+mod database;
 #[cfg(unix)]
 #[path = "approvals/deciding.rs"]
 mod deciding;
 #[cfg(unix)]
 #[path = "approvals/end_to_end.rs"]
 mod end_to_end;
+#[cfg(unix)]
+#[path = "approvals/holding.rs"]
+mod holding;
+#[cfg(unix)]
+#[path = "../../candor/tests/run/http.rs"]
+mod http;
 #[allow(dead_code)] // the tests of history share this file
 #[path = "history/ledger.rs"]
 mod ledger;
@@ -19,16 +29,28 @@ mod messages;
 #[cfg(unix)]
 #[path = "approvals/permitting.rs"]
 mod permitting;
+#[allow(dead_code)] // as above
+#[path = "history/place.rs"]
+mod place;
+#[cfg(feature = "postgres")]
+#[path = "approvals/postgres.rs"]
+mod postgres;
 #[cfg(unix)]
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
 #[path = "approvals/questions.rs"]
 mod questions;
+#[cfg(unix)]
+#[path = "approvals/served.rs"]
+mod served;
 #[path = "approvals/showing.rs"]
 mod showing;
 #[cfg(unix)]
 #[path = "approvals/terminal.rs"]
 mod terminal;
+#[cfg(all(unix, feature = "postgres"))]
+#[path = "approvals/two_instances.rs"]
+mod two_instances;
 #[cfg(unix)]
 #[path = "approvals/watching.rs"]
 mod watching;

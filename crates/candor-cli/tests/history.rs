@@ -2,6 +2,10 @@
 
 #![allow(missing_docs)]
 
+#[cfg(feature = "postgres")]
+#[allow(dead_code, unreachable_pub)] // the ledger's own tests share this file
+#[path = "../../candor-ledger/tests/common/database.rs"]
+mod database;
 #[path = "history/exporting.rs"]
 mod exporting;
 #[path = "history/finding.rs"]
@@ -12,6 +16,11 @@ mod ledger;
 mod listing;
 #[path = "history/opening.rs"]
 mod opening;
+#[path = "history/place.rs"]
+mod place;
+#[cfg(feature = "postgres")]
+#[path = "history/postgres.rs"]
+mod postgres;
 #[path = "history/resolving.rs"]
 mod resolving;
 #[path = "history/showing.rs"]

@@ -57,7 +57,7 @@ impl Visitor {
 
 /// Who may ask for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(crate) enum Access {
     /// Everybody, also where everybody else must be known: it is needed to log in.
     Anybody,
     /// Everybody who may speak to the server at all.
@@ -68,7 +68,7 @@ enum Access {
     Operator,
 }
 
-fn access(route: &Route) -> Access {
+pub(crate) fn access(route: &Route) -> Access {
     match route {
         Route::Asset(_) | Route::Session => Access::Anybody,
         Route::Home

@@ -20,7 +20,7 @@
 //! | a request, stage by stage | `serve` |
 //! | what a path means | `route` |
 //! | who is asking, and whether they may | `guard`, `session` |
-//! | why there is no answer | `problem` |
+//! | why there is no answer | `problem`; the name by which the log knows it: `trace` |
 //! | JSON for programs | `rest`, a file for each subject |
 //! | schemas as forms and tables | `form`, pure functions |
 //! | pages for people | `ui`, a file for each page; `html` writes them, `assets/` is what browsers load |
@@ -36,6 +36,7 @@ mod rest;
 mod route;
 mod serve;
 mod session;
+mod trace;
 mod ui;
 
 use std::sync::Arc;

@@ -109,25 +109,31 @@ impl Problem {
         &self.0.detail
     }
 
-    pub(crate) fn into_response(self) -> Response {
-        let Parts { status, code, detail, members, headers, bare } = *self.0;
-        let mut body = json!({"error": detail});
-        let mut kind = "application/json";
-        if !bare {
-            kind = "application/problem+json";
-            body = json!({
-                "type": "about:blank",
-                "title": status.canonical_reason().unwrap_or("Problem"),
-                "status": status.as_u16(),
-                "detail": detail,
-                "error": detail,
-                "code": code,
-            });
-            if let Value::Object(body) = &mut body {
-                body.extend(members);
-            }
+    /// What programs read.
+    pub(crate) fn body(&self) -> Value {
+        let Parts { status, code, detail, members, bare, .. } = &*self.0;
+        if *bare {
+            return json!({"error": detail});
         }
-        let mut response = Response::new(Body::from(body.to_string()));
+        let mut body = json!({
+            "type": "about:blank",
+            "title": status.canonical_reason().unwrap_or("Problem"),
+            "status": status.as_u16(),
+            "detail": detail,
+            "error": detail,
+            "code": code,
+            "is_retriable": false,
+        });
+        if let Value::Object(body) = &mut body {
+            body.extend(members.clone());
+        }
+        body
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body().to_string()));
+        let Parts { status, headers, bare, .. } = *self.0;
+        let kind = if bare { "application/json" } else { "application/problem+json" };
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         for (name, value) in headers {

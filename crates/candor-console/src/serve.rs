@@ -1,11 +1,13 @@
 //! A request, stage by stage: is it meant for us, what does it mean, who asks, may they, and only then the answer.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::OriginalUri;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, VARY,
@@ -17,7 +19,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use crate::guard::{self, Visitor};
 use crate::problem::Problem;
 use crate::route::{Page, Resource, Route};
-use crate::{Inner, rest, ui};
+use crate::{Inner, rest, trace, ui};
 
 /// A request that was let in.
 pub(crate) struct Asked {
@@ -63,7 +65,13 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     }
     let origin = guard::foreign_origin(console, &parts.headers);
     let html = accepts(&parts.headers, "text/html");
-    let answered = answer(console, parts, body, base.clone()).await;
+    let trace_id = trace::id(&parts.headers);
+    let answered = answer(console, parts, body, base.clone());
+    // A provider is somebody else's code: if it panics, the answer is still one.
+    let answered = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!(trace_id, "a request panicked");
+        Err(Problem::internal(&trace_id))
+    });
     let mut response = answered.unwrap_or_else(|problem| {
         if html { ui::problem(console, &base, &problem) } else { problem.into_response() }
     });
@@ -73,7 +81,7 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("ETag, Idempotency-Replayed, Retry-After"),
+            HeaderValue::from_static("ETag, Idempotent-Replayed, Link, Retry-After"),
         );
         headers.append(VARY, HeaderValue::from_static("Origin"));
     }
@@ -148,7 +156,7 @@ async fn answer(
 }
 
 /// The methods of a path.
-fn allowed(route: &Route) -> &'static str {
+pub(crate) fn allowed(route: &Route) -> &'static str {
     match route {
         Route::Verb(..) | Route::Decision(..) | Route::Resolve(_) => "POST, OPTIONS",
         Route::Session => "POST, DELETE, OPTIONS",

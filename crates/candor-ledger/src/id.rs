@@ -144,6 +144,26 @@ bytes!(
     /// that it is never taken for the arguments' digest.
     Binding, 32
 );
+
+impl Binding {
+    /// Of digests: of what is called, as it is now, and of the world that whoever decides was shown, if they were. Half of each
+    /// is kept, which is more than anybody can meet by chance.
+    #[must_use]
+    pub fn new(called: &[u8; 32], world: Option<&[u8; 32]>) -> Self {
+        let mut both = [0; 32];
+        both[..16].copy_from_slice(&called[..16]);
+        if let Some(world) = world {
+            both[16..].copy_from_slice(&world[..16]);
+        }
+        Self(both)
+    }
+
+    /// Whether both are about the same thing, whatever the world.
+    #[must_use]
+    pub fn is_about(&self, other: &Self) -> bool {
+        self.0[..16] == other.0[..16]
+    }
+}
 bytes!(
     /// The name of a [`Grant`](crate::Grant), drawn at random.
     GrantId, 16

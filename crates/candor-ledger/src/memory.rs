@@ -213,12 +213,14 @@ impl Store for MemoryStore {
     fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
-            let ended = self.watchers.wait(digest, seen);
-            let record = lock(&self.tables).records.get(&digest).map(|(.., record)| record.clone());
-            if stands(record, seen, self.now(), &self.rules) {
-                let _ = ended.await;
+            loop {
+                let news = self.watchers.wait(digest, seen);
+                let found =
+                    lock(&self.tables).records.get(&digest).map(|(.., found)| found.clone());
+                if !stands(found, seen, self.now(), &self.rules) || news.await.is_err() {
+                    return Ok(());
+                }
             }
-            Ok(())
         })
     }
 

@@ -63,6 +63,26 @@ impl Place {
             Self::Server(url) => server(url, options),
         }
     }
+
+    /// Opens what is there, for somebody who only wants to look: what is missing is not made. An older ledger becomes a current one,
+    /// as when a server opens it.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if there is no ledger; that of memory never is. Else as [`Place::open`].
+    pub fn open_existing(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+        match self {
+            Self::Memory => Err(StoreError::Absent),
+            Self::File(path) => match std::fs::metadata(path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    Err(StoreError::Absent)
+                }
+                // SQLite takes an empty file for a new database.
+                Ok(found) if found.is_file() && found.len() == 0 => Err(StoreError::Absent),
+                _ => file(path, options),
+            },
+            Self::Server(url) => existing_server(url, options),
+        }
+    }
 }
 
 #[cfg(feature = "sqlite")]
@@ -79,6 +99,14 @@ fn file(_: &Path, _: Options) -> Result<Arc<dyn Store>, StoreError> {
 fn server(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(crate::postgres::PostgresStore::open(url, options)?))
 }
+
+#[cfg(feature = "postgres")]
+fn existing_server(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(crate::postgres::PostgresStore::open_existing(url, options)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+use self::server as existing_server;
 
 #[cfg(not(feature = "postgres"))]
 fn server(_: &str, _: Options) -> Result<Arc<dyn Store>, StoreError> {

@@ -140,6 +140,8 @@ pub struct Export<'a> {
     ready: std::vec::IntoIter<AuditRow>,
     /// Where the next part begins; `None` when there is none.
     from: Option<Page>,
+    /// The last row that there was when it began: whoever writes faster than we read must not keep us here for ever.
+    last: Option<u64>,
 }
 
 impl<'a> Export<'a> {
@@ -147,7 +149,7 @@ impl<'a> Export<'a> {
     #[must_use]
     pub fn of(store: &'a dyn Store, filter: Filter) -> Self {
         let first = Page { from: None, most: 500, order: Order::Oldest };
-        Self { store, filter, ready: Vec::new().into_iter(), from: Some(first) }
+        Self { store, filter, ready: Vec::new().into_iter(), from: Some(first), last: None }
     }
 
     /// The next one.
@@ -155,9 +157,17 @@ impl<'a> Export<'a> {
     /// # Errors
     /// The store cannot be read.
     pub async fn next(&mut self) -> Result<Option<AuditRow>, StoreError> {
+        let last = match self.last {
+            Some(last) => last,
+            None => {
+                let latest = Page { from: None, most: 1, order: Order::Newest };
+                let latest = self.store.rows(self.filter.clone(), latest).await?.items.pop();
+                *self.last.insert(latest.map_or(0, |row| row.seq))
+            }
+        };
         loop {
             if let Some(row) = self.ready.next() {
-                return Ok(Some(row));
+                return Ok(Some(row).filter(|row| row.seq <= last));
             }
             let Some(page) = self.from else { return Ok(None) };
             let paged = self.store.rows(self.filter.clone(), page).await?;
@@ -225,6 +235,8 @@ pub enum StoreError {
     Quota(Quota),
     /// What is there is not a ledger, or no longer.
     Corrupt(String),
+    /// There is no ledger yet, and nobody was asked to make one.
+    Absent,
     /// No such store.
     UnknownUrl(String),
     /// The URL of a store that we know says something that cannot be.
@@ -250,6 +262,7 @@ impl fmt::Display for StoreError {
             ),
             Self::Quota(quota) => write!(f, "a limit is reached: {quota}"),
             Self::Corrupt(why) => write!(f, "the ledger is damaged or is no ledger: {why}"),
+            Self::Absent => f.write_str("there is no ledger here"),
             Self::UnknownUrl(url) => write!(
                 f,
                 "there is no ledger `{url}`: use `sqlite:PATH`, `postgres://HOST/DATABASE`, or `memory:` to keep nothing"

@@ -66,7 +66,8 @@ impl Watchers {
         Self { shared, thread }
     }
 
-    /// Begins to wait. Who does so looks at the record afterwards, or misses a change in between.
+    /// Begins to wait for news of the record. Who does so looks at it afterwards, or misses a change in between; and again when
+    /// there is news, which may be of a change that they have been told of, or of one that is none to them, such as a heartbeat.
     pub(crate) fn wait(&self, record: RecordDigest, seen: Seen) -> oneshot::Receiver<()> {
         let (end, ended) = oneshot::channel();
         self.shared.lock().records.entry(record).or_default().push(Watcher { seen, end });

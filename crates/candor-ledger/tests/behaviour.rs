@@ -246,6 +246,31 @@ fn history_is_filtered_paged_and_exported() {
 }
 
 #[test]
+fn who_waits_goes_on_waiting_when_what_has_changed_is_something_else() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let holder = dispatched(store, &id("a")).await;
+        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let mut watched = store.watch(&id("a"), seen);
+        // The record is written, and stands where it was.
+        let beats = async {
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+                told.later(Duration::from_secs(1));
+                assert_eq!(say(store, &id("a"), Event::Heartbeat(holder)).await, Answer::Done);
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = &mut watched => panic!("woken by a heartbeat"),
+            () = beats => {}
+        }
+        say(store, &id("a"), Event::Complete { holder, outcome: outcome("x") }).await;
+        tokio::time::timeout(Duration::from_secs(5), watched).await.unwrap().unwrap();
+    });
+}
+
+#[test]
 fn who_waits_in_the_same_process_is_woken_at_once() {
     on_each(&Rules::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
@@ -259,6 +284,24 @@ fn who_waits_in_the_same_process_is_woken_at_once() {
         tokio::time::timeout(Duration::from_secs(5), both).await.unwrap().0.unwrap();
         // And not at all if it is over already.
         told.store.watch(&id("a"), seen).await.unwrap();
+    });
+}
+
+#[test]
+fn who_waits_is_not_woken_by_what_leaves_the_record_where_it_was_seen() {
+    on_each(&Rules::default(), async |told| {
+        let holder = dispatched(&*told.store, &id("a")).await;
+        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let mut watched = std::pin::pin!(told.store.watch(&id("a"), seen));
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                _ = &mut watched => panic!("it still stands there"),
+                () = std::future::ready(()) => {}
+            }
+            // When the second is answered, everybody has been told of the first.
+            say(&*told.store, &id("a"), Event::Heartbeat(holder)).await;
+        }
     });
 }
 

@@ -6,11 +6,12 @@ use std::slice::from_ref;
 use std::time::Duration;
 
 use candor_ledger::*;
-use common::{Folder, id, on_each, sqlite, wait};
+use common::{Folder, POLICY, id, on_each, sqlite, wait};
 
 fn granting(pattern: &str) -> Granting {
     Granting {
         scope: id("x").scope,
+        binding: POLICY,
         pattern: pattern.into(),
         by: "olga".into(),
         lasts: Duration::from_secs(15 * 60),
@@ -28,6 +29,8 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
         assert_ne!(first.id, second.id);
         let in_force = store.grants_in_force(&scope).await.unwrap();
         assert_eq!(in_force, [second.clone(), first.clone()]);
+        assert!(in_force.iter().all(|grant| grant.covers(POLICY)), "as it was given");
+        assert!(!first.covers(Binding([4; 32])), "the tool is another");
         // Of exactly this scope.
         for other in [
             Scope { principal: "bob".into(), ..scope.clone() },

@@ -106,10 +106,25 @@ fn a_file_of_the_version_before_goes_on() {
     // And a program that knows only that version can still write what it knows, as it does.
     let db = rusqlite::Connection::open(&path).unwrap();
     let minor: i64 = db.query_row("SELECT minor FROM candor_ledger", [], |row| row.get(0)).unwrap();
-    assert_eq!(minor, 2);
+    assert_eq!(minor, 3);
     db.execute_batch(
         "INSERT OR REPLACE INTO usage VALUES ('ada', 2, 9, 0, 0);
          INSERT INTO audit (at, scope, event) VALUES (0, 1, 'noted');",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_grant_of_the_version_before_is_there_and_void() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("schema-1.1/sqlite.sql")).unwrap();
+    db.execute_batch(include_str!("schema-1.2/sqlite.sql")).unwrap();
+    common::older_grant_is_void(&sqlite(&path, Options::default()));
+    // A program that knows only that version gives another, as it does.
+    db.execute_batch(
+        "INSERT INTO grants (id, scope, pattern, by_whom, since, until) VALUES (zeroblob(16), 1, 'any', 'olga', 0, 1)",
     )
     .unwrap();
 }
@@ -174,6 +189,22 @@ fn a_store_that_was_not_built_in_names_its_feature() {
         let refused = open(url, Options::default()).err().unwrap().to_string();
         assert!(refused.contains("feature `postgres`") && !refused.contains("hush"), "{refused}");
     }
+}
+
+#[test]
+fn who_only_looks_makes_nothing() {
+    let folder = Folder::new();
+    let place = Place::File(folder.join("state/ledger.db"));
+    let absent = Some(StoreError::Absent);
+    assert_eq!(place.open_existing(Options::default()).err(), absent);
+    assert!(!folder.join("state").exists());
+    let empty = folder.join("empty.db");
+    fs::write(&empty, "").unwrap();
+    assert_eq!(Place::File(empty.clone()).open_existing(Options::default()).err(), absent);
+    assert_eq!(fs::read(&empty).unwrap(), b"");
+    assert_eq!(Place::Memory.open_existing(Options::default()).err(), absent);
+    drop(place.open(Options::default()).unwrap());
+    wait(call(&*place.open_existing(Options::default()).unwrap(), &id("a"), "x"));
 }
 
 #[test]

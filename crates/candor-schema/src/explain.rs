@@ -29,6 +29,35 @@ pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) ->
     explanation.violations
 }
 
+/// What is said of one place: in words, and what was expected by itself.
+struct Said {
+    problem: String,
+    expected: Option<String>,
+    allowed: Vec<Value>,
+}
+
+impl Said {
+    fn expected(expected: String, received: &str) -> Self {
+        let problem = format!("expected {expected}, received {received}");
+        Self { problem, expected: Some(expected), allowed: Vec::new() }
+    }
+
+    fn missing(expected: String) -> Self {
+        let problem = format!("required, but missing; expected {expected}");
+        Self { problem, expected: Some(expected), allowed: Vec::new() }
+    }
+
+    fn allowing(self, allowed: Vec<Value>) -> Self {
+        Self { allowed, ..self }
+    }
+}
+
+impl<T: Into<String>> From<T> for Said {
+    fn from(problem: T) -> Self {
+        Self { problem: problem.into(), expected: None, allowed: Vec::new() }
+    }
+}
+
 struct Explanation<'s> {
     document: &'s Value,
     validator: &'s Validator,
@@ -40,8 +69,13 @@ impl Explanation<'_> {
         self.violations.len() >= NAMED
     }
 
-    fn say(&mut self, pointer: impl Into<String>, problem: impl Into<String>) {
-        let violation = Violation::new(pointer, problem);
+    fn say(&mut self, pointer: impl Into<String>, said: impl Into<Said>) {
+        let Said { problem, expected, allowed } = said.into();
+        let violation = Violation::new(pointer, problem).allowing(allowed);
+        let violation = match expected {
+            Some(expected) => violation.expecting(expected),
+            None => violation,
+        };
         if !self.is_full() && !self.violations.contains(&violation) {
             self.violations.push(violation);
         }
@@ -60,8 +94,9 @@ impl Explanation<'_> {
             Kind::NoAlternative(context) => self.add_alternatives(failure, context),
             Kind::Name(inner) => {
                 let name = inner.value.as_str().unwrap_or_default();
-                let problem = self.problem(inner);
-                self.say(below(at, name), format!("as a name: {problem}"));
+                let said = self.problem(inner);
+                let problem = format!("as a name: {}", said.problem);
+                self.say(below(at, name), Said { problem, ..said });
             }
             _ => {
                 let problem = self.problem(failure);
@@ -81,13 +116,16 @@ impl Explanation<'_> {
             .into_iter()
             .map(|name| {
                 let schema = self.surrounding(failure).and_then(|s| s.get("properties")?.get(name));
-                let expected =
-                    schema.map_or("a value".to_owned(), |s| words::expected(self.document, s));
-                (below(&failure.at, name), format!("required, but missing; expected {expected}"))
+                let said = match schema {
+                    None => Said::missing("a value".to_owned()),
+                    Some(schema) => Said::missing(words::expected(self.document, schema))
+                        .allowing(words::allowed(self.document, schema)),
+                };
+                (below(&failure.at, name), said)
             })
             .collect();
-        for (pointer, problem) in said {
-            self.say(pointer, problem);
+        for (pointer, said) in said {
+            self.say(pointer, said);
         }
     }
 
@@ -148,17 +186,24 @@ impl Explanation<'_> {
             _ => {
                 let expected =
                     schema.map_or("another value".to_owned(), |s| words::expected(document, s));
-                self.say(at, format!("expected {expected}, received {}", received(value)));
+                let allowed = schema.map(|s| words::allowed(document, s)).unwrap_or_default();
+                self.say(at, Said::expected(expected, &received(value)).allowing(allowed));
             }
         }
     }
 
     /// What is wrong with the value itself.
-    fn problem(&self, failure: &Failure<'_>) -> String {
+    fn problem(&self, failure: &Failure<'_>) -> Said {
         let keyword = failure.keyword;
         let schema = self.surrounding(failure);
         let asked = schema.and_then(|s| s.get(keyword)).unwrap_or(&Value::Null);
-        problem(failure, keyword, asked, schema)
+        let said = problem(failure, keyword, asked, schema);
+        match (keyword, schema) {
+            ("enum" | "const", Some(schema)) => {
+                said.allowing(words::allowed(self.document, schema))
+            }
+            _ => said,
+        }
     }
 }
 
@@ -222,12 +267,13 @@ impl<'s> Tag<'s> {
         })
     }
 
-    fn problem(&self, given: Option<&Value>) -> String {
+    fn problem(&self, given: Option<&Value>) -> Said {
         let expected = one_of(self.values.iter().map(|(_, value)| quoted(value)));
-        match given {
-            None => format!("required, but missing; expected {expected}"),
-            Some(given) => mistaken(&expected, given, self.values.iter().map(|(_, value)| *value)),
-        }
+        let said = match given {
+            None => Said::missing(expected),
+            Some(given) => mistaken(expected, given, self.values.iter().map(|(_, value)| *value)),
+        };
+        said.allowing(self.values.iter().map(|(_, value)| (*value).clone()).collect())
     }
 }
 
@@ -239,19 +285,17 @@ fn fixed(schema: &Value) -> Option<&Value> {
 }
 
 /// A value that is none of the allowed ones.
-fn mistaken<'v>(expected: &str, given: &Value, allowed: impl Iterator<Item = &'v Value>) -> String {
+fn mistaken<'v>(expected: String, given: &Value, allowed: impl Iterator<Item = &'v Value>) -> Said {
     let meant = given.as_str().and_then(|given| nearest(given, allowed.filter_map(Value::as_str)));
-    let received = received(given);
-    match meant {
-        Some(meant) => {
-            format!("expected {expected}, received {received}; did you mean \"{meant}\"?")
-        }
-        None => format!("expected {expected}, received {received}"),
+    let mut said = Said::expected(expected, &received(given));
+    if let Some(meant) = meant {
+        said.problem.push_str(&format!("; did you mean \"{meant}\"?"));
     }
+    said
 }
 
 /// What is wrong with a value, given what a keyword asks for.
-fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&Value>) -> String {
+fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&Value>) -> Said {
     let value = failure.value.as_ref();
     let length = |noun: &str| match value {
         Value::String(text) => counted(text.chars().count(), noun),
@@ -267,7 +311,7 @@ fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&
         "enum" => {
             let options = asked.as_array().map_or(&[][..], Vec::as_slice);
             let expected = one_of(options.iter().map(quoted));
-            return mistaken(&expected, value, options.iter());
+            return mistaken(expected, value, options.iter());
         }
         "const" => (quoted(asked), received(value)),
         "minimum" if !exclusive => (format!("at least {asked}"), value.to_string()),
@@ -289,22 +333,22 @@ fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&
         "maxProperties" => (format!("at most {}", limit("member")), length("member")),
         "pattern" => (format!("a string that matches {}", shorten(text())), quoted(value)),
         "format" => (format!("a string of format {}", text()), quoted(value)),
-        "uniqueItems" => return "expected items that all differ, received equal ones".to_owned(),
-        "contains" => return "expected at least one item of the required form".to_owned(),
-        "unevaluatedItems" => return unevaluated(failure),
+        "uniqueItems" => return Said::expected("items that all differ".to_owned(), "equal ones"),
+        "contains" => return "expected at least one item of the required form".into(),
+        "unevaluatedItems" => return unevaluated(failure).into(),
         // A closed object that names no member.
-        "additionalProperties" => return "expected an object without members".to_owned(),
+        "additionalProperties" => return "expected an object without members".into(),
         "not" => (format!("anything but {}", quoted(asked)), received(value)),
         "anyOf" | "oneOf" if !matches!(failure.kind, Kind::SeveralAlternatives) => {
             let listed = format!("the schemas listed in the '{keyword}' keyword");
-            return shorten(&format!("{value} is not valid under any of {listed}"));
+            return shorten(&format!("{value} is not valid under any of {listed}")).into();
         }
         "oneOf" => {
-            return "fits more than one of the alternatives; exactly one is allowed".to_owned();
+            return "fits more than one of the alternatives; exactly one is allowed".into();
         }
-        _ => return "nothing is allowed here".to_owned(),
+        _ => return "nothing is allowed here".into(),
     };
-    format!("expected {expected}, received {received}")
+    Said::expected(expected, &received)
 }
 
 fn type_names(asked: &Value) -> String {

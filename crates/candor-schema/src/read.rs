@@ -72,11 +72,14 @@ fn violation(path: &Path, problem: &str) -> Violation {
     if let Some(name) = problem.strip_prefix("missing field `").and_then(|p| p.strip_suffix('`')) {
         return Violation::new(below(&pointer, name), "required, but missing");
     }
-    Violation::new(pointer, out_of_range(problem).unwrap_or_else(|| shorten(problem)))
+    match out_of_range(problem) {
+        Some((said, expected)) => Violation::new(pointer, said).expecting(expected),
+        None => Violation::new(pointer, shorten(problem)),
+    }
 }
 
-/// serde says "invalid value: integer `300`, expected u8" of a number that is too wide.
-fn out_of_range(problem: &str) -> Option<String> {
+/// serde says "invalid value: integer `300`, expected u8" of a number that is too wide. In our words, and what was expected.
+fn out_of_range(problem: &str) -> Option<(String, String)> {
     let rest = problem
         .strip_prefix("invalid value: integer `")
         .or_else(|| problem.strip_prefix("invalid type: floating point `"))?;
@@ -91,9 +94,10 @@ fn out_of_range(problem: &str) -> Option<String> {
         "usize" => "an unsigned 64-bit integer".to_owned(),
         _ => return None,
     };
-    Some(if whole {
+    let said = if whole {
         format!("{number} is out of range for {integer}")
     } else {
         format!("expected {integer}, received {number}")
-    })
+    };
+    Some((said, integer))
 }

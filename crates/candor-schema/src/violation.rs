@@ -2,23 +2,59 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 /// Values are quoted in violations up to this many characters.
 const QUOTED: usize = 200;
 
 /// One thing wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// JSON Pointer to the offending part, also to one that is missing; empty for the whole.
     pub pointer: String,
     /// What was expected there, what was received, and what to do.
     pub problem: String,
+    /// What was expected there, by itself: `at least 1`; none where that cannot be said.
+    pub expected: Option<String>,
+    /// The values that are allowed there, all of them; empty if they cannot be listed.
+    pub valid_values: Vec<Value>,
 }
 
 impl Violation {
     /// A problem at a JSON Pointer.
     #[must_use]
     pub fn new(pointer: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), problem: problem.into() }
+        Self {
+            pointer: pointer.into(),
+            problem: problem.into(),
+            expected: None,
+            valid_values: Vec::new(),
+        }
+    }
+
+    /// What was expected there, for programs; the problem says it too.
+    ///
+    /// ```
+    /// use candor_schema::Violation;
+    ///
+    /// let violation = Violation::new("/unit", "expected \"m\" or \"ft\", received \"mm\"")
+    ///     .expecting("\"m\" or \"ft\"")
+    ///     .allowing(["m".into(), "ft".into()]);
+    /// assert_eq!(violation.expected.as_deref(), Some("\"m\" or \"ft\""));
+    /// assert_eq!(violation.valid_values, ["m", "ft"]);
+    /// ```
+    #[must_use]
+    pub fn expecting(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// All values that are allowed there.
+    #[must_use]
+    pub fn allowing(mut self, values: impl IntoIterator<Item = Value>) -> Self {
+        self.valid_values = values.into_iter().collect();
+        self
     }
 }
 

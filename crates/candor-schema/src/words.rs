@@ -8,6 +8,30 @@ use crate::walk::resolve;
 /// How many names or values a message lists.
 const LISTED: usize = 20;
 
+/// How many values can be chosen from. A list that leaves some out would be wrong, so a longer one is none.
+const CHOICE: usize = 100;
+
+/// All values that a schema allows, if it names them; else none.
+pub(crate) fn allowed(root: &Value, schema: &Value) -> Vec<Value> {
+    fn collect(root: &Value, schema: &Value, levels: usize, values: &mut Vec<Value>) -> Option<()> {
+        let schema = resolve(root, schema);
+        if let Some(value) = schema.get("const") {
+            values.push(value.clone());
+        } else if let Some(Value::Array(options)) = schema.get("enum") {
+            values.extend(options.iter().take(CHOICE + 1).cloned());
+        } else {
+            let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
+            for branch in branches {
+                // A schema may hold itself.
+                collect(root, branch, levels.checked_sub(1)?, values)?;
+            }
+        }
+        (values.len() <= CHOICE).then_some(())
+    }
+    let mut values = Vec::new();
+    collect(root, schema, 2, &mut values).map_or_else(Vec::new, |()| values)
+}
+
 /// What a schema asks for: `an integer`, `one of "a", "b"`, `an object with "kind"`.
 pub(crate) fn expected(root: &Value, schema: &Value) -> String {
     let schema = resolve(root, schema);

@@ -102,6 +102,44 @@ fn a_wrong_value_is_told_with_what_would_be_right() {
 }
 
 #[test]
+fn programs_are_told_what_was_expected_and_all_that_is_allowed() {
+    let schema = Schema::compile(&input::<Order>().to_string()).unwrap();
+    for (order, expected, allowed) in [
+        (json!({"count": 1}), Some("a string"), json!([])),
+        (json!({"name": "a", "count": 0}), Some("at least 1"), json!([])),
+        (
+            json!({"name": "a", "count": 1, "mode": "fats"}),
+            Some(r#"one of "fast", "accurate""#),
+            json!(["fast", "accurate"]),
+        ),
+        (
+            json!({"name": "a", "count": 1, "action": {"kind": "swim"}}),
+            Some(r#"one of "chat", "navigate""#),
+            json!(["chat", "navigate"]),
+        ),
+        (json!({"name": "a", "count": 1, "names": 1}), None, json!([])),
+    ] {
+        let invalid = schema.check(&order).unwrap_err();
+        let [violation] = &invalid.violations[..] else { panic!("{order}: {invalid}") };
+        assert_eq!(violation.expected.as_deref(), expected, "{order}");
+        assert_eq!(json!(violation.valid_values), allowed, "{order}");
+        // Whoever reads the words is told no less.
+        assert!(expected.is_none_or(|expected| violation.problem.contains(expected)), "{order}");
+    }
+}
+
+#[test]
+fn a_choice_that_is_too_long_to_list_is_not_listed_in_part() {
+    let of = |count: usize| {
+        let values: Vec<_> = (0..count).map(|number| format!("v-{number}")).collect();
+        let schema = json!({"type": "object", "properties": {"a": {"enum": values}}});
+        let schema = Schema::compile(&schema.to_string()).unwrap();
+        schema.check(&json!({"a": "x"})).unwrap_err().violations[0].valid_values.len()
+    };
+    assert_eq!((of(100), of(101)), (100, 0));
+}
+
+#[test]
 fn an_optional_value_is_explained_by_the_value_that_was_meant() {
     assert_eq!(
         said(&json!({"mode": "fats"})),

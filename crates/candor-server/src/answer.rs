@@ -42,6 +42,11 @@ impl Answer {
         Self::Error { message: write_error(id, error).into(), code: error.code(), dispatched }
     }
 
+    /// Whether it is the result of an earlier call.
+    pub(crate) const fn is_replayed(&self) -> bool {
+        matches!(self, Self::Result { replayed: true, .. })
+    }
+
     /// The same, as the result of an earlier attempt.
     pub(crate) fn replayed(self) -> Self {
         match self {

@@ -41,10 +41,6 @@ impl Elicit {
         Self { key: None, kind: ElicitKind::Form(ElicitForm::new(message, raw(schema))) }
     }
 
-    pub(crate) fn given(form: ElicitForm) -> Self {
-        Self { key: None, kind: ElicitKind::Form(form) }
-    }
-
     /// A page that the person should visit.
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self { key: None, kind: ElicitKind::Url(ElicitUrl::new("url", message, url)) }

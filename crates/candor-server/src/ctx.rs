@@ -64,10 +64,15 @@ impl Ctx {
         Self::of(engine, exchange, round, exchange.cancel.clone(), None)
     }
 
-    /// Of a call with a key, which goes on when its client is gone: whoever is told to stop half way through leaves behind
+    /// Of a call that has a record, which goes on when its client is gone: whoever is told to stop half way through leaves behind
     /// what nobody can answer for.
-    pub(crate) fn keyed(engine: &Engine, exchange: &Exchange, round: Round, key: Key) -> Self {
-        Self::of(engine, exchange, round, CancellationToken::new(), Some(key))
+    pub(crate) fn recorded(
+        engine: &Engine,
+        exchange: &Exchange,
+        round: Round,
+        key: Option<Key>,
+    ) -> Self {
+        Self::of(engine, exchange, round, CancellationToken::new(), key)
     }
 
     /// Of a handler that is run beside a request: the client hears nothing of it.
@@ -264,6 +269,15 @@ impl Ctx {
         &self,
         question: &InputRequest,
     ) -> Result<Box<RawValue>, AskError> {
+        self.ask_session_until(question, &self.0.gone).await
+    }
+
+    /// The same until `stop` ends: then the client is told that nobody waits for its answer any more.
+    pub(crate) async fn ask_session_until(
+        &self,
+        question: &InputRequest,
+        stop: &CancellationToken,
+    ) -> Result<Box<RawValue>, AskError> {
         let Some(session) = &self.0.session else {
             return Err(AskError::Gone);
         };
@@ -277,7 +291,7 @@ impl Ctx {
             return Err(AskError::NoChannel);
         }
         let _paused = self.0.deadline.pause();
-        session.ask(&outlet, question, &self.0.gone).await
+        session.ask(&outlet, question, stop).await
     }
 
     /// Ends the context: from here on nothing is sent in its name.

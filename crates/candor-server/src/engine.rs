@@ -29,6 +29,7 @@ use crate::completion::Completions;
 use crate::dispatch;
 use crate::exchange::{Arrival, Exchange};
 use crate::gate::Policy;
+use crate::gate::prompts::Prompts;
 use crate::ledger::{Audit, Ledger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
@@ -85,6 +86,7 @@ struct Inner {
     rates: Rates,
     queues: Queues,
     connected: Connected,
+    prompts: Prompts,
     stop: CancellationToken,
 }
 
@@ -116,6 +118,7 @@ impl Engine {
             rates: Rates::default(),
             queues: Queues::default(),
             connected: Connected::default(),
+            prompts: Prompts::default(),
             stop: CancellationToken::new(),
             parts,
         }))
@@ -182,6 +185,10 @@ impl Engine {
 
     pub(crate) fn queues(&self) -> &Queues {
         &self.0.queues
+    }
+
+    pub(crate) fn prompts(&self) -> &Prompts {
+        &self.0.prompts
     }
 
     /// Answers a request. Every transport ends here.

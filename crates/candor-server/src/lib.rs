@@ -16,6 +16,7 @@
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | whether a call may start, and asking a person | `gate` |
 //! | a way in for whoever is in the same process: REST, a console | [`Visit`], [`Catalogue`], [`Foresight`] |
+//! | what an operator sees and does | [`desk`] |
 //! | who is asking | [`auth`] |
 //! | the name by which the log and an error speak of one request | `trace` |
 //! | secrets and what they seal | [`Secret`] |
@@ -38,6 +39,7 @@ mod changes;
 mod completion;
 mod ctx;
 mod deadline;
+pub mod desk;
 mod dispatch;
 mod engine;
 mod exchange;

@@ -19,7 +19,9 @@ use crate::provider::{Provider, Source};
 use crate::resource::{Resources, Tree};
 use crate::seal::Secret;
 use crate::state::States;
-use crate::tool::{Form, Idempotency, RegistrationError, Split, Tool, ToolSet};
+use crate::tool::{
+    Form, Idempotency, RegistrationError, Shaped, Split, Tool, ToolSet, ToolsProvider,
+};
 
 /// A server in the making: what it is called and what it offers.
 ///
@@ -35,6 +37,8 @@ pub struct Server {
     info: Implementation,
     instructions: Option<String>,
     tools: Vec<Arc<dyn Tool>>,
+    /// They were given as a list, so there is one, even if nothing is in it.
+    has_list: bool,
     tool_provider: Option<Box<dyn Provider<ToolSet>>>,
     prompts: Vec<Prompt>,
     prompt_provider: Option<Box<dyn Provider<PromptSet>>>,
@@ -116,6 +120,7 @@ impl Server {
             info: Implementation::new(name, version),
             instructions: None,
             tools: Vec::new(),
+            has_list: false,
             tool_provider: None,
             prompts: Vec::new(),
             prompt_provider: None,
@@ -198,10 +203,16 @@ impl Server {
         self
     }
 
-    /// Takes tools from a provider, asked on every request, instead of a fixed list.
+    /// Takes tools from a provider, asked on every request, instead of one by one; [`ToolsProvider`] says what can be one.
     #[must_use]
-    pub fn tools_from(mut self, provider: impl Provider<ToolSet>) -> Self {
-        self.tool_provider = Some(Box::new(provider));
+    pub fn tools_from<Shape: 'static>(mut self, provider: impl ToolsProvider<Shape>) -> Self {
+        match provider.fixed() {
+            Some(tools) => {
+                self.has_list = true;
+                self.tools.extend(tools);
+            }
+            None => self.tool_provider = Some(Box::new(Shaped::new(provider))),
+        }
         self
     }
 
@@ -373,7 +384,7 @@ impl Server {
             return Err(BuildError::NobodyToAsk);
         }
         self.resources.set_patience(self.limits.deadline);
-        let tools = match (self.tool_provider, self.tools.is_empty()) {
+        let tools = match (self.tool_provider, self.tools.is_empty() && !self.has_list) {
             (Some(_), false) => return Err(BuildError::TwoSources("tools")),
             (Some(provider), true) => Some(Source::Provided(provider)),
             (None, true) => None,

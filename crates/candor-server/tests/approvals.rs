@@ -159,11 +159,19 @@ async fn no_is_no_and_leaving_is_neither() {
             assert_eq!(starts.load(Ordering::SeqCst), 0);
         }
     }
-    let (tool, starts) = tool("delete");
-    let client = asking().tool(tool).test_legacy().on_elicit(|_| Elicited::Cancelled);
-    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
-    assert_eq!(waiting(client.engine()).await.len(), 1, "somebody else may decide");
-    assert_eq!(starts.load(Ordering::SeqCst), 0);
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        let (tool, starts) = tool("delete");
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = asked.clone();
+        let client = asking().tool(tool).test().speaking(revision).on_elicit(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Elicited::Cancelled
+        });
+        assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "who leaves is not asked again at once");
+        assert_eq!(waiting(client.engine()).await.len(), 1, "somebody else may decide");
+        assert_eq!(starts.load(Ordering::SeqCst), 0);
+    }
 }
 
 #[tokio::test]
@@ -255,6 +263,7 @@ async fn a_grant_lets_such_calls_pass_until_it_is_taken_back() {
     let pattern = Pattern::like(&json!({"path": "notes/a"}), &[], &[("path", "notes")]).unwrap();
     let store = client.engine().store().unwrap();
     let granting = Granting {
+        binding: entry.stored.question().unwrap().binding,
         scope: entry.id.scope,
         pattern: pattern.to_string(),
         by: "olga".to_owned(),
@@ -268,6 +277,43 @@ async fn a_grant_lets_such_calls_pass_until_it_is_taken_back() {
     store.revoke(grant.id, "olga".to_owned()).await.unwrap();
     assert_eq!(delete(&client, "notes/b").await.code(), Some(code::APPROVAL_REQUIRED));
     assert_eq!(starts.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_grant_is_for_the_tool_as_it_was() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Options::default()));
+    let served = |change: fn(Server, JsonTool) -> Server| {
+        let (tool, starts) = tool("delete");
+        (change(asking().ledger(store.clone()), tool).test(), starts)
+    };
+    let (client, starts) = served(Server::tool);
+    delete(&client, "a").await;
+    let entry = waiting(client.engine()).await.remove(0);
+    let granting = Granting {
+        binding: entry.stored.question().unwrap().binding,
+        scope: entry.id.scope,
+        pattern: Pattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
+        by: "olga".to_owned(),
+        lasts: Duration::from_secs(900),
+    };
+    let grant = store.grant(granting).await.unwrap();
+    assert!(!delete(&client, "b").await.is_error());
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
+
+    // Another definition, and another policy.
+    for change in [
+        |server: Server, tool: JsonTool| server.tool(tool.description("Deletes more than it did")),
+        |server: Server, tool: JsonTool| server.ask_for("delete", Ask::Always).tool(tool),
+    ] {
+        let (client, starts) = served(change);
+        assert_eq!(delete(&client, "c").await.code(), Some(code::APPROVAL_REQUIRED));
+        assert_eq!(starts.load(Ordering::SeqCst), 0);
+    }
+    // It stays on record, and is as good as it was for what it was given for.
+    assert_eq!(store.grants_in_force(&grant.scope).await.unwrap(), [grant]);
+    let (client, starts) = served(Server::tool);
+    assert!(!delete(&client, "d").await.is_error());
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
@@ -512,4 +558,26 @@ async fn a_plan_that_does_not_hold_is_no_question_for_anybody() {
     operator(client.engine(), Decision::Approve).await;
     assert!(!call().await.is_error());
     assert_eq!(starts.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_grant_outlives_the_world_that_its_call_has_shown() {
+    let world = Arc::new(AtomicUsize::new(7));
+    let (tool, starts) = looked_at(&world);
+    let client = asking().tool(tool).test();
+    delete(&client, "a").await;
+    let [entry] = &waiting(client.engine()).await[..] else { panic!("not one question waits") };
+    let granting = Granting {
+        scope: entry.id.scope.clone(),
+        binding: entry.stored.question().unwrap().binding,
+        pattern: Pattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
+        by: "olga".to_owned(),
+        lasts: Duration::from_secs(60),
+    };
+    client.engine().store().unwrap().grant(granting).await.unwrap();
+    for rows in [7, 8, 9] {
+        world.store(rows, Ordering::SeqCst);
+        assert!(!delete(&client, "b").await.is_error());
+    }
+    assert_eq!(starts.load(Ordering::SeqCst), 3);
 }

@@ -11,6 +11,8 @@ mod acting;
 mod announcing;
 #[path = "foresight/asking.rs"]
 mod asking;
+#[path = "common/document.rs"]
+mod document;
 #[path = "foresight/evaluating.rs"]
 mod evaluating;
 #[path = "foresight/laws.rs"]

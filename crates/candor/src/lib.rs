@@ -33,8 +33,8 @@ pub use candor_server::BoxFuture;
 pub use candor_server::{
     Answer, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Changes, Client,
     Ctx, Elicit, Elicited, Engine, FromCtx, Limits, Pattern, PatternError, Sample, Secret,
-    SecretError, Server, State, auth, hints, prompt, protocol, resource, store, testing, tool,
-    transport,
+    SecretError, Server, State, auth, desk, hints, prompt, protocol, resource, store, testing,
+    tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;
@@ -47,7 +47,7 @@ pub mod prelude {
         Arguments, Ctx, Elicit, Elicited, Sample, Server, State, json,
         prompt::Prompt,
         resource::ResourceSet,
-        tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet},
+        tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet, ToolsProvider},
         tools,
     };
     #[cfg(feature = "files")]

@@ -3,8 +3,16 @@
 
 #![allow(missing_docs)]
 
+#[path = "invoices/approvals.rs"]
+mod approvals;
+#[path = "invoices/audit.rs"]
+mod audit;
+#[path = "invoices/client.rs"]
+mod client;
 #[path = "invoices/desk.rs"]
 mod desk;
+#[path = "invoices/errors.rs"]
+mod errors;
 #[path = "run/example.rs"]
 mod example;
 #[path = "run/http.rs"]

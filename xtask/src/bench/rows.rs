@@ -88,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 22] = [
+pub(super) static ROWS: [Row; 23] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -185,6 +185,16 @@ pub(super) static ROWS: [Row; 22] = [
             figure: Figure::CpuPerCall,
             ours: side("with ledger", "read", &["candor-ledger", "10"]),
             theirs: side("without", "read", &["candor", "10"]),
+            at_most: 1.1,
+        },
+    },
+    Row {
+        name: "gate",
+        what: "a call that only reads and has no key, with a ledger: asking before what destroys, against never asking",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("asking", "read", &["candor-gate", "10"]),
+            theirs: side("never", "read", &["candor-ledger", "10"]),
             at_most: 1.1,
         },
     },

@@ -18,7 +18,7 @@ mod story;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::example_server::{self, Server};
@@ -103,18 +103,28 @@ fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     Ok(failed)
 }
 
-/// What the server of a story is started with: its folder, if it has one. That is empty in the beginning.
+/// What the server of a story is started with: its folder, if it has one, and its ledger. Both are empty in the beginning.
 fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
-    if !story.in_folder {
-        return Ok(Vec::new());
+    let mut options = Vec::new();
+    if story.in_folder {
+        options.extend(["--root".into(), anew(&place.join("folders").join(story.name))?.into()]);
     }
-    let folder = place.join("folders").join(story.example);
-    let made = match fs::remove_dir_all(&folder) {
+    if story.asks {
+        let mut ledger = OsString::from("sqlite:");
+        ledger.push(anew(&place.join("ledgers").join(story.name))?.join("ledger.db"));
+        options.extend(["--ask".into(), "destructive".into(), "--ledger".into(), ledger]);
+    }
+    Ok(options)
+}
+
+/// Makes the folder, with nothing in it.
+fn anew(folder: &Path) -> Outcome<PathBuf> {
+    let made = match fs::remove_dir_all(folder) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => fs::create_dir_all(&folder),
+        _ => fs::create_dir_all(folder),
     };
     made.map_err(|e| format!("cannot make {} anew: {e}", folder.display()))?;
-    Ok(vec!["--root".into(), folder.into()])
+    Ok(folder.to_owned())
 }
 
 /// Where the runs of a story take place.
@@ -135,7 +145,7 @@ impl Stage<'_> {
             Transport::Stdio => self.program.display().to_string(),
             Transport::Http => self.server(run)?.url(),
         };
-        print!("── {}, {}, {} era, {} … ", run.story.example, run.sdk, run.era, run.transport);
+        print!("── {}, {}, {} era, {} … ", run.story.name, run.sdk, run.era, run.transport);
         io::stdout().flush().ok();
         let start = Instant::now();
         let mut outcome = run.go(&place, self.place).and_then(|checks| self.compare(&checks));

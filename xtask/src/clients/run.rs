@@ -65,7 +65,7 @@ impl Client {
 
 impl Run<'_> {
     pub(super) fn name(&self) -> String {
-        format!("{}-{}-{}-{}", self.sdk, self.story.example, self.era, self.transport)
+        format!("{}-{}-{}-{}", self.sdk, self.story.name, self.era, self.transport)
     }
 
     /// Runs the client against the server at `place`, and gives the checks that it has passed.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::install;
 use super::run::Client;
-use super::story::{EVERYTHING, FORESIGHT, SCHEMAS, Story, TREE};
+use super::story::{APPROVALS, EVERYTHING, FORESIGHT, SCHEMAS, Story, TREE};
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
@@ -26,13 +26,13 @@ pub(super) static SDKS: [Sdk; 4] = [
     Sdk {
         name: "typescript",
         eras: &[LEGACY, MODERN],
-        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE],
+        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &APPROVALS],
         ready: |_, place| typescript(place, "client-2.mjs"),
     },
     Sdk {
         name: "typescript-1",
         eras: &[LEGACY],
-        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE],
+        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &APPROVALS],
         ready: |_, place| typescript(place, "client-1.mjs"),
     },
     Sdk {

@@ -2,19 +2,16 @@
 
 use std::io::{self, Write as _};
 
-use candor_ledger::{
-    Answer, Circumstances, Decision, Event, Grant, Refusal, State, StateKind, Store, Via,
-};
+use candor::desk::shown::shown;
+use candor::desk::waiting::wanted;
+use candor::desk::{Operation, Waiting, decide, when};
+use candor_ledger::{Decision, Grant, State, Store};
 use serde_json::{Value, json};
 
-use super::waiting::{Waiting, wanted};
 use super::{grants, permission, show};
-use crate::history::operation::Operation;
-use crate::history::words;
+use crate::operator;
 use crate::out::{Out, Problem, misused, told};
-use crate::shown::shown;
 use crate::terminal::Terminal;
-use crate::{operator, when};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Approve {
@@ -54,7 +51,7 @@ pub(crate) async fn approve(
             "nothing was decided: what is asked cannot be read here, and nobody should approve what they have not seen; it can be denied",
         ));
     };
-    let permission = args.permission.of(&asked)?;
+    let permission = args.permission.of(&asked);
     show_on_terminal(&waiting, out)?;
     if let Some(permission) = &permission {
         let words = permission.in_words(&waiting.id.scope, when::now());
@@ -68,10 +65,10 @@ pub(crate) async fn approve(
     if !terminal.agrees(&question).await? {
         return Err(told("nothing was decided"));
     }
-    decide(store, &waiting, &by, Decision::Approve).await?;
+    decide(store, &waiting, &by, Decision::Approve, THROUGH).await?;
     let grant = match permission {
         None => None,
-        Some(permission) => Some(permission.give(store, &waiting, by.clone()).await?),
+        Some(permission) => Some(permission.give(store, &waiting, &by).await?),
     };
     say(store, &waiting, grant.as_ref(), out).await
 }
@@ -88,7 +85,7 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
         return Err(told("nothing was decided"));
     }
     let reason = args.reason.clone().filter(|reason| !reason.trim().is_empty());
-    decide(store, &waiting, &by, Decision::Deny { reason }).await?;
+    decide(store, &waiting, &by, Decision::Deny { reason }, THROUGH).await?;
     say(store, &waiting, None, out).await
 }
 
@@ -114,39 +111,8 @@ pub(crate) fn show_on_terminal(waiting: &Waiting, out: &Out) -> io::Result<()> {
     Ok(())
 }
 
-/// Says it of exactly the question that was shown.
-pub(crate) async fn decide(
-    store: &dyn Store,
-    waiting: &Waiting,
-    by: &str,
-    decision: Decision,
-) -> Result<(), Problem> {
-    let event = Event::Decide {
-        question: waiting.question,
-        by: by.to_owned(),
-        via: Via::Operator,
-        decision,
-    };
-    let note = Circumstances { note: Some("candor approvals".into()), ..Default::default() };
-    let id = waiting.short();
-    match store.apply(&waiting.id, event, note).await? {
-        Answer::Done => Ok(()),
-        Answer::Refused(Refusal::AskedAnew) => Err(told(format!(
-            "nothing was decided: {id} has changed since it was shown, and something else is asked by now. Look again: candor approvals show {id}"
-        ))),
-        Answer::Refused(Refusal::Decided { by, via, stands }) => Err(told(format!(
-            "nothing was decided: somebody was quicker. {id} is {}, says {}{}",
-            if stands == StateKind::Denied { "denied" } else { "approved" },
-            shown(&by),
-            if via == Via::Client { " through the caller's own client" } else { "" },
-        ))),
-        Answer::Refused(Refusal::NotWaiting(kind)) => Err(told(format!(
-            "nothing was decided: {id} waits no longer and stands at `{}`",
-            words::kind(kind)
-        ))),
-        other => Err(told(format!("the ledger did not take it: {other:?}"))),
-    }
-}
+/// Where it was said.
+pub(crate) const THROUGH: &str = "candor approvals";
 
 /// What was written.
 pub(crate) async fn say(

@@ -3,10 +3,12 @@
 use candor_ledger::{Filter, Grant, Moment, Page, Scope, Store};
 use serde_json::{Value, json};
 
-use super::permission::in_words;
 use crate::out::{Out, Problem, told};
-use crate::shown::shown;
-use crate::{operator, when};
+use candor::desk::permission::in_words;
+use candor::desk::shown::shown;
+use candor::desk::when;
+
+use crate::operator;
 
 /// What programs may rely on.
 pub(crate) const MEMBERS: &str = "\
@@ -15,6 +17,7 @@ The members of each line with --json (null where there is nothing):
   principal, server, instance, tool
                       who may call what, where
   pattern             with which arguments: each {\"is\": VALUE}, {\"under\": FOLDER} or {\"any\": true}
+  binding             what it is bound to: the tool as it was, and the policy; null: void, for no call
   by, since, until    who permits it, when, and how long
   inForce             whether it is, now
   revokedBy, revokedAt
@@ -79,6 +82,11 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
     let by = shown(&grant.by);
     let stands = match &grant.revoked {
         Some((by, at)) => format!("taken back by {} at {}", shown(by), when::written(*at)),
+        None if grant.binding.is_none() && grant.is_in_force(now) => {
+            format!(
+                "VOID, said {by} by a program that did not bind it to the tool: a person is asked again"
+            )
+        }
         None if grant.is_in_force(now) => format!(
             "until {} ({} left), says {by}",
             when::written(grant.until),
@@ -110,10 +118,11 @@ fn members(grant: &Grant, now: Moment) -> Value {
         "instance": instance,
         "tool": tool,
         "pattern": pattern.unwrap_or_else(|| json!(grant.pattern)),
+        "binding": grant.binding.map(|binding| binding.to_string()),
         "by": grant.by,
         "since": when::exact(grant.since),
         "until": when::exact(grant.until),
-        "inForce": grant.is_in_force(now),
+        "inForce": grant.binding.is_some() && grant.is_in_force(now),
         "revokedBy": grant.revoked.as_ref().map(|(by, _)| by),
         "revokedAt": grant.revoked.as_ref().and_then(|(_, at)| when::exact(*at)),
     })

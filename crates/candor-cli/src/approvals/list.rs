@@ -2,10 +2,10 @@
 
 use candor_ledger::{Moment, Store};
 
-use super::waiting::{All, Waiting};
 use crate::out::{Out, Problem};
-use crate::shown::{cut, shown};
-use crate::{json, when};
+use candor::desk::shown::{cut, shown};
+use candor::desk::waiting::{All, Waiting};
+use candor::desk::{json, when};
 
 const HEAD: [&str; 7] = ["ID", "WAITS", "WHO", "WHERE", "TOOL", "EFFECT", "ARGUMENTS"];
 

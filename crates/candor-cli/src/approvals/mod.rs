@@ -5,14 +5,13 @@
 //!
 //! A yes is said by a person who has seen all of what they say it to: at a terminal, without a flag for it, and to exactly the question
 //! that was shown. What a question holds was written by a caller and by the author of a tool, and goes through
-//! [`shown`](crate::shown) on its way.
+//! [`shown`](candor::desk::shown) on its way.
 
 mod decide;
 mod grants;
 mod list;
 mod permission;
 mod show;
-mod waiting;
 mod watch;
 
 use crate::ledger::Ledger;

@@ -2,10 +2,10 @@
 
 use candor_ledger::{Moment, Store};
 
-use super::waiting::{Asked, Waiting, wanted};
 use crate::out::{Out, Problem};
-use crate::shown::shown;
-use crate::{json, when};
+use candor::desk::shown::shown;
+use candor::desk::waiting::{Asked, Waiting, wanted};
+use candor::desk::{json, when};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

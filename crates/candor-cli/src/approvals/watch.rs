@@ -6,12 +6,14 @@ use std::time::Duration;
 use candor_ledger::{Decision, Question, RecordDigest, Seen, StateKind, Store};
 
 use super::decide::{decide, say, show_on_terminal};
-use super::waiting::{All, Waiting};
 use super::{list, show};
 use crate::out::{Out, Problem};
-use crate::shown::shown;
 use crate::terminal::Terminal;
-use crate::{operator, when};
+use candor::desk::shown::shown;
+use candor::desk::waiting::{All, Waiting};
+use candor::desk::when;
+
+use crate::operator;
 
 /// How often the ledger is looked at.
 const EVERY: Duration = Duration::from_secs(1);

@@ -106,6 +106,12 @@ impl Args {
         if self.serve.out_of_band {
             add("--out-of-band");
         }
+        if let Some(time) = self.serve.hold {
+            add(&match time.subsec_millis() {
+                0 => format!("--hold {}s", time.as_secs()),
+                _ => format!("--hold {}ms", time.as_millis()),
+            });
+        }
         match self.serve.split {
             None => {}
             Some(SplitFlag::Instead) => add("--split"),

@@ -1,9 +1,9 @@
 //! `candor history export`: the rows of the audit as lines of JSON, the earliest first, page by page.
 
+use candor::desk::row;
 use candor_ledger::{Export, Store};
 
 use super::filter::Filters;
-use super::row;
 use crate::out::{Out, Problem};
 
 #[derive(Debug, clap::Args)]

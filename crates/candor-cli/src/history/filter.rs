@@ -2,7 +2,7 @@
 
 use candor_ledger::{AuditRow, Entry, Filter, Moment, OutcomeKind, State, StateKind};
 
-use crate::when;
+use candor::desk::when;
 
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct Filters {

@@ -1,14 +1,13 @@
 //! `candor history`: operations, the latest first; with `--calls`, the rows of the audit.
 
+use candor::desk::operation::{self, Operation};
+use candor::desk::shown::{cut, shown};
+use candor::desk::{row, when, words};
 use candor_ledger::{AuditRow, Filter, Key, Moment, Page, State, Store, StoreError};
 use serde_json::Value;
 
 use super::filter::Filters;
-use super::operation::{self, Operation};
-use super::{row, words};
 use crate::out::{Out, Problem};
-use crate::shown::{cut, shown};
-use crate::when;
 
 /// So many are read at once. Each record may bring a megabyte.
 const AT_ONCE: usize = 50;

@@ -3,18 +3,13 @@
 //! - `list`, `show`, `export`, `resolve`: the commands. `filter`, `find`: which operations they are about.
 //! - `operation`, `row`: what is known, as members of JSON. `words`: the same for people.
 //!
-//! Every text that comes out of a ledger was written by somebody else, and goes through [`shown`](crate::shown) on its way.
+//! Every text that comes out of a ledger was written by somebody else, and goes through [`shown`](candor::desk::shown) on its way.
 
 mod export;
 mod filter;
-pub(crate) mod find;
-mod given;
 mod list;
-pub(crate) mod operation;
 mod resolve;
-pub(crate) mod row;
 mod show;
-pub(crate) mod words;
 
 use crate::ledger::Ledger;
 use crate::out::{Out, misused};

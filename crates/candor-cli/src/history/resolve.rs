@@ -4,21 +4,16 @@
 
 use std::io::{self, Write as _};
 
-use candor_ledger::{
-    Answer, Body, Circumstances, Event, OutcomeKind, Refusal, Resolution, Rules, State, StateKind,
-    Store,
-};
+use candor::desk::find::find;
+use candor::desk::shown::shown;
+use candor::desk::{self, Given, Operation, json, meanwhile, when, words};
+use candor_ledger::{Body, OutcomeKind, Resolution, Rules, State, Store};
 use serde_json::Value;
 
-use super::find::find;
-use super::given::Given;
-use super::operation::Operation;
-use super::{show, words};
+use super::show;
 use crate::operator;
 use crate::out::{Out, Problem, misused, told};
-use crate::shown::shown;
 use crate::terminal::Terminal;
-use crate::{json, when};
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("finding").args(["done", "not_done", "abandon"]).required(true)))]
@@ -100,12 +95,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         unchanged(store, &operation).await?;
     }
     let said = sentence(&operation, &resolution, &by);
-    let note = Circumstances { note: Some("candor history resolve".into()), ..Default::default() };
-    match store.apply(&operation.id, Event::Resolve { by, resolution }, note).await? {
-        Answer::Done => {}
-        Answer::Refused(Refusal::NotUnknown(kind)) => return Err(meanwhile(&operation, kind)),
-        other => return Err(told(format!("the ledger did not take it: {other:?}"))),
-    }
+    desk::resolve(store, &operation, &by, resolution, "candor history resolve").await?;
     if out.json {
         let id = operation.id.clone();
         let Some(entry) = store.find(&id).await? else { return Err(gone(&operation)) };
@@ -172,7 +162,7 @@ async fn unchanged(store: &dyn Store, operation: &Operation) -> Result<(), Probl
     };
     match &operation.record {
         Some(then) if (then.fence, then.state.kind()) == (now.fence, now.state.kind()) => Ok(()),
-        _ => Err(meanwhile(operation, now.state.kind())),
+        _ => Err(meanwhile(operation, now.state.kind()).into()),
     }
 }
 
@@ -180,13 +170,6 @@ fn not_unknown(operation: &Operation) -> Problem {
     let (id, words) = (operation.short(), operation.words());
     told(format!(
         "only what is unknown can be resolved, and {id} is not: it stands at `{words}`; nothing was changed"
-    ))
-}
-
-fn meanwhile(operation: &Operation, kind: StateKind) -> Problem {
-    let (id, words) = (operation.short(), words::kind(kind));
-    told(format!(
-        "{id} has changed in the meantime and stands at `{words}` now; nothing was changed. Look again: candor history show {id}"
     ))
 }
 

@@ -2,15 +2,13 @@
 
 use std::io;
 
+use candor::desk::find::find;
+use candor::desk::row::hex;
+use candor::desk::shown::shown;
+use candor::desk::{Operation, json, when, words};
 use candor_ledger::{Body, License, Moment, Outcome, State, Store};
 
-use super::find::find;
-use super::operation::Operation;
-use super::row::hex;
-use super::words;
 use crate::out::{Out, Problem};
-use crate::shown::shown;
-use crate::{json, when};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -27,7 +27,7 @@ fn without_a_terminal_nothing_is_decided_whatever_flags_say() {
     // A pipe that says yes is no person.
     let mut piped = std::process::Command::new("sh");
     piped.args(["-c", "yes | \"$0\" approvals approve order-17 --ledger \"$1\""]);
-    piped.arg(env!("CARGO_BIN_EXE_candor")).arg(&ledger.path);
+    piped.arg(env!("CARGO_BIN_EXE_candor")).arg(ledger.place.named());
     told(&mut piped).refused(2);
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
 }

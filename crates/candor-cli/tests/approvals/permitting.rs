@@ -4,6 +4,7 @@ use candor_ledger::*;
 use serde_json::json;
 
 use crate::ledger::{Ledger, id, wait};
+use crate::questions::TOOL_AS_IT_WAS;
 use crate::terminal::Terminal;
 
 fn approve(ledger: &Ledger, words: &[&str]) -> Terminal {
@@ -44,6 +45,7 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
     assert!(listed.text().contains("is \"notes\" or stands beneath it"), "{}", listed.stdout);
     let line = ledger.approvals(&["grants", "--json"]).json();
     assert_eq!((&line["inForce"], &line["pattern"]), (&json!(true), &pattern));
+    assert_eq!(line["binding"], TOOL_AS_IT_WAS.to_string(), "what was looked at");
 
     let revoked = ledger.approvals(&["revoke", &digits[..8], "--by", "petra"]);
     assert!(revoked.text().contains("taken back by petra"), "{}", revoked.stdout);
@@ -58,6 +60,21 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
     for part in ["olga permitted such calls for a while", "petra took a permission back"] {
         assert!(calls.text().contains(part), "{part} in {}", calls.stdout);
     }
+}
+
+#[test]
+fn what_an_older_program_has_given_is_listed_as_void() {
+    let ledger = Ledger::asking("grant void");
+    let mut terminal = approve(&ledger, &[]);
+    terminal.says("[y/N]");
+    terminal.types("y");
+    assert_eq!(terminal.ended().0, Some(0));
+    ledger.place.change("UPDATE grants SET binding = NULL");
+    let listed = ledger.approvals(&["grants"]);
+    let text = listed.text();
+    assert!(text.contains("VOID") && text.contains("may call create_invoice"), "{text}");
+    let line = ledger.approvals(&["grants", "--json"]).json();
+    assert_eq!((&line["inForce"], &line["binding"]), (&json!(false), &json!(null)));
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Ledger {
     /// The command on this ledger.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = candor();
-        command.arg("approvals").args(words).arg("--ledger").arg(&self.path);
+        command.arg("approvals").args(words).arg("--ledger").arg(self.place.named());
         command.env("NO_COLOR", "1");
         command
     }

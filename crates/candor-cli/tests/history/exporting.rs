@@ -1,7 +1,6 @@
 //! The export.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::PathBuf;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use candor_ledger::*;
@@ -22,10 +21,13 @@ fn every_row_with_all_its_members_the_earliest_first() {
         assert_eq!(row.as_object().unwrap().keys().collect::<Vec<_>>(), names);
         assert_eq!(row["at"].as_str().unwrap().len(), 24);
     }
+    let seqs: Vec<_> = rows.iter().map(|row| row["seq"].as_u64().unwrap()).collect();
+    assert!(seqs.is_sorted_by(|one, next| one < next), "{seqs:?}");
     let mut last = rows[2].clone();
     last["at"] = json!("a time");
+    last["seq"] = json!("a number");
     let expected = json!({
-        "seq": 3,
+        "seq": "a number",
         "at": "a time",
         "id": id("order-17").digest().to_string(),
         "principal": "ada",
@@ -70,14 +72,15 @@ fn the_filters_of_the_list_hold() {
 }
 
 const PLACE: &str = "CANDOR_HISTORY_TEST_PLACE";
-const ROWS: usize = 6_400;
+const PARTS: usize = 100;
+const AT_ONCE: usize = 64;
 
-/// Not a test, but what the next one starts: another process that writes to the ledger.
+/// Not a test, but what the next one starts: another process, which writes a part for each byte that it reads.
 #[test]
 fn writer() {
-    let Ok(path) = std::env::var(PLACE) else { return };
-    let store = SqliteStore::open(PathBuf::from(path), Options::default()).unwrap();
-    for at in 0..ROWS / 64 {
+    let Ok(place) = std::env::var(PLACE) else { return };
+    let store = open(&place, Options::default()).unwrap();
+    for (at, _) in std::io::stdin().lock().bytes().enumerate() {
         let note = Note {
             scope: id("any").scope,
             key: None,
@@ -85,7 +88,7 @@ fn writer() {
             outcome: None,
             circumstances: Circumstances::default(),
         };
-        let written: Vec<_> = (0..64).map(|_| store.note(note.clone())).collect();
+        let written: Vec<_> = (0..AT_ONCE).map(|_| store.note(note.clone())).collect();
         wait(async {
             for one in written {
                 one.await.unwrap();
@@ -99,26 +102,33 @@ fn while_another_process_writes() {
     let ledger = Ledger::new("export beside a writer");
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "exporting::writer", "--quiet"])
-        .env(PLACE, &ledger.path)
+        .env(PLACE, ledger.place.named())
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let (mut seen, mut beside) = (0, 0);
-    loop {
-        let ended = writer.try_wait().unwrap();
+    let mut seen: Vec<u64> = Vec::new();
+    let mut read_on = || {
         let rows = ledger.history(&["export"]).lines();
         let seqs: Vec<u64> = rows.iter().map(|row| row["seq"].as_u64().unwrap()).collect();
-        assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "each once, in order");
-        assert!(rows.len() >= seen, "nothing is lost");
-        beside += usize::from(rows.len() > seen && rows.len() < ROWS);
-        seen = rows.len();
-        if let Some(status) = ended {
-            assert!(status.success());
-            break;
-        }
+        assert!(seqs.is_sorted_by(|one, next| one < next), "each once, in order");
+        assert!(seqs.starts_with(&seen), "nothing is lost, and nothing comes late");
+        seen = seqs;
+        rows
+    };
+    let mut stdin = writer.stdin.take().unwrap();
+    for _ in 0..PARTS / 20 {
+        // It writes these while we read.
+        stdin.write_all(&[0; 20]).unwrap();
+        read_on();
     }
-    assert_eq!(seen, ROWS);
-    assert!(beside > 0, "some were read while others were written");
+    drop(stdin);
+    assert!(writer.wait().unwrap().success());
+    let rows = read_on();
+    assert_eq!(rows.len(), PARTS * AT_ONCE);
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!(row["event"], format!("called-{}", at / AT_ONCE));
+    }
 }
 
 #[test]
@@ -145,7 +155,7 @@ fn a_reader_that_has_enough_is_no_reason_to_complain() {
             .arg("history")
             .args(words)
             .arg("--ledger")
-            .arg(&ledger.path)
+            .arg(ledger.place.named())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

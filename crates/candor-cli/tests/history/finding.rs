@@ -80,8 +80,7 @@ fn what_is_forgotten_still_has_its_story() {
     let ledger = Ledger::new("forgotten");
     let order = id("order-17");
     ledger.done(&order);
-    let db = rusqlite::Connection::open(&ledger.path).unwrap();
-    db.execute("DELETE FROM records", []).unwrap();
+    ledger.place.change("DELETE FROM records");
     for name in ["order-17", &digits(&order, 8)] {
         let told = ledger.history(&["show", name]);
         assert!(told.text().contains("create_invoice  forgotten"), "{}", told.stdout);

@@ -1,6 +1,7 @@
 //! A ledger with something in it, and the program that looks at it.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,19 +10,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use candor_ledger::*;
 use serde_json::Value;
 
+use crate::place::Place;
+
 pub(crate) const SAME: Fingerprint = Fingerprint([7; 32]);
 
-/// A file of a ledger whose time the test tells while it fills it.
+/// A ledger whose time the test tells while it fills it.
 pub(crate) struct Ledger {
-    pub(crate) path: PathBuf,
     store: Option<Arc<dyn Store>>,
+    pub(crate) place: Place,
     /// Milliseconds since 1970.
     clock: Arc<AtomicI64>,
 }
 
 /// An empty folder of this name, for one test.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("candor history").join(name);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(Place::around()).join(name);
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).unwrap();
     path
@@ -38,10 +41,10 @@ impl Ledger {
         let clock = Arc::new(AtomicI64::new(i64::try_from(now.as_millis()).unwrap() - 3_600_000));
         let time = Arc::clone(&clock);
         let clock_of_store = Clock::Given(Arc::new(move || time.load(Ordering::SeqCst)));
-        let path = folder(name).join("ledger.db");
+        let place = Place::new(&folder(name));
         let options = Options { clock: clock_of_store, ..Options::default() };
-        let store = open(&format!("sqlite:{}", path.display()), options).unwrap();
-        Self { path, store: Some(store), clock }
+        let store = open(place.named().to_str().unwrap(), options).unwrap();
+        Self { store: Some(store), place, clock }
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -123,7 +126,7 @@ impl Ledger {
     }
 
     pub(crate) fn history(&self, words: &[&str]) -> Told {
-        history(&self.path, words)
+        history(self.place.named(), words)
     }
 }
 
@@ -195,6 +198,6 @@ pub(crate) fn told(command: &mut Command) -> Told {
     }
 }
 
-pub(crate) fn history(ledger: &Path, words: &[&str]) -> Told {
+pub(crate) fn history(ledger: impl AsRef<OsStr>, words: &[&str]) -> Told {
     told(candor().arg("history").args(words).arg("--ledger").arg(ledger))
 }

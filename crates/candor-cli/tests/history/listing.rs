@@ -97,11 +97,10 @@ fn what_is_expired_says_so() {
     let ledger = Ledger::new("expired");
     ledger.done(&id("old"));
     // As if it were two days later: results are kept for one, and keys refused for thirty more.
-    let db = rusqlite::Connection::open(&ledger.path).unwrap();
-    db.execute("UPDATE records SET lapses = lapses - 2 * 86400000", []).unwrap();
+    ledger.place.change("UPDATE records SET lapses = lapses - 2 * 86400000");
     assert!(ledger.history(&[]).text().contains("  expired  "));
     assert_eq!(ledger.history(&["--state", "expired", "--json"]).json()["state"], "tombstone");
-    db.execute("UPDATE records SET lapses = lapses - 40 * 86400000", []).unwrap();
+    ledger.place.change("UPDATE records SET lapses = lapses - 3456000000");
     let told = ledger.history(&[]);
     assert_eq!(told.text(), "", "its time is over");
     let shown = ledger.history(&["show", "old"]);
@@ -188,7 +187,7 @@ fn an_empty_ledger_says_that_it_is_empty() {
         let told = ledger.history(words);
         assert_eq!(told.text(), "");
         assert!(told.stderr.contains("Nothing has been recorded yet"), "{}", told.stderr);
-        assert!(told.stderr.contains("ledger.db"), "{}", told.stderr);
+        assert!(told.stderr.contains(ledger.place.shown()), "{}", told.stderr);
     }
     assert_eq!(ledger.history(&["--json"]).text(), "");
     ledger.note("greet");

@@ -10,7 +10,7 @@ fn looking_makes_nothing() {
     for words in
         [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandon", "--yes"]]
     {
-        let refused = history(&place.join("ledger.db"), words);
+        let refused = history(place.join("ledger.db"), words);
         let text = refused.refused(1);
         assert!(text.contains("state/candor/ledger.db: there is no ledger here"), "{text}");
         assert!(!place.exists());
@@ -25,14 +25,14 @@ fn looking_makes_nothing() {
 fn flag_variable_and_default() {
     let ledger = Ledger::new("place/candor");
     ledger.done(&id("order-17"));
-    let path = ledger.path.to_str().unwrap();
+    let path = ledger.place.file().to_str().unwrap();
     let list = |words: &[&str], variable: Option<&str>| {
         let mut command = candor();
         command.args(["history", "--json"]).args(words);
         if let Some(value) = variable {
             command.env("CANDOR_LEDGER", value);
         }
-        let state = ledger.path.parent().unwrap().parent().unwrap();
+        let state = ledger.place.file().parent().unwrap().parent().unwrap();
         told(command.env("XDG_STATE_HOME", state).env("HOME", "/nowhere"))
     };
     let url = format!("sqlite:{path}");
@@ -67,17 +67,17 @@ fn a_newer_ledger_is_left_alone() {
     let mut ledger = Ledger::new("newer");
     ledger.done(&id("order-17"));
     ledger.close();
-    let db = rusqlite::Connection::open(&ledger.path).unwrap();
+    let db = rusqlite::Connection::open(ledger.place.file()).unwrap();
     db.execute_batch("UPDATE candor_ledger SET major = 9; PRAGMA journal_mode = DELETE;").unwrap();
     drop(db);
-    let before = fs::read(&ledger.path).unwrap();
+    let before = fs::read(ledger.place.file()).unwrap();
     let refused = ledger.history(&[]);
     assert!(
         refused.refused(1).contains("ledger.db: the ledger has schema 9"),
         "{}",
         refused.stderr
     );
-    assert_eq!(fs::read(&ledger.path).unwrap(), before);
+    assert_eq!(fs::read(ledger.place.file()).unwrap(), before);
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn a_damaged_ledger_is_named_when_it_is_read() {
         ledger.done(&id(&format!("key-{at}")));
     }
     ledger.close();
-    let mut bytes = fs::read(&ledger.path).unwrap();
+    let mut bytes = fs::read(ledger.place.file()).unwrap();
     bytes[4096..].fill(0xA5);
-    fs::write(&ledger.path, bytes).unwrap();
+    fs::write(ledger.place.file(), bytes).unwrap();
     for words in [&[][..], &["export"], &["show", "key-1"]] {
         let refused = ledger.history(words);
         assert!(
@@ -122,8 +122,8 @@ fn a_ledger_that_may_not_be_read_is_named() {
     let mut ledger = Ledger::new("forbidden");
     ledger.done(&id("order-17"));
     ledger.close();
-    fs::set_permissions(&ledger.path, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::File::open(&ledger.path).is_ok() {
+    fs::set_permissions(ledger.place.file(), fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(ledger.place.file()).is_ok() {
         return; // nothing is forbidden to root
     }
     let refused = ledger.history(&[]);

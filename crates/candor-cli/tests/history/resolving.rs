@@ -151,7 +151,7 @@ fn who_says_so_is_the_user_of_the_system_whatever_variables_claim() {
     let ledger = lost("by user");
     let mut command = candor();
     command.args(["history", "resolve", "order-17", "--abandon", "--yes", "--json", "--ledger"]);
-    let resolved = told(command.arg(&ledger.path).env("USER", "mallory")).json();
+    let resolved = told(command.arg(ledger.place.named()).env("USER", "mallory")).json();
     assert_eq!((&resolved["by"], &resolved["state"]), (&json!(user.trim()), &json!("abandoned")));
     assert_eq!(resolved["id"], id("order-17").digest().to_string());
 }

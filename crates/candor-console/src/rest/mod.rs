@@ -1,8 +1,12 @@
 //! JSON for programs: a file for each subject.
 
 pub(crate) mod approvals;
+mod body;
+mod call;
+mod foreseen;
 pub(crate) mod history;
 pub(crate) mod openapi;
+mod refused;
 pub(crate) mod resources;
 pub(crate) mod tools;
 
@@ -10,14 +14,16 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_server::Engine;
+use candor_server::protocol::json::{Object, raw};
+use candor_server::protocol::names::{extension, meta};
 use candor_server::protocol::rpc::{ErrorObject, code};
 use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::Inner;
 use crate::problem::Problem;
+use crate::{Inner, trace};
 
 /// A JSON answer.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
@@ -57,18 +63,63 @@ pub(crate) fn engine(console: &Inner) -> Result<&Engine, Problem> {
     console.engine.as_ref().ok_or_else(Problem::no_such_path)
 }
 
+/// A message as text.
+pub(crate) fn write(members: &Object) -> String {
+    serde_json::to_string(members).expect("members are JSON already")
+}
+
+/// Takes out what a result says only to those who speak MCP: its type, and who answers.
+pub(crate) fn plain(result: &mut Object) {
+    // Members are JSON that was written here, so nothing can be wrong with them.
+    result.retain(|name, _| Ok(name != "resultType")).ok();
+    let Ok(Some(mut meta)) = result.read::<Object>("_meta") else { return };
+    meta.retain(|name, _| Ok(name != meta::SERVER_INFO)).ok();
+    if meta.is_empty() {
+        result.retain(|name, _| Ok(name != "_meta")).ok();
+    } else {
+        result.set("_meta", raw(&meta));
+    }
+}
+
 /// An error of the protocol as one of HTTP.
 pub(crate) fn failed(error: &ErrorObject) -> Problem {
-    let data: Option<Value> =
-        error.data.as_deref().and_then(|data| serde_json::from_str(data.get()).ok());
-    let ours = data.as_ref().map(|data| &data["dev.candor/error"]);
-    let trace = ours.and_then(|ours| ours["traceId"].as_str()).unwrap_or_default();
+    let data: Value = error
+        .data
+        .as_deref()
+        .and_then(|data| serde_json::from_str(data.get()).ok())
+        .unwrap_or_default();
+    let ours = &data[extension::ERROR];
+    let said = ours["code"].as_str();
+    let detail = error.message.strip_prefix("Invalid params: ").unwrap_or(&error.message);
+    // Whatever fails here is to be found in the log under the name that it has in the answer.
+    let trace_id = || match ours["traceId"].as_str() {
+        Some(known) => known.to_owned(),
+        None => {
+            let trace_id = trace::new();
+            tracing::error!(error = %error.message, trace_id, "a request failed");
+            trace_id
+        }
+    };
     match error.code() {
-        code::INVALID_PARAMS => Problem::bad_request(error.message.clone()),
+        code::INVALID_PARAMS if said.is_none() && data["uri"].is_string() => {
+            Problem::new(StatusCode::NOT_FOUND, "resource_not_found", detail)
+                .member("uri", data["uri"].clone())
+        }
         code::METHOD_NOT_FOUND => Problem::no_such_path(),
-        code::BUSY => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.message.clone())
+        code::BUSY => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+            .member("trace_id", trace_id())
             .retry_after_ms(1000),
-        code::INTERNAL_ERROR => Problem::internal(trace),
-        _ => Problem::bad_request(error.message.clone()),
+        // What a handler has said of its own accord is for whoever asks.
+        code::INTERNAL_ERROR if said.is_some_and(|said| said != "internal") => {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, said.unwrap_or_default(), detail)
+                .member("trace_id", trace_id())
+        }
+        code::INTERNAL_ERROR => Problem::internal(&trace_id()),
+        code::MISSING_CLIENT_CAPABILITY => Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "question_unanswerable",
+            "It asks something on the way, and nobody here can answer; use a client of MCP that can",
+        ),
+        _ => Problem::new(StatusCode::BAD_REQUEST, said.unwrap_or("bad_request"), detail),
     }
 }

@@ -1,31 +1,224 @@
-//! `GET /tools`, `GET /tools/{name}` and what can be done with a tool.
+//! `GET /tools`, `GET /tools/{name}`, and which way a request goes that does something with a tool.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use bytes::Bytes;
+use candor_server::Catalogue;
+use candor_server::protocol::json::Object;
+use candor_server::protocol::types::Tool as Definition;
+use candor_server::tool::ToolSet;
+use http::HeaderValue;
+use http::header::LINK;
+use serde_json::{Map, Value};
 
-use crate::Inner;
+use super::{call, engine, foreseen, tag, tagged};
 use crate::problem::Problem;
 use crate::route::Verb;
 use crate::serve::Asked;
+use crate::{Inner, trace};
 
-/// Lists that were written before.
+/// Sets whose lists are kept at the same time: one for each kind of principal. Of more, the oldest is written again.
+const MOST: usize = 16;
+
+/// Tools on a page, unless the request says otherwise; and at most.
+const PAGE: usize = 1000;
+
+/// Lists that were written before, each with the set that it is of. A provider that makes a new set for every request has no use
+/// of it, and leaves nothing here.
 #[derive(Debug, Default)]
-pub(crate) struct Lists;
+pub(crate) struct Lists(Mutex<Vec<(Weak<ToolSet>, Arc<List>)>>);
 
-pub(crate) async fn list(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// A list as text.
+#[derive(Debug)]
+struct List {
+    text: Bytes,
+    tag: HeaderValue,
+    /// Where each tool stands in it.
+    items: Vec<Range<usize>>,
 }
 
-pub(crate) async fn one(_: &Arc<Inner>, _: &Asked, _name: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+impl Lists {
+    fn of(&self, catalogue: &Catalogue) -> Arc<List> {
+        let set = catalogue.tools();
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |(of, _): &&(Weak<ToolSet>, _)| of.as_ptr() == Arc::as_ptr(set);
+        if let Some((_, list)) = kept().iter().find(is_it) {
+            return Arc::clone(list);
+        }
+        let list = Arc::new(List::new(&catalogue.list()));
+        let mut kept = kept();
+        kept.retain(|(of, _)| of.strong_count() > 0);
+        if kept.len() >= MOST {
+            kept.remove(0);
+        }
+        kept.push((Arc::downgrade(set), Arc::clone(&list)));
+        list
+    }
+}
+
+impl List {
+    fn new(tools: &[Cow<'_, Definition>]) -> Self {
+        let mut text = String::from("[");
+        let mut items = Vec::with_capacity(tools.len());
+        for tool in tools {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            let from = text.len();
+            text.push_str(&Value::Object(summary(tool)).to_string());
+            items.push(from..text.len());
+        }
+        text.push(']');
+        let text = Bytes::from(text);
+        Self { tag: tag(&text), text, items }
+    }
+
+    fn part(&self, items: Range<usize>) -> Bytes {
+        let bytes = match (self.items.get(items.start), self.items[items].last()) {
+            (Some(first), Some(last)) => &self.text[first.start..last.end],
+            _ => b"",
+        };
+        [b"[", bytes, b"]"].concat().into()
+    }
+}
+
+/// A tool as the list has it.
+fn summary(tool: &Definition) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("name".to_owned(), tool.name.as_str().into());
+    members.insert("description".to_owned(), tool.description.as_deref().unwrap_or("").into());
+    let hints = hints(tool);
+    if !hints.is_empty() {
+        members.insert("annotations".to_owned(), hints.into());
+    }
+    members
+}
+
+/// The hints that somebody has set.
+fn hints(tool: &Definition) -> Map<String, Value> {
+    let Some(said) = &tool.annotations else { return Map::new() };
+    [
+        ("readOnlyHint", said.read_only_hint),
+        ("destructiveHint", said.destructive_hint),
+        ("idempotentHint", said.idempotent_hint),
+        ("openWorldHint", said.open_world_hint),
+    ]
+    .into_iter()
+    .filter_map(|(name, said)| Some((name.to_owned(), Value::from(said?))))
+    .collect()
+}
+
+/// All of a tool. Schemas are sent as the text that they were given in.
+fn detail(tool: &Definition) -> Object {
+    let mut members = Object::new();
+    for (name, value) in summary(tool) {
+        members = members.with(name, &value);
+    }
+    members = members.with("inputSchema", &tool.input_schema);
+    if let Some(title) = &tool.title {
+        members = members.with("title", title);
+    }
+    if let Some(schema) = &tool.output_schema {
+        members = members.with("outputSchema", schema);
+    }
+    members
+}
+
+/// The tools of whoever asks. Who provides them is asked each time.
+pub(crate) async fn catalogue(console: &Inner, asked: &Asked) -> Result<Catalogue, Problem> {
+    engine(console)?.catalogue(&asked.visitor.principal).await.map_err(|error| {
+        let trace_id = trace::id(&asked.parts.headers);
+        tracing::error!(%error, trace_id, "a provider of tools failed");
+        Problem::internal(&trace_id)
+    })
+}
+
+pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let catalogue = catalogue(console, asked).await?;
+    let list = console.lists.of(&catalogue);
+    let headers = &asked.parts.headers;
+    let Some((start, limit)) = page(asked)? else {
+        return Ok(tagged(headers, &list.tag, list.text.clone()));
+    };
+    let start = start.min(list.items.len());
+    let end = start.saturating_add(limit).min(list.items.len());
+    let text = list.part(start..end);
+    let mut response = tagged(headers, &tag(&text), text);
+    if end < list.items.len() {
+        let next =
+            format!("<{}/tools?limit={limit}&cursor={}>; rel=\"next\"", asked.base, cursor(end));
+        if let Ok(next) = HeaderValue::from_str(&next) {
+            response.headers_mut().insert(LINK, next);
+        }
+    }
+    Ok(response)
+}
+
+const CURSOR: &str = "tools:";
+
+fn cursor(start: usize) -> String {
+    BASE64.encode(format!("{CURSOR}{start}"))
+}
+
+/// Where the page that is asked for begins and how long it is; nothing if the whole list is.
+fn page(asked: &Asked) -> Result<Option<(usize, usize)>, Problem> {
+    let (limit, cursor) = (asked.query("limit"), asked.query("cursor"));
+    if limit.is_none() && cursor.is_none() {
+        return Ok(None);
+    }
+    let limit = match limit.map(|limit| limit.parse()) {
+        None => PAGE,
+        Some(Ok(limit @ 1..=PAGE)) => limit,
+        Some(_) => {
+            return Err(Problem::bad_request(format!("limit is a number from 1 to {PAGE}")));
+        }
+    };
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => BASE64
+            .decode(cursor)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .and_then(|text| text.strip_prefix(CURSOR)?.parse().ok())
+            .ok_or_else(|| {
+                Problem::bad_request("This cursor was not made here; list again from the beginning")
+            })?,
+    };
+    Ok(Some((start, limit)))
+}
+
+pub(crate) async fn one(
+    console: &Arc<Inner>,
+    asked: &Asked,
+    name: &str,
+) -> Result<Response, Problem> {
+    let catalogue = catalogue(console, asked).await?;
+    let found = catalogue.find(name).ok_or_else(|| Problem::no_such_tool(name))?;
+    let text = Bytes::from(super::write(&detail(&found.definition)));
+    Ok(tagged(&asked.parts.headers, &tag(&text), text))
 }
 
 pub(crate) async fn act(
-    _: &Arc<Inner>,
-    _: &Asked,
-    _name: &str,
-    _verb: Verb,
+    console: &Arc<Inner>,
+    asked: &Asked,
+    name: &str,
+    verb: Verb,
 ) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+    let runs = matches!(verb, Verb::Call | Verb::Preview);
+    if runs && !console.allow_execute {
+        return Err(Problem::forbidden("execution_disabled", "Tool execution is disabled."));
+    }
+    let catalogue = catalogue(console, asked).await?;
+    let found = catalogue.find(name).ok_or_else(|| Problem::no_such_tool(name))?;
+    match verb {
+        Verb::Validate => foreseen::validate(console, asked, &found).await,
+        Verb::Annotations => foreseen::annotations(console, asked, &found).await,
+        Verb::Preview => call::preview(console, asked, &catalogue, &found).await,
+        Verb::Call => call::call(console, asked, &found).await,
+    }
 }

@@ -11,13 +11,13 @@ use super::rows::{self, Append, bytes, get, number};
 use super::transaction::{Failure, Judge, Report, begun, roll_back};
 use crate::audit::AuditRow;
 use crate::grant::{Grant, Granting};
-use crate::id::{GrantId, Moment, Scope};
+use crate::id::{Binding, GrantId, Moment, Scope};
 use crate::rules::Quota;
 use crate::store::StoreError;
 
 macro_rules! columns {
     () => {
-        "number, id, principal, server, instance, tool, pattern, by_whom, since, until, revoked_by, revoked_at"
+        "number, id, principal, server, instance, tool, pattern, by_whom, since, until, revoked_by, revoked_at, binding"
     };
 }
 pub(super) const LIST: &str = concat!("SELECT ", columns!(), " FROM grants");
@@ -33,7 +33,7 @@ const OF_SCOPE: &str = concat!(
 const PUT: &str = concat!(
     "INSERT INTO grants (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL, $11)"
 );
 const REVOKE: &str = "UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = $1";
 pub(super) const FORGET: &str = "DELETE FROM grants WHERE number IN \
@@ -57,6 +57,7 @@ pub(super) fn read(row: &Row) -> Result<(i64, Grant), StoreError> {
             instance: get(row, 4)?,
             tool: get(row, 5)?,
         },
+        binding: bytes(row, 12)?.map(Binding),
         pattern: get(row, 6)?,
         by: get(row, 7)?,
         since: Moment(get(row, 8)?),
@@ -93,7 +94,7 @@ async fn find_all(session: &Session, judge: &Judge, scope: &Scope) -> Result<Vec
 }
 
 fn in_force_of(found: &[Row]) -> Result<Vec<Grant>, StoreError> {
-    let grants = found.iter().map(|row| Ok((read(row)?.1, Moment(get(row, 12)?))));
+    let grants = found.iter().map(|row| Ok((read(row)?.1, Moment(get(row, 13)?))));
     let grants: Vec<(Grant, Moment)> = grants.collect::<Result<_, StoreError>>()?;
     Ok(grants
         .into_iter()
@@ -180,6 +181,7 @@ async fn make(
             let Scope { principal, server, instance, tool } = &grant.scope;
             let by = rows::readable(&grant.by);
             let (since, until) = (grant.since.0, grant.until.0);
+            let binding = grant.binding.as_ref().map(|binding| &binding.0[..]);
             client
                 .execute(
                     &put,
@@ -194,6 +196,7 @@ async fn make(
                         &by,
                         &since,
                         &until,
+                        &binding,
                     ],
                 )
                 .await?;

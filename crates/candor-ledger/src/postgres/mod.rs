@@ -78,6 +78,18 @@ impl PostgresStore {
     /// The URL cannot be read, the server cannot be reached or does not let us in, what is there is no ledger, or a newer
     /// program wrote it.
     pub fn open(url: &str, options: Options) -> Result<Self, StoreError> {
+        Self::start(url, options, true)
+    }
+
+    /// The same where tables that are not there are not made.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if there is no ledger. Else as [`PostgresStore::open`].
+    pub fn open_existing(url: &str, options: Options) -> Result<Self, StoreError> {
+        Self::start(url, options, false)
+    }
+
+    fn start(url: &str, options: Options, makes: bool) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let Options { rules, clock, max_bytes: _ } = options;
         let names = Names::of_schema(&address.schema);
@@ -114,6 +126,9 @@ impl PostgresStore {
                     let prepared = async {
                         let session = writer.line.session().await?;
                         let client = &session.client;
+                        if !makes && !session.in_time(schema::exists(client, &schema)).await?? {
+                            return Err(StoreError::Absent);
+                        }
                         session.in_time(schema::migrate(client, &schema, migration)).await??;
                         // So that the first call does not wait for it.
                         let prepared = session.in_time(transaction::prepare(&session)).await?;
@@ -264,13 +279,16 @@ impl Store for PostgresStore {
     fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
-            let ended = self.watchers.wait(digest, seen);
-            if let Some((record, now)) = self.found(digest).await?
-                && stands(Some(record), seen, now, &self.judge.rules)
-            {
-                let _ = ended.await;
+            loop {
+                let news = self.watchers.wait(digest, seen);
+                let stands = match self.found(digest).await? {
+                    Some((record, now)) => stands(Some(record), seen, now, &self.judge.rules),
+                    None => false,
+                };
+                if !stands || news.await.is_err() {
+                    return Ok(());
+                }
             }
-            Ok(())
         })
     }
 

@@ -17,8 +17,8 @@ pub(super) const MAJOR: u32 = 1;
 /// At most so many rows of one transaction, as a power of two. Numbers stay exact in a double for 2^43 transactions.
 pub(super) const SHIFT: u32 = 10;
 
-/// What each minor version adds, from the first on; who knows only the first meets the second as in SQLite. The columns are those of SQLite; `usage` has one row per slot (`usage`).
-const ADDED: [&str; 2] = ["
+/// What each minor version adds, from the first on; who knows only the first meets the second as in SQLite, and who knows two the third. The columns are those of SQLite; `usage` has one row per slot (`usage`).
+const ADDED: [&str; 3] = ["
     CREATE TABLE records (
         row            bigint PRIMARY KEY,
         id             bytea NOT NULL UNIQUE,
@@ -107,6 +107,8 @@ const ADDED: [&str; 2] = ["
         revoked_at bigint
     );
     CREATE INDEX grants_in_force ON grants (principal, tool, until) WHERE revoked_at IS NULL;
+", "
+    ALTER TABLE grants ADD COLUMN binding bytea;
 "];
 
 /// The version, if there is a ledger; nothing if the schema is not there or empty.
@@ -136,6 +138,11 @@ async fn version(client: &Client, schema: &str) -> Result<Option<(u32, u32)>, St
         u32::try_from(number).map_err(|_| StoreError::Corrupt("its version is no number".into()))
     };
     Ok(Some((number(0)?, number(1)?)))
+}
+
+/// Whether there is a ledger.
+pub(super) async fn exists(client: &Client, schema: &str) -> Result<bool, StoreError> {
+    Ok(version(client, schema).await?.is_some())
 }
 
 /// Refuses what is not ours before anything is changed. On every new connection: others may have moved on meanwhile.

@@ -3,18 +3,18 @@
 use rusqlite::{Connection, OptionalExtension as _, Result, Row};
 
 use crate::grant::Grant;
-use crate::id::{GrantId, Moment, Scope};
+use crate::id::{Binding, GrantId, Moment, Scope};
 
 /// In the order of their numbers, whatever SQLite thinks of it.
 pub(super) const LIST: &str = "SELECT number, grants.id, principal, server, instance, tool, pattern, by_whom, since, until, \
-    revoked_by, revoked_at FROM grants CROSS JOIN scopes ON scopes.id = scope";
+    revoked_by, revoked_at, binding FROM grants CROSS JOIN scopes ON scopes.id = scope";
 
 const FIND: &str = "SELECT number, grants.id, principal, server, instance, tool, pattern, by_whom, since, until, \
-    revoked_by, revoked_at FROM grants CROSS JOIN scopes ON scopes.id = scope WHERE grants.id = ?";
+    revoked_by, revoked_at, binding FROM grants CROSS JOIN scopes ON scopes.id = scope WHERE grants.id = ?";
 
 /// Those that have neither ended nor been taken back are found by an index that has no others for long.
 const OF_SCOPE: &str = "SELECT number, grants.id, principal, server, instance, tool, pattern, by_whom, since, until, \
-    revoked_by, revoked_at FROM scopes CROSS JOIN grants ON scope = scopes.id \
+    revoked_by, revoked_at, binding FROM scopes CROSS JOIN grants ON scope = scopes.id \
     WHERE principal = ? AND server = ? AND instance = ? AND tool = ? AND revoked_at IS NULL AND until >= ? \
     ORDER BY number DESC";
 
@@ -29,6 +29,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<(u64, Grant)> {
             instance: row.get(4)?,
             tool: row.get(5)?,
         },
+        binding: row.get::<_, Option<[u8; 32]>>(12)?.map(Binding),
         pattern: row.get(6)?,
         by: row.get(7)?,
         since: Moment(row.get(8)?),
@@ -58,10 +59,19 @@ pub(super) fn in_force(db: &Connection, scope: &Scope, now: Moment) -> Result<Ve
 }
 
 pub(super) fn put(db: &Connection, grant: &Grant, scope: i64) -> Result<()> {
+    let binding = grant.binding.as_ref().map(|binding| &binding.0[..]);
     db.prepare_cached(
-        "INSERT INTO grants (id, scope, pattern, by_whom, since, until) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO grants (id, scope, pattern, by_whom, since, until, binding) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )?
-    .execute((&grant.id.0[..], scope, &grant.pattern, &grant.by, grant.since.0, grant.until.0))
+    .execute((
+        &grant.id.0[..],
+        scope,
+        &grant.pattern,
+        &grant.by,
+        grant.since.0,
+        grant.until.0,
+        binding,
+    ))
     .map(drop)
 }
 

@@ -148,13 +148,16 @@ impl Store for SqliteStore {
     fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
-            let ended = self.watchers.wait(digest, seen);
-            if let Some((record, now)) = self.readers.find(&digest)?
-                && stands(Some(record), seen, now, &self.readers.rules)
-            {
-                let _ = ended.await;
+            loop {
+                let news = self.watchers.wait(digest, seen);
+                let stands = match self.readers.find(&digest)? {
+                    Some((record, now)) => stands(Some(record), seen, now, &self.readers.rules),
+                    None => false,
+                };
+                if !stands || news.await.is_err() {
+                    return Ok(());
+                }
             }
-            Ok(())
         })
     }
 

@@ -80,7 +80,9 @@ impl Drop for Schema {
     fn drop(&mut self) {
         // A test that failed has more to say than that its database is gone.
         if !std::thread::panicking() {
-            self.sql(&format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name));
+            let drop = format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name);
+            // On a thread of its own: this one may be a runtime's.
+            std::thread::scope(|scope| scope.spawn(|| self.sql(&drop)).join().unwrap());
         }
     }
 }

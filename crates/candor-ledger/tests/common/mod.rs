@@ -175,6 +175,7 @@ pub fn older_ledger_goes_on(store: &dyn Store) {
         assert_eq!(store.waiting(Filter::default(), Page::default()).await.unwrap().items.len(), 1);
         let granting = Granting {
             scope: id("c").scope,
+            binding: POLICY,
             pattern: "any".into(),
             by: "olga".into(),
             lasts: Duration::from_secs(60),
@@ -183,5 +184,33 @@ pub fn older_ledger_goes_on(store: &dyn Store) {
         assert_eq!(store.grants_in_force(&id("c").scope).await.unwrap(), [grant]);
         let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
         assert_eq!(rows.len(), 3 + 3 + 1 + 1);
+    });
+}
+
+/// A grant that was bound to nothing is listed, can be taken back, and covers no call.
+pub fn older_grant_is_void(store: &dyn Store) {
+    wait(async {
+        let scope = id("x").scope;
+        let [grant] = &store.grants(Filter::default(), Page::default()).await.unwrap().items[..]
+        else {
+            panic!("one grant")
+        };
+        assert_eq!((&grant.scope, grant.id, &grant.pattern[..]), (&scope, GrantId([7; 16]), "any"));
+        assert_eq!(grant.binding, None);
+        for binding in [POLICY, Binding([0; 32])] {
+            assert!(!grant.covers(binding), "{binding}");
+        }
+        let given = Granting {
+            scope: scope.clone(),
+            binding: POLICY,
+            pattern: "any".into(),
+            by: "olga".into(),
+            lasts: Duration::from_secs(60),
+        };
+        let new = store.grant(given).await.unwrap();
+        assert!(new.covers(POLICY));
+        let revoked = store.revoke(grant.id, "otto".into()).await.unwrap().unwrap();
+        assert!(revoked.revoked.is_some());
+        assert_eq!(store.grants_in_force(&scope).await.unwrap(), [new]);
     });
 }

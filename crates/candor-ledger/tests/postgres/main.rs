@@ -101,7 +101,21 @@ fn a_ledger_of_the_version_before_goes_on() {
         }
     });
     common::older_ledger_goes_on(&postgres(&schema, Rules::default()));
-    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 2);
+    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 3);
+}
+
+#[test]
+fn a_grant_of_the_version_before_is_there_and_void() {
+    let schema = schema!("a_grant_of_the_version_before_is_there_and_void");
+    schema.sql(&format!("CREATE SCHEMA {}", schema.name));
+    schema.sql(include_str!("../schema-1.1/postgres.sql"));
+    schema.sql(include_str!("../schema-1.2/postgres.sql"));
+    common::older_grant_is_void(&postgres(&schema, Rules::default()));
+    // A program that knows only that version gives another, as it does.
+    schema.sql(
+        "INSERT INTO grants (number, id, principal, server, instance, tool, pattern, by_whom, since, until) \
+         VALUES (1, '', '', '', '', '', '', '', 0, 1)",
+    );
 }
 
 #[test]
@@ -110,6 +124,23 @@ fn a_schema_of_another_program_is_refused() {
     schema.sql(&format!("CREATE SCHEMA {0}; CREATE TABLE {0}.songs (name text)", schema.name));
     let refused = PostgresStore::open(&schema.url(), Options::default()).err().unwrap();
     assert!(refused.to_string().contains("another program"), "{refused}");
+}
+
+#[test]
+fn who_only_looks_makes_nothing() {
+    let schema = schema!("who_only_looks_makes_nothing");
+    let place = Place::Server(schema.url());
+    let absent = Some(StoreError::Absent);
+    let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
+    assert_eq!(place.open_existing(Options::default()).err(), absent);
+    assert_eq!(schema.number(&there), 0);
+    // Somebody who may make schemas has made one for it.
+    schema.sql(&format!("CREATE SCHEMA {}", schema.name));
+    assert_eq!(place.open_existing(Options::default()).err(), absent);
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
+    assert_eq!(schema.number(tables), 0);
+    drop(place.open(Options::default()).unwrap());
+    wait(call(&*place.open_existing(Options::default()).unwrap(), &id("a"), "x"));
 }
 
 #[test]

@@ -58,7 +58,9 @@ pub(crate) fn take(
     exchange: &Exchange,
 ) -> Result<Brought, ToolError> {
     let invalid = |pointer: &str, problem: &str| {
-        let invalid = Invalid::from(Violation::new(pointer, problem));
+        let invalid = Invalid::from(
+            Violation::new(pointer, problem).expecting("the token that a preview has given"),
+        );
         Err(ToolError::invalid(entry.name(), invalid))
     };
     let beside = match exchange.meta.get(meta::PLAN_TOKEN).map(Json::as_str) {

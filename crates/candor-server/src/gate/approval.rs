@@ -3,10 +3,11 @@
 //! The question waits in the ledger, where every operator sees it. If the caller's own client can be asked, it is, unless that is
 //! switched off; what comes back that way is recorded as such. No channel never means yes.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use candor_ledger::{
-    Answer, Binding, Decision, Event, Fence, Moment, Question, Refusal, Seen, StateKind, Via,
+    Answer, Binding, Decision, Event, Fence, Grant, Moment, Question, Refusal, Seen, StateKind, Via,
 };
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, RawValue, raw};
@@ -14,17 +15,17 @@ use candor_protocol::names::{extension, method};
 use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputRequest};
 use serde_json::{Value, json};
 
+use super::prompts::{Prompt, Prompts};
 use super::{Pattern, Policy};
 use crate::admission::plan::{Look, Planned};
 use crate::arguments::Arguments;
-use crate::ask::Elicit;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::ledger::Call;
 use crate::ledger::once::{Operation, Told};
 use crate::ledger::words;
 use crate::round::{Questions, Resumes, Round};
-use crate::tool::{Entry, KEY_ARGUMENT, effects};
+use crate::tool::{Entry, KEY_ARGUMENT, ToolError, effects};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -36,6 +37,7 @@ const MOST_LOOKS: usize = 16;
 /// What is to be decided, and with what it is bound.
 pub(crate) struct Approval<'a> {
     pub(crate) policy: &'a Policy,
+    pub(crate) prompts: &'a Prompts,
     pub(crate) call: &'a Call<'a>,
     pub(crate) operation: &'a Operation,
     /// What shows beforehand what the call would do.
@@ -46,7 +48,7 @@ pub(crate) struct Approval<'a> {
 
 /// A call that may start.
 pub(crate) struct Approved<'a> {
-    /// What the start has to use up; nothing where such calls are permitted for a while.
+    /// What the start has to use up; nothing where nobody was asked.
     pub(crate) binding: Option<Binding>,
     /// What must still be so.
     pub(crate) planned: Planned<'a>,
@@ -80,12 +82,24 @@ impl<'a> Approval<'a> {
         Asked { binding: self.policy.binding(self.call.entry, world), look }
     }
 
-    /// What a client has brought back for its person.
-    async fn brought(&self, engine: &Engine, round: &Round) {
-        let Some(Resumes::Approval { fence }) = round.resumes else { return };
-        let Some(decision) = round.answered(extension::APPROVAL).and_then(decided) else { return };
-        let binding = self.question(engine).await.binding;
-        self.decide(Fence(fence), binding, decision).await;
+    /// What a client has brought back from its person. Gives the question that they have answered, or left.
+    async fn brought(&self, engine: &Engine, round: &Round) -> Option<Fence> {
+        let Some(Resumes::Approval { fence }) = round.resumes else { return None };
+        let fence = Fence(fence);
+        let answer = round.answered(extension::APPROVAL);
+        match answer.and_then(decided) {
+            Some(decision) => {
+                let binding = self.question(engine).await.binding;
+                self.decide(fence, binding, decision).await;
+            }
+            None => self.prompts.left(self.prompt(fence)),
+        }
+        answer?;
+        Some(fence)
+    }
+
+    fn prompt(&self, fence: Fence) -> Prompt {
+        (self.operation.digest(), fence)
     }
 
     async fn decide(&self, fence: Fence, binding: Binding, decision: Decision) {
@@ -96,21 +110,22 @@ impl<'a> Approval<'a> {
         let by = self.call.exchange.principal.as_str().to_owned();
         let event = Event::Decide { question, by, via: Via::Client, decision };
         // What is in the way of it is told by whatever comes next.
-        if let Err(error) = self.operation.say(event).await {
-            tracing::warn!(%error, "a decision could not be written down");
+        match self.operation.say(event).await {
+            Ok(_) => self.prompts.decided(self.prompt(fence)),
+            Err(error) => tracing::warn!(%error, "a decision could not be written down"),
         }
     }
 
     /// A person's yes; or what the caller is told instead.
     pub(crate) async fn get(&self, engine: &Engine, ctx: &Ctx) -> Result<Approved<'a>, Told> {
-        self.brought(engine, ctx.round()).await;
-        if self.is_granted().await.map_err(Told::Refused)? {
-            return Ok(Approved { binding: None, planned: self.planned });
-        }
+        // Who has left a question undecided is not asked it again.
+        let left = self.brought(engine, ctx.round()).await;
+        let asks_client = !self.policy.out_of_band && ctx.client().capabilities.elicits_forms();
         let begun = Instant::now();
         // The caller's time is for the tool.
         let _paused = ctx.deadline().pause();
-        let mut asked_client = false;
+        // The question that this request has put to its client, or has found there.
+        let mut asked_client = None;
         for _ in 0..MOST_LOOKS {
             let asked = self.question(engine).await;
             let planned = match &asked.look {
@@ -118,41 +133,67 @@ impl<'a> Approval<'a> {
                 Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
                 None => self.planned,
             };
-            let binding = asked.binding;
             let (fence, until) = match self.put(&asked).await? {
-                Put::Approved => return Ok(Approved { binding: Some(binding), planned }),
+                Put::Approved => return Ok(Approved { binding: Some(asked.binding), planned }),
                 Put::Waiting { fence, until } => (fence, until),
                 Put::Changed => continue,
             };
-            let asks_client = !self.policy.out_of_band && ctx.client().capabilities.elicits_forms();
-            if asks_client && ctx.era() == Era::Modern {
-                let mut request = InputRequest::new(method::ELICIT);
-                request.params = Some(raw(&self.form(&asked)));
-                let questions = Questions::single(extension::APPROVAL, request);
-                return Err(Told::Asks {
-                    questions,
-                    resumes: Resumes::Approval { fence: fence.0 },
-                });
+            let may_ask = asks_client && left != Some(fence);
+            let is_modern = ctx.era() == Era::Modern;
+            if may_ask && asked_client != Some(fence) {
+                asked_client = Some(fence);
+                if is_modern && self.prompts.send(self.prompt(fence), self.policy.hold) {
+                    return Err(self.goes_back(fence, &asked));
+                }
+                if !is_modern
+                    && let Some(_open) = self.prompts.open(self.prompt(fence), self.policy.hold)
+                {
+                    self.ask_client(ctx, fence, &asked).await;
+                    continue;
+                }
             }
             let seen = Seen { fence, state: StateKind::Waiting };
-            if asks_client && !asked_client {
-                asked_client = true;
-                let elicit = Elicit::given(self.form(&asked));
-                tokio::select! {
-                    _ = self.operation.changed(seen) => {}
-                    answer = ctx.elicit(elicit) => {
-                        if let Some(decision) = answer.ok().and_then(|said| decided_in(said.action(), said.accepted())) {
-                            self.decide(fence, binding, decision).await;
-                        }
-                    }
-                }
-                continue;
-            }
             if !self.hold(ctx, seen, begun).await {
+                // The question went out with another request, whose answer may be lost: then it is put again.
+                if may_ask && is_modern && self.prompts.send(self.prompt(fence), self.policy.hold) {
+                    return Err(self.goes_back(fence, &asked));
+                }
                 return Err(self.required(Some(until)));
             }
         }
         Err(self.required(None))
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> InputRequest {
+        let mut request = InputRequest::new(method::ELICIT);
+        request.params = Some(raw(&self.form(asked)));
+        request
+    }
+
+    /// The question as an answer, for clients that come back with theirs.
+    fn goes_back(&self, fence: Fence, asked: &Asked<'_>) -> Told {
+        let questions = Questions::single(extension::APPROVAL, self.request(asked));
+        Told::Asks { questions, resumes: Resumes::Approval { fence: fence.0 } }
+    }
+
+    /// Asks the client while its request waits, until somebody has decided, here or elsewhere, or the person has left.
+    async fn ask_client(&self, ctx: &Ctx, fence: Fence, asked: &Asked<'_>) {
+        let seen = Seen { fence, state: StateKind::Waiting };
+        let (request, stop) = (self.request(asked), ctx.gone().child_token());
+        let mut answer = pin!(ctx.ask_session_until(&request, &stop));
+        let said = tokio::select! {
+            Ok(()) = self.operation.changed(seen) => {
+                self.prompts.decided(self.prompt(fence));
+                // What stands before a person is taken away.
+                stop.cancel();
+                let _ = answer.await;
+                return;
+            }
+            said = &mut answer => said,
+        };
+        if let Some(decision) = said.ok().as_deref().and_then(decided) {
+            self.decide(fence, asked.binding, decision).await;
+        }
     }
 
     /// Puts the question where every operator sees it, or finds it there.
@@ -198,28 +239,13 @@ impl<'a> Approval<'a> {
         Told::Refused(words::approval_required(&self.operation.short_id(), until))
     }
 
-    /// Whether a person has permitted such calls for a while.
-    async fn is_granted(&self) -> Result<bool, crate::tool::ToolError> {
-        let grants = self.operation.grants().await.map_err(|error| words::unavailable(&error))?;
-        let arguments = self.arguments();
-        Ok(grants.iter().any(|grant| {
-            Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
-        }))
-    }
-
-    /// The arguments without the key, which is another one in each call.
-    fn arguments(&self) -> Arguments {
-        let arguments = self.call.arguments.clone();
-        if self.call.entry.takes_key { arguments.without(KEY_ARGUMENT) } else { arguments }
-    }
-
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
     fn shown(&self, asked: &Asked<'_>) -> Value {
         let Call { entry, hints, exchange, .. } = self.call;
         json!({
             "tool": entry.name(),
             "title": entry.definition.title,
-            "arguments": self.arguments().as_value(),
+            "arguments": arguments(self.call).as_value(),
             "effect": hints.in_words(),
             "annotations": effects::annotations(*hints),
             "description": entry.tool.definition().description,
@@ -231,7 +257,8 @@ impl<'a> Approval<'a> {
 
     fn form(&self, asked: &Asked<'_>) -> ElicitForm {
         let Call { entry, hints, .. } = self.call;
-        let pretty = serde_json::to_string_pretty(self.arguments().as_value()).unwrap_or_default();
+        let pretty =
+            serde_json::to_string_pretty(arguments(self.call).as_value()).unwrap_or_default();
         let preview = asked.look.as_ref().map(|look| format!("\nWhat it would do:\n{}", look.text));
         let message = format!(
             "May {} run?\n{}\nArguments:\n{pretty}{}\nOperation {}",
@@ -249,21 +276,32 @@ impl<'a> Approval<'a> {
     }
 }
 
-fn decided(answer: &RawValue) -> Option<Decision> {
-    let answer = ElicitResult::decode(answer.into()).ok()?;
-    let content = answer.content.as_ref().and_then(|content| serde_json::to_value(content).ok());
-    match answer.action {
-        ElicitAction::Accept => decided_in("accept", content.as_ref()),
-        ElicitAction::Decline => decided_in("decline", None),
-        _ => None,
-    }
+/// What a person has permitted of such calls of this tool, as it is, for a while; if this call is among it.
+pub(crate) async fn granted(
+    policy: &Policy,
+    call: &Call<'_>,
+    operation: &Operation,
+) -> Result<Option<Grant>, ToolError> {
+    let grants = operation.grants().await.map_err(|error| words::unavailable(&error))?;
+    let (binding, arguments) = (policy.binding(call.entry, None), arguments(call));
+    Ok(grants.into_iter().filter(|grant| grant.covers(binding)).find(|grant| {
+        Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
+    }))
+}
+
+/// The arguments without the key, which is another one in each call.
+fn arguments(call: &Call<'_>) -> Arguments {
+    let arguments = call.arguments.clone();
+    if call.entry.takes_key { arguments.without(KEY_ARGUMENT) } else { arguments }
 }
 
 /// Only a clear yes is one. Who leaves without an answer has decided nothing.
-fn decided_in(action: &str, content: Option<&Value>) -> Option<Decision> {
-    match (action, content.and_then(|content| content["decision"].as_str())) {
-        ("accept", Some("approve")) => Some(Decision::Approve),
-        ("accept" | "decline", _) => Some(Decision::Deny { reason: None }),
+fn decided(answer: &RawValue) -> Option<Decision> {
+    let answer = ElicitResult::decode(answer.into()).ok()?;
+    let content = answer.content.and_then(|content| serde_json::to_value(&content).ok());
+    match (answer.action, content.as_ref().and_then(|content| content["decision"].as_str())) {
+        (ElicitAction::Accept, Some("approve")) => Some(Decision::Approve),
+        (ElicitAction::Accept | ElicitAction::Decline, _) => Some(Decision::Deny { reason: None }),
         _ => None,
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! - here: the policy. Looking at it costs a call that needs no asking nothing.
 //! - `approval`: asking a person, on every channel that there is, once.
+//! - `prompts`: what stands before a person already.
 //! - `grant`: what a person has permitted beforehand, for a while.
 
 pub(crate) mod approval;
 mod grant;
+pub(crate) mod prompts;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -124,8 +126,8 @@ impl Policy {
         std::hash::Hasher::finish(&hash)
     }
 
-    /// What an approval of a call is bound to, besides the call itself: the tool as it was, what is asked about, and the world
-    /// as a preview saw it.
+    /// What an approval of a call is bound to, besides the call itself: the tool as it was, what is asked about, and the world as
+    /// a preview saw it. A grant that is made from it is bound to the same, the world aside.
     pub(crate) fn binding(&self, entry: &Entry, world: World) -> candor_ledger::Binding {
         let mut hash = Sha256::new();
         hash.update(b"candor/approval/1");
@@ -133,8 +135,7 @@ impl Policy {
         hash.update(self.ask.as_str());
         hash.update(format!("{:?}", self.by_tool.get(entry.name())));
         hash.update([u8::from(self.out_of_band)]);
-        hash.update(world.unwrap_or_default());
-        candor_ledger::Binding(hash.finalize().into())
+        candor_ledger::Binding::new(&hash.finalize().into(), world.as_ref())
     }
 }
 

@@ -166,7 +166,7 @@ impl Recent {
 
 impl Remembered {
     fn note(&self, server: &str, instance: &str) -> Note {
-        let Noted { event, outcome, duration } = self.ended;
+        let Noted { event, outcome, duration, ref permitted } = self.ended;
         Note {
             scope: Scope {
                 principal: self.principal.as_str().to_owned(),
@@ -177,13 +177,16 @@ impl Remembered {
             key: None,
             event: event.to_owned(),
             outcome,
-            circumstances: Circumstances {
-                shape: Some(self.shape.as_str().into()),
-                digest: None,
-                hints: Some(self.hints.in_words().into()),
-                duration,
-                note: self.client.info().map(|client| named(&client).into()),
-            },
+            circumstances: super::also(
+                Circumstances {
+                    shape: Some(self.shape.as_str().into()),
+                    digest: None,
+                    hints: Some(self.hints.in_words().into()),
+                    duration,
+                    note: self.client.info().map(|client| named(&client).into()),
+                },
+                permitted.clone(),
+            ),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use candor_ledger::Key;
 use candor_protocol::json::{Json, Object};
-use candor_protocol::names::{header, meta};
+use candor_protocol::names::{extension, header, meta};
 use candor_protocol::rpc::ErrorObject;
-use candor_schema::{Invalid, Violation};
+use candor_schema::Violation;
 use http::HeaderMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::exchange::Exchange;
@@ -28,7 +28,7 @@ fn of_caller(text: impl Into<String>) -> Result<Key, String> {
 const PARAM: &str = "idempotencyKey";
 
 /// The key that a request has in its headers; or what is wrong with it.
-pub(crate) fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
+pub fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
     let mut sent = headers.get_all(header::IDEMPOTENCY_KEY).iter();
     match (sent.next(), sent.next()) {
         (None, _) => Ok(None),
@@ -45,7 +45,7 @@ pub(crate) fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static
 /// The key that was sent beside the arguments, if one was.
 pub(crate) fn beside(exchange: &Exchange, params: &Object) -> Result<Option<Key>, ErrorObject> {
     let refuse = |place: &str, problem: &dyn std::fmt::Display| {
-        ErrorObject::invalid_params(format!("Invalid params: {place}: {problem}"))
+        refused(format!("Invalid params: {place}: {problem}"))
     };
     let read = |place: &str, json: Option<Json<'_>>| match json {
         None => Ok(None),
@@ -64,8 +64,13 @@ pub(crate) fn beside(exchange: &Exchange, params: &Object) -> Result<Option<Key>
     let first = all.next();
     match all.find(|other| Some(other) != first.as_ref()) {
         None => Ok(first),
-        Some(_) => Err(ErrorObject::invalid_params(TWO_KEYS)),
+        Some(_) => Err(refused(TWO_KEYS)),
     }
+}
+
+fn refused(problem: impl Into<String>) -> ErrorObject {
+    let coded = json!({extension::ERROR: {"code": code::KEY_INVALID}});
+    ErrorObject::invalid_params(problem).with_data(&coded)
 }
 
 const TWO_KEYS: &str = "Invalid params: two different idempotency keys were sent for one call";
@@ -87,10 +92,7 @@ pub(crate) fn take(
     if !entry.idempotency.has_argument() {
         return Ok(Brought { arguments, key: beside });
     }
-    let invalid = |problem: String| {
-        let invalid = Invalid::from(Violation::new(format!("/{KEY_ARGUMENT}"), problem));
-        ToolError::invalid(entry.name(), invalid)
-    };
+    let invalid = |problem: String| ToolError::invalid(entry.name(), unfit(problem).into());
     let among = match arguments.get(KEY_ARGUMENT) {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(of_caller(text.as_str()).map_err(invalid)?),
@@ -126,7 +128,13 @@ pub(crate) fn required(entry: &Entry) -> ToolError {
          in `{KEY_ARGUMENT}`, and with the same one if you retry",
         entry.name()
     );
-    ToolError::new(what).code(code::KEY_REQUIRED).field(format!("/{KEY_ARGUMENT}"), "is required")
+    ToolError::new(what).code(code::KEY_REQUIRED).violation(unfit("is required"))
+}
+
+/// What is wrong with the argument that is the key.
+fn unfit(problem: impl Into<String>) -> Violation {
+    let expected = "a string of 1 to 255 visible ASCII characters";
+    Violation::new(format!("/{KEY_ARGUMENT}"), problem).expecting(expected)
 }
 
 #[cfg(test)]

@@ -174,16 +174,16 @@ impl Ledger {
     }
 
     fn note_of(&self, call: &Call<'_>, ended: Noted, stays: bool) -> Note {
-        let Noted { event, outcome, duration } = ended;
+        let Noted { event, outcome, duration, permitted } = ended;
         let canonical = stays.then(|| canonical(call));
         Note {
             scope: self.scope(call),
             key: None,
             event: event.to_owned(),
             outcome,
-            circumstances: Circumstances {
-                duration,
-                ..self.circumstances(call, canonical.as_deref())
+            circumstances: {
+                let known = self.circumstances(call, canonical.as_deref());
+                also(Circumstances { duration, ..known }, permitted)
             },
         }
     }
@@ -210,12 +210,28 @@ impl Ledger {
     }
 }
 
+/// With something more to be known of a call.
+fn also(known: Circumstances, more: Option<String>) -> Circumstances {
+    let Some(more) = more else { return known };
+    let note = known.note.as_deref().map_or(more.clone(), |note| format!("{note}, {more}"));
+    Circumstances { note: Some(note.into()), ..known }
+}
+
 /// How a call ended that has no record.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Noted {
     pub(crate) event: &'static str,
     pub(crate) outcome: Option<OutcomeKind>,
     pub(crate) duration: Option<Duration>,
+    /// By what it was permitted that a person would have been asked about.
+    pub(crate) permitted: Option<String>,
+}
+
+impl Noted {
+    /// Somebody wanted what was not done.
+    pub(crate) fn refused() -> Self {
+        Self { event: "refused", outcome: None, duration: None, permitted: None }
+    }
 }
 
 /// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
@@ -239,7 +255,7 @@ impl Drop for Watched<'_> {
         let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
         let duration = Some(self.begun.elapsed());
         let (ledger, stays) = (self.ledger.clone(), self.ledger.stays(self.call.hints));
-        let left = Noted { event: "left", outcome: None, duration };
+        let left = Noted { event: "left", duration, ..Noted::refused() };
         let note = ledger.note_of(self.call, left, stays);
         // Whoever ends the server waits for it.
         self.ledger.0.running.spawn_on(async move { ledger.write(note, stays).await }, &runtime);

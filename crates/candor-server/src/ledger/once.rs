@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use candor_hints::Hints;
 use candor_ledger::{
     Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
-    Note, Outcome, OutcomeKind, Owner, Reason, Record, RecordId, Round, Seen, State, StoreError,
+    Note, Outcome, OutcomeKind, Owner, Reason, Record, RecordDigest, RecordId, Round, Seen, State,
+    StoreError,
 };
 use candor_protocol::json::{Decode, RawValue, raw};
 use candor_protocol::rpc::ErrorObject;
@@ -20,7 +21,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Audit, Call, Ledger, canonical, fingerprint, words};
+use super::{Audit, Call, Ledger, also, canonical, fingerprint, words};
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
@@ -100,6 +101,11 @@ struct Claim {
     attempt: u32,
 }
 
+/// What is said of a record, but for what came of it.
+fn marked(key: Option<String>) -> Value {
+    key.map_or_else(|| json!({}), |key| json!({"key": key}))
+}
+
 impl Operation {
     pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Self {
         let canonical = canonical(call);
@@ -135,6 +141,15 @@ impl Operation {
         self.keyless
     }
 
+    pub(crate) fn digest(&self) -> RecordDigest {
+        self.id.digest()
+    }
+
+    /// The name that the caller has given to it; none for one that the server had to name itself.
+    fn callers_key(&self) -> Option<String> {
+        (!self.keyless).then(|| self.id.key.as_str().to_owned())
+    }
+
     /// By which people find it.
     pub(crate) fn short_id(&self) -> String {
         self.id.digest().to_string().chars().take(12).collect()
@@ -154,6 +169,12 @@ impl Operation {
     /// What a person has permitted of such calls.
     pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
         self.ledger.0.store.grants_in_force(&self.id.scope).await
+    }
+
+    /// The same, to be written down as what a person has permitted beforehand.
+    pub(crate) fn permitted(mut self, grant: &Grant) -> Self {
+        self.circumstances = also(self.circumstances, Some(words::permitted(grant)));
+        self
     }
 
     /// What the caller is told of a record that is in the way of asking.
@@ -302,6 +323,11 @@ impl Operation {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
+                // Another call like it was quicker, and has used up what a person has approved once. This one is another call,
+                // and must not be told what came of that.
+                _ if self.keyless && approval.is_some() => {
+                    return Err(Some(Told::Refused(words::approval_gone())));
+                }
                 answer => {
                     let told = tokio::select! {
                         biased;
@@ -326,12 +352,10 @@ impl Operation {
                 Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
                 Body::Kept(bytes) => match read(bytes) {
                     Some(result) => {
-                        let mut mark = json!({
-                            "key": key.as_str(),
-                            "replayed": true,
-                            "completedAt": words::time(completed),
-                            "attempt": attempt,
-                        });
+                        let mut mark = marked(self.callers_key());
+                        mark["replayed"] = true.into();
+                        mark["completedAt"] = words::time(completed).into();
+                        mark["attempt"] = attempt.into();
                         if let Some(by) = resolved_by {
                             mark["resolvedBy"] = by.into();
                         }
@@ -393,7 +417,7 @@ impl Operation {
         Claim { holder, attempt }: Claim,
         ended: Result<Ended, Interrupted>,
     ) -> (Event, Tell) {
-        let key = self.id.key.clone();
+        let key = self.callers_key();
         match ended {
             Ok(Ended::Result { result, kind, not_started }) => {
                 let failed = kind == OutcomeKind::Failure;
@@ -411,9 +435,10 @@ impl Operation {
                 };
                 let tell = move |written: &Written| {
                     let recorded = matches!(written, Ok(Answer::Done));
-                    let mut mark = json!({
-                        "key": key.as_str(), "replayed": false, "attempt": attempt, "recorded": recorded,
-                    });
+                    let mut mark = marked(key);
+                    mark["replayed"] = false.into();
+                    mark["attempt"] = attempt.into();
+                    mark["recorded"] = recorded.into();
                     if harmless.is_some() {
                         // Nothing is kept of it, and the same key may be tried again.
                         mark["released"] = recorded.into();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use candor_ledger::{Key, Moment, Reason, StoreError};
+use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
 use candor_protocol::time::rfc3339;
 
 use crate::tool::{ToolError, code};
@@ -150,6 +150,11 @@ pub(crate) fn approval_required(operation: &str, until: Option<Moment>) -> ToolE
     .retry_after(Duration::from_secs(10))
 }
 
+/// What is written down of a call that nobody was asked about.
+pub(crate) fn permitted(grant: &Grant) -> String {
+    format!("grant {} of {}", grant.id, grant.by)
+}
+
 pub(crate) fn denied(by: &str, reason: Option<&str>) -> ToolError {
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     ToolError::new(format!("A person ({by}) has denied this call{reason}. Nothing was done."))
@@ -183,7 +188,7 @@ pub(crate) fn too_large_to_ask(len: u64, most: u64) -> ToolError {
 }
 
 pub(super) fn approval_gone() -> ToolError {
-    ToolError::new("The approval of this call has run out before it was started. Nothing was done. Call again to ask anew.")
+    ToolError::new("The approval of this call has run out, or another call like it has used it up. Nothing was done. Call again to ask anew.")
         .code(code::APPROVAL_REQUIRED)
         .retry_after(Duration::from_secs(1))
 }

@@ -14,7 +14,7 @@ use crate::arguments::Arguments;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
-use crate::tool::{Entry, Invalid, Prepared, effects};
+use crate::tool::{Entry, Invalid, Prepared, effects, fields};
 
 /// What was found out about a call.
 pub(super) struct Foreseen {
@@ -94,11 +94,7 @@ async fn of_call(
 }
 
 fn unfit(tool: &str, invalid: &Invalid) -> ErrorObject {
-    let fields: Vec<_> = invalid
-        .violations
-        .iter()
-        .map(|v| json!({"pointer": v.pointer, "problem": v.problem}))
-        .collect();
+    let fields = fields(&invalid.violations);
     ErrorObject::invalid_params(format!("Invalid params: arguments for {tool}: {invalid}"))
         .with_data(&json!({"tool": tool, "fields": fields}))
 }

@@ -26,7 +26,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::gate::Judgement;
-use crate::gate::approval::{Approval, Approved};
+use crate::gate::approval::{Approval, Approved, granted};
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
 use crate::ledger::{Call, Ledger, Noted, Watched, words};
@@ -34,6 +34,9 @@ use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Resumes, Round};
 use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
+
+/// What the log says of it in the line with the number that the caller gets.
+const PANICKED: &str = "it panicked, as the line before says";
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     // decode
@@ -156,6 +159,19 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         operation = Some(Operation::keyless(ledger, &about));
     }
+    let mut grant = None;
+    if let (true, Some(kept)) = (asks, &operation) {
+        grant = match granted(policy, &about, kept).await {
+            Ok(grant) => grant,
+            Err(error) => return says.told(Told::Refused(error), &binding),
+        };
+    }
+    let asks = asks && grant.is_none();
+    // What is permitted for a while is not asked about, and needs no record to be asked about once.
+    operation = operation.filter(|kept| !(kept.is_keyless() && grant.is_some()));
+    if let Some(grant) = &grant {
+        operation = operation.map(|kept| kept.permitted(grant));
+    }
     let Some(operation) = operation else {
         let ctx = Ctx::new(engine, exchange, round);
         let coming = Coming { key: None, goes_on: brought.state.is_some() };
@@ -183,14 +199,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         drop(admitted);
         if let Some(ledger) = ledger {
             let (event, outcome) = ("called", ended.kind());
-            ledger.note(&about, Noted { event, outcome, duration }).await;
+            let permitted = grant.as_ref().map(words::permitted);
+            ledger.note(&about, Noted { event, outcome, duration, permitted }).await;
         }
         return says.ended(ended);
     };
-    let ctx = Ctx::keyed(engine, exchange, round, operation.key().clone());
+    let ctx = Ctx::recorded(engine, exchange, round, key.clone());
     let mut approved = Approved { binding: None, planned };
     if asks {
-        let asking = Approval { policy, call: &about, operation: &operation, preview, planned };
+        let prompts = engine.prompts();
+        let asking =
+            Approval { policy, prompts, call: &about, operation: &operation, preview, planned };
         approved = match asking.get(engine, &ctx).await {
             Ok(approved) => approved,
             Err(told) => {
@@ -263,7 +282,7 @@ async fn note_refusal(
     match (operation, ledger) {
         (Some(operation), _) => operation.note(told).await,
         (None, Some(ledger)) => {
-            ledger.note(call, Noted { event: "refused", outcome: None, duration: None }).await;
+            ledger.note(call, Noted::refused()).await;
         }
         (None, None) => {}
     }
@@ -320,16 +339,14 @@ impl<'a> Says<'a> {
 
     /// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
     fn refused(&self, error: ToolError) -> Answer {
-        self.result(error.into_result(self.name), None)
+        self.result(error.by_server().into_result(self.name), None)
     }
 
     fn ended(&self, ended: Ended) -> Answered {
         match ended {
             Ended::Result { result, .. } => Ok(self.result(result, None)),
             Ended::Unasked(error) => Err(error),
-            Ended::Panicked | Ended::Asks(_) => {
-                Ok(self.refused(ToolError::new(asking::PANICKED).code(code::INTERNAL)))
-            }
+            Ended::Panicked | Ended::Asks(_) => Ok(self.refused(ToolError::internal(PANICKED))),
         }
     }
 
@@ -406,8 +423,10 @@ impl Shaping {
         let outcome = match ran {
             Ran::Done(outcome) => outcome,
             Ran::Asks(questions) => return Ended::Asks(questions),
-            Ran::Panicked => Err(ToolError::new(asking::PANICKED).code(code::INTERNAL)),
-            Ran::TookTooLong => Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT)),
+            Ran::Panicked => Err(ToolError::internal(PANICKED)),
+            Ran::TookTooLong => {
+                Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT).by_server())
+            }
         };
         let name = self.entry.name();
         let error = match outcome.map(|output| (broken_promise(&self.entry, &output), output)) {

@@ -210,14 +210,32 @@ impl ToolError {
 
     /// What is wrong with one argument, named by its JSON Pointer: `"/invoice/id"`.
     #[must_use]
-    pub fn field(mut self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
-        self.0.fields.push(Violation::new(pointer, problem));
+    pub fn field(self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
+        self.violation(Violation::new(pointer, problem))
+    }
+
+    /// The same with what was expected there, and with the values that are allowed.
+    ///
+    /// ```
+    /// use candor_server::tool::{ToolError, Violation};
+    ///
+    /// let room = Violation::new("/room", "there is no room 9").allowing([1.into(), 2.into()]);
+    /// assert_eq!(ToolError::new("Not booked").violation(room).to_string(), "Not booked. /room: there is no room 9.");
+    /// ```
+    #[must_use]
+    pub fn violation(mut self, violation: Violation) -> Self {
+        self.0.fields.push(violation);
         self
     }
 
     pub(crate) fn detail(mut self, name: &'static str, value: Value) -> Self {
         self.0.details.push((name, value));
         self
+    }
+
+    /// It is the framework that says so, not the tool: programs can tell, whatever code a tool has chosen for itself.
+    pub(crate) fn by_server(self) -> Self {
+        self.detail("raisedBy", "server".into())
     }
 
     pub(crate) fn fields(&self) -> &[Violation] {
@@ -304,8 +322,7 @@ impl ToolError {
             details["instead"] = json!({"tool": tool, "arguments": arguments});
         }
         if !failure.fields.is_empty() {
-            let field = |v: &Violation| json!({"pointer": v.pointer, "problem": v.problem});
-            details["fields"] = failure.fields.iter().map(field).collect();
+            details["fields"] = fields(&failure.fields);
         }
         details
     }
@@ -321,6 +338,21 @@ impl ToolError {
         }
         ErrorObject::internal(self.to_string()).with_data(&json!({extension::ERROR: self.told()}))
     }
+}
+
+/// What is wrong with single arguments, for programs.
+pub(crate) fn fields(violations: &[Violation]) -> Value {
+    let field = |violation: &Violation| {
+        let mut field = json!({"pointer": violation.pointer, "problem": violation.problem});
+        if let Some(expected) = &violation.expected {
+            field["expected"] = expected.as_str().into();
+        }
+        if !violation.valid_values.is_empty() {
+            field["validValues"] = violation.valid_values.clone().into();
+        }
+        field
+    };
+    violations.iter().map(field).collect()
 }
 
 impl fmt::Display for ToolError {

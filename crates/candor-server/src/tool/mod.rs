@@ -9,6 +9,7 @@ mod json_tool;
 mod neighbours;
 mod output;
 mod plan;
+mod provider;
 mod publish;
 #[doc(hidden)]
 pub mod returned;
@@ -31,11 +32,14 @@ pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_f
 pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
 pub use effects::{Effects, Variants};
 pub(crate) use entry::Entry;
+pub(crate) use error::fields;
 pub use error::{ToolError, code};
 pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;
 pub use output::{Blocks, IntoOutput, Output};
 pub use plan::Plan;
+pub(crate) use provider::Shaped;
+pub use provider::{IntoTools, ToolsProvider, shape};
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 

@@ -6,46 +6,13 @@ use candor_hints::Hints;
 use candor_server::protocol::types::Resource;
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{JsonTool, Split, ToolError};
-use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::common::{Site, greet, initialize, modern, server};
+use crate::document::{definition, document, exactly, fits};
 use crate::{Files, OURS, answers, clients, files, results};
 
 const ERROR: &str = "dev.candor/error";
-
-fn document() -> Value {
-    serde_json::from_str(include_str!("../../../../schemas/dev.candor.json")).unwrap()
-}
-
-/// One definition, with all others to refer to.
-fn definition(document: Value, name: &str) -> Validator {
-    assert!(document["$defs"].get(name).is_some(), "{name}");
-    let mut document = document;
-    document["$ref"] = json!(format!("#/$defs/{name}"));
-    jsonschema::draft202012::new(&document).unwrap()
-}
-
-/// The same, but nothing may stand there that is not described. For what is ours alone.
-fn exactly(name: &str) -> Validator {
-    fn close(schema: &mut Value) {
-        if let Some(members) = schema.as_object_mut() {
-            members.values_mut().for_each(close);
-            if members.contains_key("properties") && members.contains_key("type") {
-                members.insert("additionalProperties".to_owned(), json!(false));
-            }
-        }
-    }
-    let mut document = document();
-    close(&mut document["$defs"]);
-    definition(document, name)
-}
-
-#[track_caller]
-fn fits(validator: &Validator, message: &Value) {
-    let problems: Vec<_> = validator.iter_errors(message).map(|e| e.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}: {message}");
-}
 
 /// What our servers send of resources, in every place.
 #[tokio::test]

@@ -60,6 +60,10 @@ pub struct ServeArgs {
     #[arg(long, env = "CANDOR_OUT_OF_BAND", value_parser = clap::builder::FalseyValueParser::new())]
     pub out_of_band: bool,
 
+    /// How long a call that waits for a person is held before it is answered `approval_required`; 0: at once [default: 45s]
+    #[arg(long, value_name = "TIME", env = "CANDOR_HOLD", value_parser = length)]
+    pub hold: Option<Duration>,
+
     /// List tools whose effects depend on one argument in parts, one for each of its values: for hosts that read static hints only
     #[arg(long, value_name = "HOW", env = "CANDOR_SPLIT", value_enum, num_args = 0..=1, default_missing_value = "instead", require_equals = true)]
     pub split: Option<SplitFlag>,
@@ -248,21 +252,26 @@ fn set<T>(limit: &mut T, given: Option<T>) {
 }
 
 /// Reads `500ms`, `30s`, `5m` or `1h`; a bare number counts seconds.
-fn time(text: &str) -> Result<Duration, String> {
+fn length(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let milliseconds = match unit {
-        "ms" => 1,
-        "s" | "" => 1000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => 0,
+        "ms" => Some(1),
+        "s" | "" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
     };
-    match number.parse::<u64>().ok().and_then(|n| n.checked_mul(milliseconds)) {
-        Some(total) if total > 0 => Ok(Duration::from_millis(total)),
-        _ => Err("write a time as 500ms, 30s, 5m or 1h".to_owned()),
-    }
+    let total = number.parse::<u64>().ok().zip(milliseconds).and_then(|(n, of)| n.checked_mul(of));
+    total.map(Duration::from_millis).ok_or_else(|| NO_TIME.to_owned())
 }
+
+/// The same where no time at all makes no sense.
+fn time(text: &str) -> Result<Duration, String> {
+    length(text).and_then(|time| if time.is_zero() { Err(NO_TIME.to_owned()) } else { Ok(time) })
+}
+
+const NO_TIME: &str = "write a time as 500ms, 30s, 5m or 1h";
 
 /// Reads the file that a flag names.
 pub(super) fn read(path: &Path, flag: &str) -> Result<String> {
@@ -299,6 +308,10 @@ mod tests {
         assert_eq!(time("2h"), time("120m"));
         for bad in ["", "s", "0s", "-1s", "1d", "1.5s", "99999999999999999999s"] {
             assert!(time(bad).is_err(), "{bad}");
+        }
+        assert_eq!(length("0"), Ok(Duration::ZERO));
+        for bad in ["", "s", "-1s", "0d", "0.5s"] {
+            assert!(length(bad).is_err(), "{bad}");
         }
     }
 }

@@ -92,6 +92,9 @@ fn asking(mut server: Server, args: &ServeArgs) -> Server {
     if args.out_of_band {
         server = server.out_of_band();
     }
+    if let Some(time) = args.hold {
+        server = server.hold(time);
+    }
     args.deny.iter().fold(server, Server::deny)
 }
 

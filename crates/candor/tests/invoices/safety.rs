@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, code};
+use crate::client::{Client, everywhere};
+use crate::desk::code;
 use crate::messages::text;
-use crate::shop::{Shop, order};
+use crate::shop::{CUSTOMER, Shop, order};
 
 fn fails(answer: &Value) -> &str {
     assert_eq!(answer["result"]["isError"], true, "{answer}");
@@ -21,63 +22,149 @@ fn pay(shop: &Shop, id: i64) {
     shop.books().execute("UPDATE invoices SET status = 'paid' WHERE id = ?", [id]).unwrap();
 }
 
-async fn invoices(desk: &Desk, count: usize) {
+async fn invoices(client: &Client, count: usize) {
     for number in 1..=count {
-        desk.call("create_invoice", &order(&format!("k-{number}"))).await;
+        let made = client.call("create_invoice", &order(&format!("k-{number}"))).await;
+        assert_eq!(code(&made), None, "{made}");
     }
 }
 
+/// The tables of the books, and their columns.
+fn schema(shop: &Shop) -> Vec<String> {
+    let books = shop.books();
+    let mut all = books.prepare("SELECT sql FROM sqlite_schema ORDER BY name").unwrap();
+    let rows = all.query_map([], |row| Ok(row.get::<_, Option<String>>(0)?.unwrap_or_default()));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// S3.58, S3.59, S3.60, S3.61, S3.62, S3.63, S3.73; C1: a second deletion fails.
 #[tokio::test]
 async fn a_refused_deletion_says_what_to_do_instead_and_changes_nothing() {
-    let shop = Shop::new("delete");
-    let (_server, desk) = shop.stdio(&[]);
-    invoices(&desk, 2).await;
-    let missing = desk.call("delete_invoice", &json!({"invoice_id": "inv_7"})).await;
-    assert_eq!(fails(&missing), "Invoice inv_7 not found. Cannot delete.");
-    pay(&shop, 1);
-    let paid = desk.call("delete_invoice", &json!({"invoice_id": "inv_1"})).await;
-    assert_eq!(
-        fails(&paid),
-        "Cannot delete paid invoice. Call `void_invoice` instead to prevent future charges."
-    );
-    let instead = &paid["result"]["_meta"]["dev.candor/error"]["instead"];
-    assert_eq!(*instead, json!({"tool": "void_invoice", "arguments": {"invoice_id": "inv_1"}}));
-    assert_eq!(status(&shop, 1).as_deref(), Some("paid"));
-    let voided = desk.call("void_invoice", &instead["arguments"]).await;
-    assert_eq!(text(&voided), "Invoice inv_1 is void.");
-    let deleted = desk.call("delete_invoice", &json!({"invoice_id": "inv_2"})).await;
-    assert_eq!(text(&deleted), "Invoice inv_2 deleted.");
-    assert_eq!(status(&shop, 2), None);
-    let again = desk.call("delete_invoice", &json!({"invoice_id": "inv_2"})).await;
-    assert_eq!(fails(&again), "Invoice inv_2 not found. Cannot delete.");
+    everywhere("delete", &[], async |shop, desk| {
+        invoices(desk, 2).await;
+        let missing = desk.call("delete_invoice", &json!({"invoice_id": "inv_7"})).await;
+        assert_eq!(fails(&missing), "Invoice inv_7 not found. Cannot delete.");
+        pay(shop, 1);
+        let paid = desk.call("delete_invoice", &json!({"invoice_id": "inv_1"})).await;
+        assert_eq!(
+            fails(&paid),
+            "Cannot delete paid invoice. Call `void_invoice` instead to prevent future charges."
+        );
+        let instead = &paid["result"]["_meta"]["dev.candor/error"]["instead"];
+        assert_eq!(*instead, json!({"tool": "void_invoice", "arguments": {"invoice_id": "inv_1"}}));
+        assert_eq!(status(shop, 1).as_deref(), Some("paid"));
+        let voided = desk.call("void_invoice", &instead["arguments"]).await;
+        assert_eq!(text(&voided), "Invoice inv_1 is void.");
+        let deleted = desk.call("delete_invoice", &json!({"invoice_id": "inv_2"})).await;
+        assert_eq!(text(&deleted), "Invoice inv_2 deleted.");
+        assert_eq!(status(shop, 2), None);
+        let again = desk.call("delete_invoice", &json!({"invoice_id": "inv_2"})).await;
+        assert_eq!(fails(&again), "Invoice inv_2 not found. Cannot delete.");
+        assert_eq!(status(shop, 1).as_deref(), Some("void"), "nobody else's");
+    })
+    .await;
 }
 
+/// S3.47, S3.48, S3.49: what can be deleted is listed first, with its id, and can be looked at.
+#[tokio::test]
+async fn what_is_to_be_deleted_is_listed_and_looked_at_before() {
+    everywhere("list-get-delete", &[], async |shop, desk| {
+        invoices(desk, 3).await;
+        let list = desk.call("list_invoices", &json!({})).await;
+        let listed = list["result"]["structuredContent"]["invoices"].as_array().unwrap().clone();
+        let ids: Vec<_> =
+            listed.iter().map(|invoice| invoice["invoice_id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["inv_1", "inv_2", "inv_3"]);
+        let details = desk.call("get_invoice", &json!({"invoice_id": ids[1]})).await;
+        assert_eq!(
+            details["result"]["structuredContent"],
+            json!({
+                "invoice_id": "inv_2", "customer_id": CUSTOMER,
+                "amount_cents": order("k-2")["amount_cents"], "status": "draft",
+            })
+        );
+        let deleted = desk.call("delete_invoice", &json!({"invoice_id": ids[1]})).await;
+        assert_eq!(text(&deleted), "Invoice inv_2 deleted.");
+        let list = desk.call("list_invoices", &json!({})).await;
+        assert_eq!(list["result"]["structuredContent"]["invoices"].as_array().unwrap().len(), 2);
+        // Nothing is deleted without an id, nor by what is none.
+        for none in [
+            json!({}),
+            json!({"invoice_id": null}),
+            json!({"invoice_id": 1}),
+            json!({"id": "inv_1"}),
+        ] {
+            let answer = desk.call("delete_invoice", &none).await;
+            assert_eq!(code(&answer), Some("invalid_arguments"), "{answer}");
+        }
+        for unknown in ["", "inv_", "1", "inv_1; DROP TABLE invoices", "inv_2"] {
+            let answer = desk.call("delete_invoice", &json!({"invoice_id": unknown})).await;
+            assert_eq!(fails(&answer), format!("Invoice {unknown} not found. Cannot delete."));
+        }
+        assert_eq!(
+            (status(shop, 1).as_deref(), status(shop, 3).as_deref()),
+            (Some("draft"), Some("draft"))
+        );
+    })
+    .await;
+}
+
+/// S3.50, S3.51; C13: the state is changed instead, by one of these words, and what was voided is opened again.
 #[tokio::test]
 async fn a_state_is_changed_and_changed_back() {
-    let shop = Shop::new("update");
-    let (_server, desk) = shop.stdio(&[]);
-    invoices(&desk, 1).await;
-    for wanted in ["open", "archive", "void", "draft"] {
-        let told = desk.call("update_invoice", &json!({"id": "inv_1", "status": wanted})).await;
-        assert_eq!(told["result"]["structuredContent"]["status"], wanted, "{told}");
-        assert_eq!(status(&shop, 1).as_deref(), Some(wanted));
-    }
-    let same = desk.call("update_invoice", &json!({"id": "inv_1", "amount_cents": 5})).await;
-    assert_eq!(same["result"]["structuredContent"]["amount_cents"], 5);
-    let archived = desk.call("archive_invoice", &json!({"invoice_id": "inv_1"})).await;
-    assert_eq!(text(&archived), "Invoice inv_1 is archived.");
-    let unknown = desk.call("update_invoice", &json!({"id": "inv_1", "status": "paid"})).await;
-    assert_eq!(code(&unknown), Some("invalid_arguments"), "that it is paid, the bank says");
-    pay(&shop, 1);
-    let paid = desk.call("update_invoice", &json!({"id": "inv_1", "status": "draft"})).await;
-    assert_eq!(code(&paid), Some("invoice_paid"));
-    assert_eq!(status(&shop, 1).as_deref(), Some("paid"));
+    everywhere("update", &[], async |shop, desk| {
+        invoices(desk, 1).await;
+        for wanted in ["open", "archive", "void", "draft"] {
+            let told = desk.call("update_invoice", &json!({"id": "inv_1", "status": wanted})).await;
+            assert_eq!(told["result"]["structuredContent"]["status"], wanted, "{told}");
+            assert_eq!(status(shop, 1).as_deref(), Some(wanted));
+        }
+        let same = desk.call("update_invoice", &json!({"id": "inv_1", "amount_cents": 5})).await;
+        assert_eq!(same["result"]["structuredContent"]["amount_cents"], 5);
+        let archived = desk.call("archive_invoice", &json!({"invoice_id": "inv_1"})).await;
+        assert_eq!(text(&archived), "Invoice inv_1 is archived.");
+        let unknown = desk.call("update_invoice", &json!({"id": "inv_1", "status": "paid"})).await;
+        assert_eq!(code(&unknown), Some("invalid_arguments"), "that it is paid, the bank says");
+        pay(shop, 1);
+        let paid = desk.call("update_invoice", &json!({"id": "inv_1", "status": "draft"})).await;
+        assert_eq!(code(&paid), Some("invoice_paid"));
+        assert_eq!(status(shop, 1).as_deref(), Some("paid"));
+    })
+    .await;
 }
 
+/// S3.51: voiding is the way back from which there is one.
+#[tokio::test]
+async fn what_was_voided_can_be_opened_again_and_what_was_deleted_cannot() {
+    everywhere("void", &[], async |shop, desk| {
+        invoices(desk, 1).await;
+        for _ in 0..2 {
+            let voided = desk.call("void_invoice", &json!({"invoice_id": "inv_1"})).await;
+            assert_eq!(text(&voided), "Invoice inv_1 is void.", "as often as one likes");
+        }
+        assert_eq!(status(shop, 1).as_deref(), Some("void"));
+        let opened = desk.call("update_invoice", &json!({"id": "inv_1", "status": "open"})).await;
+        assert_eq!(opened["result"]["structuredContent"]["status"], "open", "{opened}");
+        desk.call("delete_invoice", &json!({"invoice_id": "inv_1"})).await;
+        let gone = desk.call("update_invoice", &json!({"id": "inv_1", "status": "open"})).await;
+        assert_eq!(code(&gone), Some("not_found"));
+    })
+    .await;
+}
+
+/// S3.39, S3.40, S3.41, S3.42, S3.43, S3.45, S3.46, S3.73.
 #[tokio::test]
 async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
-    let shop = Shop::new("migrate");
-    let (_server, desk) = shop.stdio(&[]);
+    everywhere("migrate", &[], async |shop, desk| {
+    let tools = desk.tools().await;
+    let (shows, does) = (&tools["preview_migration"], &tools["execute_migration"]);
+    assert!(does["description"].as_str().unwrap().contains("Call preview_migration first"));
+    // The same arguments, but for the token that says that they were looked at.
+    let mut taken = does["inputSchema"].clone();
+    assert!(taken["properties"].as_object_mut().unwrap().shift_remove("plan_token").is_some());
+    taken["required"].as_array_mut().unwrap().retain(|name| name != "plan_token");
+    assert_eq!(taken, shows["inputSchema"]);
+    let before = schema(shop);
     let refunds = json!({"migration_id": "refunds"});
     let unseen = desk.call("execute_migration", &refunds).await;
     assert_eq!(code(&unseen), Some("preview_required"));
@@ -89,6 +176,7 @@ async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
         text(&shown),
         "Would create tables: refunds, refund_reasons. Would add columns: invoices.refunded_cents, users.iban."
     );
+    assert_eq!(schema(shop), before, "to look changes nothing");
     let execute = |shown: &Value, migration: &str| {
         let token = &shown["result"]["_meta"]["dev.candor/plan"]["token"];
         json!({"migration_id": migration, "plan_token": token})
@@ -98,6 +186,11 @@ async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
     shop.books().execute_batch("CREATE TABLE another (id INTEGER)").unwrap();
     let stale = desk.call("execute_migration", &execute(&shown, "refunds")).await;
     assert_eq!(code(&stale), Some("plan_stale"), "{stale}");
+    let mut forged = execute(&shown, "refunds");
+    forged["plan_token"] = json!(format!("{}x", forged["plan_token"].as_str().unwrap()));
+    let forged = desk.call("execute_migration", &forged).await;
+    assert_eq!(code(&forged), Some("plan_invalid"), "{forged}");
+    assert_eq!(schema(shop).len(), before.len() + 1, "nothing was done but what we did ourselves");
 
     let shown = desk.call("preview_migration", &refunds).await;
     let applied = desk.call("execute_migration", &execute(&shown, "refunds")).await;
@@ -105,4 +198,6 @@ async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
     shop.books().execute_batch("SELECT iban FROM users; SELECT id FROM refunds").unwrap();
     let twice = desk.call("execute_migration", &execute(&shown, "refunds")).await;
     assert_eq!(code(&twice), Some("already_applied"), "the plan says itself why there is none");
+    })
+    .await;
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use candor::store::{self, Store};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -16,7 +18,7 @@ use crate::process::Program;
 pub(crate) const CUSTOMER: &str = "8f14e45f-ceea-467f-a0e6-1f5b0d1b7a3c";
 
 /// How a server is reached. It is not the same caller who comes the one way or the other.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Http,
     Stdio,
@@ -80,6 +82,12 @@ impl Shop {
         let books = Connection::open(self.file("invoices.db")).unwrap();
         books.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
         books
+    }
+
+    /// The ledger, past any server.
+    pub(crate) fn ledger(&self, options: store::Options) -> Arc<dyn Store> {
+        let place = format!("sqlite:{}", self.file("ledger.db").display());
+        store::open(&place, options).unwrap()
     }
 
     /// What really happened: for each key, its invoices.

@@ -6,18 +6,13 @@ use candor::hints::Declared;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::desk::{Desk, Told, code, mark};
-use crate::messages::{modern, text};
-use crate::process::Program;
+use crate::client::{Client, Kind, Person, everywhere};
+use crate::desk::{Told, code, mark};
+use crate::messages::text;
 use crate::shop::{CUSTOMER, Shop, order};
 
-/// All tools, by name.
-async fn listed(shop: &Shop) -> Value {
-    let mut server = Program::start(shop.command().arg("--stdio"));
-    let answer = server.ask(&modern(1, "tools/list", &json!({}))).await;
-    let tools = answer["result"]["tools"].as_array().unwrap();
-    tools.iter().map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool.clone())).collect()
-}
+/// As the guide has them.
+const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 /// What published annotations mean to a client that keeps to the protocol.
 fn meaning(annotations: &Value) -> [bool; 4] {
@@ -32,9 +27,11 @@ fn meaning(annotations: &Value) -> [bool; 4] {
     [hints.is_read_only(), hints.is_destructive(), hints.is_idempotent(), hints.is_open_world()]
 }
 
+/// S3.28, S3.29, S3.30, S3.31, S3.32, S3.33, S3.34, S3.43, S3.50, S3.52, S3.53, S3.55, S3.56; C13, C25, C27, C31.
 #[tokio::test]
 async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
-    let tools = listed(&Shop::new("listed")).await;
+    everywhere("listed", &[], async |_, client| {
+    let tools = client.tools().await;
     // Where its lines end is for the author's editor to say.
     let says = |name: &str| {
         let words = tools[name]["description"].as_str().unwrap().split_whitespace();
@@ -42,18 +39,25 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
     };
     // Read-only, destructive, idempotent, open world; `None` where the guide prints nothing.
     let (yes, no) = (Some(true), Some(false));
-    for (name, printed) in [
-        ("upsert_user", [None, no, yes, None]),
-        ("search_issues", [yes, no, yes, no]),
-        ("create_invoice", [no, no, yes, no]),
-        ("send_invoice_email", [None, None, yes, None]),
-        ("delete_invoice", [no, yes, no, no]),
-        ("preview_migration", [yes, None, None, None]),
-        ("execute_migration", [None, yes, no, None]),
+    let invoice = json!({"invoice_id": "inv_1"});
+    let migration = json!({"migration_id": "refunds"});
+    for (name, printed, arguments) in [
+        ("upsert_user", [None, no, yes, None], json!({"email": "ada@example.com", "name": "Ada"})),
+        ("search_issues", [yes, no, yes, no], json!({"query": "customer"})),
+        ("create_invoice", [no, no, yes, no], order("k")),
+        ("send_invoice_email", [None, None, yes, None], invoice.clone()),
+        ("delete_invoice", [no, yes, no, no], invoice),
+        ("preview_migration", [yes, None, None, None], migration.clone()),
+        ("execute_migration", [None, yes, no, None], migration),
     ] {
-        let means = meaning(&tools[name]["annotations"]);
-        for (printed, means) in printed.into_iter().zip(means) {
-            assert!(printed.is_none_or(|printed| printed == means), "{name}: {}", tools[name]);
+        let told = client.request("tools/annotations", &json!({"name": name, "arguments": arguments})).await;
+        let answered = &told["result"]["annotations"];
+        assert_eq!(answered.as_object().map(serde_json::Map::len), Some(4), "{told}");
+        // As a client understands what is listed, and as it is told of the call.
+        for means in [meaning(&tools[name]["annotations"]), HINTS.map(|hint| answered[hint] == true)] {
+            for (printed, means) in printed.into_iter().zip(means) {
+                assert!(printed.is_none_or(|printed| printed == means), "{name}: {} {told}", tools[name]);
+            }
         }
     }
     assert_eq!(says("upsert_user"), "Creates a user or updates if exists. Idempotent.");
@@ -94,67 +98,76 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
          retry; take a new one only for a new operation."
     );
     assert_eq!(wanted["required"], json!(["customer_id", "amount_cents", "idempotency_key"]));
+    })
+    .await;
 }
 
+/// S3.30; C31.
 #[tokio::test]
 async fn the_first_call_gives_id_and_status_and_the_second_the_same_invoice() {
-    let shop = Shop::new("first");
-    let (_server, desk) = shop.stdio(&[]);
-    let first = desk.call("create_invoice", &order("k-1")).await;
-    let said: Value = serde_json::from_str(text(&first)).unwrap();
-    assert_eq!(said, json!({"invoice_id": "inv_1", "status": "draft"}));
-    assert_eq!(first["result"]["structuredContent"], said);
-    let again = desk.call("create_invoice", &order("k-1")).await;
-    assert_eq!(text(&again), text(&first), "the text names the invoice");
-    assert_eq!((&mark(&again)["key"], &mark(&again)["replayed"]), (&json!("k-1"), &json!(true)));
-    let other = desk.call("create_invoice", &order("k-2")).await;
-    assert_eq!(other["result"]["structuredContent"]["invoice_id"], "inv_2");
-    assert_eq!(shop.invoices().values().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    everywhere("first", &[], async |shop, desk| {
+        let first = desk.call("create_invoice", &order("k-1")).await;
+        let said: Value = serde_json::from_str(text(&first)).unwrap();
+        assert_eq!(said, json!({"invoice_id": "inv_1", "status": "draft"}));
+        assert_eq!(first["result"]["structuredContent"], said);
+        let again = desk.call("create_invoice", &order("k-1")).await;
+        assert_eq!(text(&again), text(&first), "the text names the invoice");
+        assert_eq!(
+            (&mark(&again)["key"], &mark(&again)["replayed"]),
+            (&json!("k-1"), &json!(true))
+        );
+        let other = desk.call("create_invoice", &order("k-2")).await;
+        assert_eq!(other["result"]["structuredContent"]["invoice_id"], "inv_2");
+        assert_eq!(shop.invoices().values().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    })
+    .await;
 }
 
+/// S3.72.
 #[tokio::test]
 async fn arguments_that_are_wrong_are_refused_by_name_and_use_up_no_key() {
-    let shop = Shop::new("wrong-arguments");
-    let (_server, desk) = shop.stdio(&[]);
-    for (wrong, pointer) in [
-        (json!({"amount_cents": 0}), "/amount_cents"),
-        (json!({"amount_cents": -5}), "/amount_cents"),
-        (json!({"amount_cents": 1.5}), "/amount_cents"),
-        (json!({"amount_cents": null}), "/amount_cents"),
-        (json!({"customer_id": "somebody"}), "/customer_id"),
-        (json!({"customer_id": CUSTOMER.replace('8', "g")}), "/customer_id"),
-        (json!({"customer_id": format!("{CUSTOMER}0")}), "/customer_id"),
-        (json!({"idempotency_key": ""}), "/idempotency_key"),
-        (json!({"idempotency_key": "x".repeat(256)}), "/idempotency_key"),
-        (json!({"idempotency_key": 7}), "/idempotency_key"),
-    ] {
-        let mut arguments = order("k");
-        arguments.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
-        let answer = desk.call("create_invoice", &arguments).await;
-        assert_eq!(code(&answer), Some("invalid_arguments"), "{wrong}: {answer}");
-        let fields = &answer["result"]["_meta"]["dev.candor/error"]["fields"];
-        assert_eq!(fields[0]["pointer"], pointer, "{wrong}: {answer}");
-    }
-    let mut without = order("k");
-    without.as_object_mut().unwrap().remove("idempotency_key");
-    let answer = desk.call("create_invoice", &without).await;
-    assert_eq!(code(&answer), Some("idempotency_key_required"), "{answer}");
-    assert!(shop.invoices().is_empty());
+    everywhere("wrong-arguments", &[], async |shop, desk| {
+        for (wrong, pointer) in [
+            (json!({"amount_cents": 0}), "/amount_cents"),
+            (json!({"amount_cents": -5}), "/amount_cents"),
+            (json!({"amount_cents": 1.5}), "/amount_cents"),
+            (json!({"amount_cents": null}), "/amount_cents"),
+            (json!({"customer_id": "somebody"}), "/customer_id"),
+            (json!({"customer_id": CUSTOMER.replace('8', "g")}), "/customer_id"),
+            (json!({"customer_id": format!("{CUSTOMER}0")}), "/customer_id"),
+            (json!({"idempotency_key": ""}), "/idempotency_key"),
+            (json!({"idempotency_key": "x".repeat(256)}), "/idempotency_key"),
+            (json!({"idempotency_key": 7}), "/idempotency_key"),
+        ] {
+            let mut arguments = order("k");
+            arguments.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
+            let answer = desk.call("create_invoice", &arguments).await;
+            assert_eq!(code(&answer), Some("invalid_arguments"), "{wrong}: {answer}");
+            let fields = &answer["result"]["_meta"]["dev.candor/error"]["fields"];
+            assert_eq!(fields[0]["pointer"], pointer, "{wrong}: {answer}");
+        }
+        let mut without = order("k");
+        without.as_object_mut().unwrap().remove("idempotency_key");
+        let answer = desk.call("create_invoice", &without).await;
+        assert_eq!(code(&answer), Some("idempotency_key_required"), "{answer}");
+        assert!(shop.invoices().is_empty());
 
-    assert!(desk.settle("k").await.is_some());
-    let mut other = order("k");
-    other["amount_cents"] = json!(1);
-    let answer = desk.call("create_invoice", &other).await;
-    assert_eq!(code(&answer), Some("idempotency_key_reused"), "{answer}");
-    assert_eq!(shop.invoices()["k"].len(), 1);
+        assert_eq!(code(&desk.call("create_invoice", &order("k")).await), None);
+        let mut other = order("k");
+        other["amount_cents"] = json!(1);
+        let answer = desk.call("create_invoice", &other).await;
+        assert_eq!(code(&answer), Some("idempotency_key_reused"), "{answer}");
+        assert_eq!(shop.invoices()["k"].len(), 1);
+    })
+    .await;
 }
 
+/// S3.47, S3.48, S3.78.
 #[tokio::test]
 async fn what_was_created_is_found_by_its_id_and_listed_page_by_page() {
-    let shop = Shop::new("pages");
-    let (_server, desk) = shop.stdio(&[]);
+    everywhere("pages", &[], async |_, desk| {
     for number in 1..=7 {
-        desk.settle(&format!("k-{number}")).await.unwrap();
+        desk.call("create_invoice", &order(&format!("k-{number}"))).await;
     }
     let found = desk.call("get_invoice", &json!({"invoice_id": "inv_3"})).await;
     let amount = &order("k-3")["amount_cents"];
@@ -192,113 +205,124 @@ async fn what_was_created_is_found_by_its_id_and_listed_page_by_page() {
         let id = arguments.as_object().unwrap().values().next().unwrap().as_str().unwrap();
         assert!(text(&answer).contains(&format!("Invoice {id} not found")), "{answer}");
     }
+    })
+    .await;
 }
 
+/// S3.28.
 #[tokio::test]
 async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
-    let shop = Shop::new("users");
-    let (_server, desk) = shop.stdio(&[]);
-    let upsert = async |arguments: Value| desk.call("upsert_user", &arguments).await;
-    let first = upsert(json!({"email": "ada@example.com", "name": "Ada"})).await;
-    let ada = json!({"id": "user_1", "email": "ada@example.com", "name": "Ada"});
-    assert_eq!(first["result"]["structuredContent"], ada);
-    for _ in 0..3 {
-        let again = upsert(json!({"email": "ada@example.com", "name": "Ada"})).await;
-        assert_eq!(again["result"]["structuredContent"], ada, "a retry gives the same");
-    }
-    let lovelace = json!({"id": "user_1", "email": "ada@example.com", "name": "Ada Lovelace"});
-    for _ in 0..2 {
-        let changed = upsert(lovelace.clone()).await;
-        assert_eq!(changed["result"]["structuredContent"], lovelace);
-    }
-    let grace = upsert(json!({"email": "grace@example.com", "name": "Grace"})).await;
-    assert_eq!(grace["result"]["structuredContent"]["id"], "user_2");
-    let users = |shop: &Shop| -> Vec<(i64, String, String)> {
-        let books = shop.books();
-        let mut all = books.prepare("SELECT id, email, name FROM users ORDER BY id").unwrap();
-        let rows = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-        rows.map(Result::unwrap).collect()
-    };
-    let both = [
-        (1, "ada@example.com".to_owned(), "Ada Lovelace".to_owned()),
-        (2, "grace@example.com".to_owned(), "Grace".to_owned()),
-    ];
-    assert_eq!(users(&shop), both);
+    everywhere("users", &[], async |shop, desk| {
+        let upsert = async |arguments: Value| desk.call("upsert_user", &arguments).await;
+        let first = upsert(json!({"email": "ada@example.com", "name": "Ada"})).await;
+        let ada = json!({"id": "user_1", "email": "ada@example.com", "name": "Ada"});
+        assert_eq!(first["result"]["structuredContent"], ada);
+        for _ in 0..3 {
+            let again = upsert(json!({"email": "ada@example.com", "name": "Ada"})).await;
+            assert_eq!(again["result"]["structuredContent"], ada, "a retry gives the same");
+        }
+        let lovelace = json!({"id": "user_1", "email": "ada@example.com", "name": "Ada Lovelace"});
+        for _ in 0..2 {
+            let changed = upsert(lovelace.clone()).await;
+            assert_eq!(changed["result"]["structuredContent"], lovelace);
+        }
+        let grace = upsert(json!({"email": "grace@example.com", "name": "Grace"})).await;
+        assert_eq!(grace["result"]["structuredContent"]["id"], "user_2");
+        let users = |shop: &Shop| -> Vec<(i64, String, String)> {
+            let books = shop.books();
+            let mut all = books.prepare("SELECT id, email, name FROM users ORDER BY id").unwrap();
+            let rows =
+                all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let both = [
+            (1, "ada@example.com".to_owned(), "Ada Lovelace".to_owned()),
+            (2, "grace@example.com".to_owned(), "Grace".to_owned()),
+        ];
+        assert_eq!(users(shop), both);
 
-    for (wrong, why) in [
-        (json!({"id": "user_9", "email": "x@example.com", "name": "X"}), "not_found"),
-        (json!({"id": "ada", "email": "x@example.com", "name": "X"}), "not_found"),
-        (json!({"id": "user_2", "email": "ada@example.com", "name": "X"}), "conflict"),
-        (json!({"email": "nobody", "name": "X"}), "invalid_arguments"),
-    ] {
-        let answer = upsert(wrong.clone()).await;
-        assert_eq!(code(&answer), Some(why), "{wrong}: {answer}");
-    }
-    assert_eq!(users(&shop), both, "what fails changes nothing");
+        for (wrong, why) in [
+            (json!({"id": "user_9", "email": "x@example.com", "name": "X"}), "not_found"),
+            (json!({"id": "ada", "email": "x@example.com", "name": "X"}), "not_found"),
+            (json!({"id": "user_2", "email": "ada@example.com", "name": "X"}), "conflict"),
+            (json!({"email": "nobody", "name": "X"}), "invalid_arguments"),
+        ] {
+            let answer = upsert(wrong.clone()).await;
+            assert_eq!(code(&answer), Some(why), "{wrong}: {answer}");
+        }
+        assert_eq!(users(shop), both, "what fails changes nothing");
+    })
+    .await;
 }
 
+/// S3.29.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_may_be_repeated_and_run_side_by_side() {
-    let shop = Shop::new("reads");
-    let (_server, desk) = shop.http(&[]).await;
-    desk.settle("k").await.unwrap();
-    let mut found = HashSet::new();
-    for _ in 0..10 {
-        let answer = desk.call("search_issues", &json!({"query": "CUSTOMER"})).await;
-        assert_eq!(code(&answer), None);
-        found.insert(answer["result"].to_string());
-    }
-    assert_eq!(found.len(), 1, "{found:?}");
-    let only = found.into_iter().next().unwrap();
-    assert!(only.contains("Customer charged twice") && !only.contains("Reminder"), "{only}");
+    everywhere("reads", &[], async |_, desk| {
+        desk.call("create_invoice", &order("k")).await;
+        let mut found = HashSet::new();
+        for _ in 0..10 {
+            let answer = desk.call("search_issues", &json!({"query": "CUSTOMER"})).await;
+            assert_eq!(code(&answer), None);
+            found.insert(answer["result"].to_string());
+        }
+        assert_eq!(found.len(), 1, "{found:?}");
+        let only = found.into_iter().next().unwrap();
+        assert!(only.contains("Customer charged twice") && !only.contains("Reminder"), "{only}");
 
-    let mut reading = JoinSet::new();
-    for (tool, arguments) in [
-        ("search_issues", json!({"query": "invoice"})),
-        ("search_issues", json!({"query": "invoice", "limit": 1})),
-        ("get_invoice", json!({"invoice_id": "inv_1"})),
-        ("list_invoices", json!({})),
-        ("list_invoices", json!({"status": "draft"})),
-    ] {
-        let desk: Desk = desk.clone();
-        reading.spawn(async move { desk.call(tool, &arguments).await });
-    }
-    let answers = reading.join_all().await;
-    assert_eq!(answers.len(), 5);
-    assert!(answers.iter().all(|answer| code(answer).is_none()), "{answers:?}");
-    assert!(answers.iter().all(|answer| mark(answer).is_null()), "reads need no key");
+        let mut reading = JoinSet::new();
+        for (tool, arguments) in [
+            ("search_issues", json!({"query": "invoice"})),
+            ("search_issues", json!({"query": "invoice", "limit": 1})),
+            ("get_invoice", json!({"invoice_id": "inv_1"})),
+            ("list_invoices", json!({})),
+            ("list_invoices", json!({"status": "draft"})),
+        ] {
+            let desk: Client = desk.clone();
+            reading.spawn(async move { desk.call(tool, &arguments).await });
+        }
+        let answers = reading.join_all().await;
+        assert_eq!(answers.len(), 5);
+        assert!(answers.iter().all(|answer| code(answer).is_none()), "{answers:?}");
+        assert!(answers.iter().all(|answer| mark(answer).is_null()), "reads need no key");
+    })
+    .await;
 }
 
+/// S3.34, S3.53, S3.56.
 #[tokio::test]
 async fn an_invoice_is_mailed_once_however_often_it_is_sent() {
-    let shop = Shop::new("mail");
-    let (_server, desk) = shop.stdio(&[]);
-    desk.settle("k").await.unwrap();
-    let id = json!({"invoice_id": "inv_1"});
-    let answers =
-        [desk.call("send_invoice_email", &id).await, desk.call("send_invoice_email", &id).await];
-    for answer in &answers {
-        assert_eq!(text(answer), "Invoice inv_1 sent.", "{answer}");
-    }
-    let mails: Vec<String> = {
-        let books = shop.books();
-        let mut outbox = books.prepare("SELECT body FROM outbox").unwrap();
-        outbox.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
-    };
-    assert_eq!(mails.len(), 1, "{mails:?}");
-    assert!(mails[0].contains("https://pay.example/inv_1"), "with the payment link: {mails:?}");
-    let found = desk.call("get_invoice", &id).await;
-    assert_eq!(found["result"]["structuredContent"]["status"], "open");
-    let open = desk.call("list_invoices", &json!({"status": "open"})).await;
-    assert_eq!(open["result"]["structuredContent"]["invoices"][0]["invoice_id"], "inv_1");
+    everywhere("mail", &[], async |shop, desk| {
+        desk.call("create_invoice", &order("k")).await;
+        let id = json!({"invoice_id": "inv_1"});
+        let answers = [
+            desk.call("send_invoice_email", &id).await,
+            desk.call("send_invoice_email", &id).await,
+        ];
+        for answer in &answers {
+            assert_eq!(text(answer), "Invoice inv_1 sent.", "{answer}");
+        }
+        let mails: Vec<String> = {
+            let books = shop.books();
+            let mut outbox = books.prepare("SELECT body FROM outbox").unwrap();
+            outbox.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        assert_eq!(mails.len(), 1, "{mails:?}");
+        assert!(mails[0].contains("https://pay.example/inv_1"), "with the payment link: {mails:?}");
+        let found = desk.call("get_invoice", &id).await;
+        assert_eq!(found["result"]["structuredContent"]["status"], "open");
+        let open = desk.call("list_invoices", &json!({"status": "open"})).await;
+        assert_eq!(open["result"]["structuredContent"]["invoices"][0]["invoice_id"], "inv_1");
 
-    for _ in 0..2 {
-        let revoked = desk.call("revoke_sent_invoice", &id).await;
-        assert_eq!(text(&revoked), "Invoice inv_1 is not sent.", "{revoked}");
-    }
-    let found = desk.call("get_invoice", &id).await;
-    assert_eq!(found["result"]["structuredContent"]["status"], "draft");
-    assert_eq!(text(&desk.call("send_invoice_email", &id).await), "Invoice inv_1 sent.");
+        for _ in 0..2 {
+            let revoked = desk.call("revoke_sent_invoice", &id).await;
+            assert_eq!(text(&revoked), "Invoice inv_1 is not sent.", "{revoked}");
+        }
+        let found = desk.call("get_invoice", &id).await;
+        assert_eq!(found["result"]["structuredContent"]["status"], "draft");
+        assert_eq!(text(&desk.call("send_invoice_email", &id).await), "Invoice inv_1 sent.");
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -314,4 +338,217 @@ async fn what_certainly_has_not_happened_may_be_tried_again_under_its_key() {
     books.execute_batch("ROLLBACK").unwrap();
     assert!(matches!(desk.settle("k").await, Some(Told::Done { .. })));
     assert_eq!(shop.invoices()["k"].len(), 1);
+}
+
+/// S3.38: what deletes, voids or cannot be undone is destructive, and nothing else is.
+#[tokio::test]
+async fn what_deletes_or_voids_or_cannot_be_undone_is_destructive() {
+    everywhere("destructive", &[], async |_, client| {
+        let tools = client.tools().await;
+        let mut destructive: Vec<&str> = Vec::new();
+        for (name, tool) in tools.as_object().unwrap() {
+            if meaning(&tool["annotations"])[1] {
+                destructive.push(name);
+            }
+        }
+        destructive.sort_unstable();
+        let expected = [
+            "delete_invoice",
+            "execute_migration",
+            "revoke_sent_invoice",
+            // By its worst call.
+            "update_invoice",
+            "void_invoice",
+        ];
+        assert_eq!(destructive, expected);
+        for (status, destroys) in [("void", true), ("open", false), ("archive", false)] {
+            let call =
+                json!({"name": "update_invoice", "arguments": {"id": "inv_1", "status": status}});
+            let told = client.request("tools/annotations", &call).await;
+            let hints = &told["result"]["annotations"];
+            assert_eq!(hints["destructiveHint"], destroys, "{status}: {told}");
+        }
+    })
+    .await;
+}
+
+/// S3.64, S3.65, S3.66, S3.67, S3.68; C25: hints are published as they were declared; one that is left out counts as the protocol
+/// has it, and whoever asks for a call is told all four, and which of them nobody has declared.
+#[tokio::test]
+async fn a_hint_that_nobody_gave_is_not_published_and_counts_as_the_protocol_has_it() {
+    everywhere("defaults", &[], async |_, client| {
+        let tools = client.tools().await;
+        let published = |name: &str| tools[name]["annotations"].clone();
+        let whole = |read, destroys, repeatable, outside| {
+            json!({
+                "readOnlyHint": read, "destructiveHint": destroys, "idempotentHint": repeatable, "openWorldHint": outside,
+            })
+        };
+        let migration = json!({"migration_id": "refunds"});
+        let invoice = json!({"invoice_id": "inv_1"});
+        for (tool, declared, arguments, means, not_declared) in [
+            // Neither destructive nor different the second time, because it only reads.
+            (
+                "preview_migration",
+                json!({"readOnlyHint": true}),
+                &migration,
+                whole(true, false, true, true),
+                &["destructiveHint", "idempotentHint", "openWorldHint"][..],
+            ),
+            (
+                "execute_migration",
+                json!({"readOnlyHint": false, "destructiveHint": true}),
+                &migration,
+                whole(false, true, false, true),
+                &["idempotentHint", "openWorldHint"][..],
+            ),
+            (
+                "send_invoice_email",
+                json!({"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true}),
+                &invoice,
+                whole(false, false, true, true),
+                &["openWorldHint"][..],
+            ),
+            (
+                "delete_invoice",
+                json!({"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false}),
+                &invoice,
+                whole(false, true, false, false),
+                &["idempotentHint"][..],
+            ),
+        ] {
+            assert_eq!(published(tool), declared, "{tool}");
+            let call = json!({"name": tool, "arguments": arguments});
+            let told = client.request("tools/annotations", &call).await;
+            assert_eq!(told["result"]["annotations"], means, "{tool}");
+            let sources = &told["result"]["_meta"]["dev.candor/dynamic-annotations"]["sources"];
+            for (hint, source) in sources.as_object().unwrap() {
+                let open = not_declared.contains(&hint.as_str());
+                assert_eq!(source == "default", open, "{tool}, {hint}: {told}");
+            }
+        }
+    })
+    .await;
+}
+
+/// S3.52, S3.53, S3.57: no description says what the hints deny, and every destructive tool says whether there is a way back.
+#[tokio::test]
+async fn descriptions_and_hints_agree() {
+    everywhere("agree", &[], async |_, client| {
+        let tools = client.tools().await;
+        for (name, tool) in tools.as_object().unwrap() {
+            let words = tool["description"].as_str().unwrap().split_whitespace();
+            let says = words.collect::<Vec<_>>().join(" ");
+            let [reads, destroys, repeatable, _] = meaning(&tool["annotations"]);
+            if says.contains("Safe to retry with") && !says.contains("Not safe") {
+                assert!(repeatable, "{name}: {says}");
+            }
+            assert_eq!(
+                says.contains("Not safe to retry with same inputs."),
+                !reads && !repeatable,
+                "{name}: {says}"
+            );
+            if says.contains("This cannot be undone.") {
+                assert!(destroys, "{name}: {says}");
+            }
+            let back = [
+                "This cannot be undone.",
+                "Can be reverted with `",
+                "can be reverted by calling `",
+            ];
+            let opened = "can be opened again with `update_invoice`";
+            let says_so = back.iter().any(|words| says.contains(words)) || says.contains(opened);
+            assert!(!destroys || says_so, "{name}: {says}");
+            // Whom it names is there.
+            for other in says.split('`').skip(1).step_by(2) {
+                assert!(!tools[other].is_null(), "{name} names {other}");
+            }
+        }
+    })
+    .await;
+}
+
+/// S3.47, S3.57: what registration looks for (words that the declarations do not bear out, deletions by ids that nothing lists) is not
+/// found here, so nothing is said at the start.
+#[cfg(unix)]
+#[tokio::test]
+async fn registration_has_nothing_to_complain_about() {
+    let shop = Shop::new("quiet");
+    let kind = Kind::ALL[1];
+    let (server, client) = shop.client(kind, &[], Person::Nobody).await;
+    assert!(client.tools().await.as_object().unwrap().len() > 10);
+    drop(client);
+    server.terminate();
+    let ended = server.ended().await;
+    assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
+}
+
+/// S3.54: what a person is asked about says so.
+#[tokio::test]
+async fn what_a_person_is_asked_about_says_so() {
+    everywhere("said", &["--ask", "destructive"], async |_, client| {
+        let tools = client.tools().await;
+        for (name, tool) in tools.as_object().unwrap() {
+            let says = tool["description"].as_str().unwrap();
+            let asks = says.contains("Requires human approval before executing.");
+            let [_, destroys, _, _] = meaning(&tool["annotations"]);
+            // Of this one it depends on the call.
+            assert_eq!(asks, destroys && name != "update_invoice", "{name}: {says}");
+        }
+    })
+    .await;
+}
+
+/// S3.55, S3.57: what the description says is kept to.
+#[tokio::test]
+async fn the_rate_that_is_said_is_enforced() {
+    everywhere("rate", &[], async |shop, client| {
+        let said = client.tools().await["revoke_sent_invoice"]["description"].clone();
+        assert!(said.as_str().unwrap().ends_with("Max 10 calls per minute."), "{said}");
+        client.call("create_invoice", &order("k")).await;
+        let id = json!({"invoice_id": "inv_1"});
+        for number in 1..=10 {
+            let revoked = client.call("revoke_sent_invoice", &id).await;
+            assert_eq!(code(&revoked), None, "{number}: {revoked}");
+        }
+        client.call("send_invoice_email", &id).await;
+        let refused = client.call("revoke_sent_invoice", &id).await;
+        assert_eq!(code(&refused), Some("rate_limited"), "{refused}");
+        let error = &refused["result"]["_meta"]["dev.candor/error"];
+        assert_eq!(error["retriable"], true, "{refused}");
+        let wait = error["retryAfterMs"].as_u64().unwrap();
+        assert!((1..=60_000).contains(&wait), "{refused}");
+        let mails = "SELECT count(*) FROM outbox";
+        let mails: i64 = shop.books().query_row(mails, [], |row| row.get(0)).unwrap();
+        assert_eq!(mails, 1, "the eleventh has done nothing");
+    })
+    .await;
+}
+
+/// S3.69, S3.70: a key may come as a header, and a result that is an old one says so in another.
+#[tokio::test]
+async fn over_http_keys_and_repetitions_have_their_headers() {
+    for kind in Kind::HTTP {
+        let shop = Shop::new(&format!("header-{kind}"));
+        let (_server, client) = shop.client(kind, &[], Person::Nobody).await;
+        let arguments = json!({"customer_id": CUSTOMER, "amount_cents": 5});
+        let create = async |key: &str| client.call_keyed("create_invoice", &arguments, key).await;
+        // A structured header has quotes, and many leave them out.
+        let (first, header) = create("\"k-1\"").await;
+        assert_eq!((&mark(&first)["key"], header), (&json!("k-1"), None), "{first}");
+        let (again, header) = create("k-1").await;
+        assert_eq!(header.as_deref(), Some("true"), "{kind}: {again}");
+        assert_eq!(mark(&again)["replayed"], true, "{again}");
+        assert_eq!(again["result"]["content"], first["result"]["content"]);
+        assert_eq!(create("k-2").await.1, None);
+        let without = client.call("create_invoice", &arguments).await;
+        assert_eq!(code(&without), Some("idempotency_key_required"), "{without}");
+        // The same key among the arguments is the same call; another one beside it is a contradiction.
+        let mut within = arguments.clone();
+        within["idempotency_key"] = json!("k-1");
+        assert_eq!(mark(&client.call("create_invoice", &within).await)["replayed"], true);
+        let (two, _) = client.call_keyed("create_invoice", &within, "k-2").await;
+        assert_eq!(code(&two), Some("idempotency_key_invalid"), "{two}");
+        assert_eq!(shop.invoices().values().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    }
 }

@@ -68,13 +68,20 @@ async fn read(mut connection: TcpStream) -> io::Result<Reply> {
     }
 }
 
-/// An event stream that is being read.
+/// An event stream that is being read; or a body that is one message, as the server likes.
 pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
-    /// Posts a modern request whose answer is a stream.
+    /// Posts a modern request.
     pub(crate) async fn post(address: &str, request: &Value) -> Self {
         let sent = send(address, "POST", &mirrors(request), &request.to_string()).await;
+        Self::read(sent.unwrap()).await
+    }
+
+    /// Posts a request of a legacy session.
+    pub(crate) async fn post_in(address: &str, session: &str, request: &Value) -> Self {
+        let headers = [("Mcp-Session-Id", session)];
+        let sent = send(address, "POST", &headers, &request.to_string()).await;
         Self::read(sent.unwrap()).await
     }
 
@@ -93,10 +100,22 @@ impl Events {
 
     /// The next message; none when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        // Between the messages stand headers, sizes of chunks, comments and empty events: none begins like this.
+        // Between the messages stand headers, sizes of chunks, comments and empty events: none begins like these.
         loop {
-            if let Some(message) = self.line().await?.strip_prefix("data: ") {
+            let line = self.line().await?;
+            let message = line.strip_prefix("data: ").or(line.starts_with('{').then_some(&line));
+            if let Some(message) = message {
                 return Some(serde_json::from_str(message).unwrap());
+            }
+        }
+    }
+
+    /// The answer to this request; what is said before it is passed over.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next().await.expect("an answer before the end");
+            if message["id"] == id && message["method"].is_null() {
+                return message;
             }
         }
     }
@@ -108,8 +127,66 @@ impl Events {
     }
 }
 
+/// A response whose messages are read as they come: one if it is JSON, any number if they are events.
+pub(crate) struct Incoming {
+    pub(crate) status: u16,
+    /// Status line and headers, in lower case.
+    head: String,
+    body: BufReader<TcpStream>,
+}
+
+impl Incoming {
+    /// Posts a message with just these headers. Whoever waits for what comes says for how long.
+    pub(crate) async fn post(
+        address: &str,
+        message: &Value,
+        headers: &[(&str, &str)],
+    ) -> io::Result<Self> {
+        let mut body = BufReader::new(send(address, "POST", headers, &message.to_string()).await?);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if body.read_line(&mut head).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(Self { status: status(&head), head: head.to_ascii_lowercase(), body })
+    }
+
+    /// A header, in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    /// Whether it is a stream of events.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.header("content-type").is_some_and(|media| media.contains("event-stream"))
+    }
+
+    /// The next message, if there is one.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        let is_stream = self.is_stream();
+        loop {
+            let mut line = String::new();
+            if self.body.read_line(&mut line).await.unwrap() == 0 {
+                return None;
+            }
+            // Between the events stand sizes of chunks and comments: none begins like this.
+            let message = if is_stream { line.strip_prefix("data: ") } else { Some(&*line) };
+            match message.map(str::trim) {
+                None | Some("") => {}
+                Some(message) => {
+                    return Some(
+                        serde_json::from_str(message)
+                            .unwrap_or_else(|e| panic!("{e} in {message:?} after {}", self.head)),
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// The headers of a modern request, which repeat what stands in its body.
-fn mirrors(request: &Value) -> Vec<(&str, &str)> {
+pub(crate) fn mirrors(request: &Value) -> Vec<(&str, &str)> {
     let params = &request["params"];
     let name = params["name"].as_str().or_else(|| params["uri"].as_str());
     let method = request["method"].as_str().expect("a request");

@@ -18,6 +18,15 @@ fn details(called: &Called) -> &Value {
     &called.raw()["_meta"]["dev.candor/error"]
 }
 
+/// What programs are told, but for the number of its line in the log, which must be there.
+fn but_for_the_number(called: &Called, log: &Log) -> Value {
+    let mut details = details(called).clone();
+    let number = details.as_object_mut().unwrap().shift_remove("traceId");
+    let number = number.unwrap_or_else(|| panic!("no number: {details}"));
+    assert!(log.text().contains(number.as_str().unwrap()), "{number} in {}", log.text());
+    details
+}
+
 #[tool(read_only)]
 fn pay(id: i64) -> Result<String, ToolError> {
     match id {
@@ -56,8 +65,8 @@ async fn a_failure_says_what_to_do_now() {
         let log = Log::listen();
         let called = client.call("pay", json!({"id": 4})).await;
         assert_eq!(
-            details(&called),
-            &json!({
+            but_for_the_number(&called, &log),
+            json!({
                 "code": "not_found",
                 "retriable": false,
                 "instead": {"tool": "list_invoices", "arguments": {"year": 2026}},
@@ -76,7 +85,7 @@ async fn a_failure_says_what_to_do_now() {
         assert!(!called.raw().to_string().contains("root"));
 
         let called = client.call("pay", json!({"id": 5})).await;
-        assert_eq!(details(&called), &json!({"code": "internal"}));
+        assert_eq!(but_for_the_number(&called, &log), json!({"code": "internal"}));
         assert_eq!(called.text(), HIDDEN);
         assert!(log.text().contains("the database is on fire"));
     }
@@ -138,7 +147,7 @@ async fn the_text_of_a_foreign_error_goes_to_the_log_alone() {
         for tool in ["by_question_mark", "as_it_is", "in_a_box", "in_words"] {
             let log = Log::listen();
             let called = client.call(tool, json!({})).await;
-            assert_eq!(details(&called), &json!({"code": "internal"}), "{tool}");
+            assert_eq!(but_for_the_number(&called, &log), json!({"code": "internal"}), "{tool}");
             assert_eq!(called.text(), HIDDEN, "{tool}");
             assert!(!called.raw().to_string().contains("hunter2"), "{tool}");
             let log = log.text();
@@ -213,7 +222,7 @@ async fn a_panic_fails_the_call_and_not_the_server() {
         for tool in ["panics", "panics_later", "panics_elsewhere"] {
             let log = Log::listen();
             let called = client.call(tool, json!({})).await;
-            assert_eq!(details(&called), &json!({"code": "internal"}));
+            assert_eq!(but_for_the_number(&called, &log), json!({"code": "internal"}));
             assert_eq!(called.text(), HIDDEN);
             assert!(log.text().contains("hunter2"));
         }

@@ -44,6 +44,7 @@ use crate::caller::era_of;
 use crate::engine::Engine;
 use crate::session::Sessions;
 
+pub use crate::ledger::key::of_headers as idempotency_key;
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 pub use serve::serve;
 

@@ -33,12 +33,16 @@ pub(super) fn json(status: StatusCode, message: impl Into<Written>) -> Response 
 
 /// An answer, if there is one.
 pub(super) fn answer(status: StatusCode, answer: Answer) -> Option<Response> {
-    let replayed = matches!(answer, Answer::Result { replayed: true, .. });
-    let mut response = json(status, answer.into_written()?);
+    let replayed = answer.is_replayed();
+    Some(marked(json(status, answer.into_written()?), replayed))
+}
+
+/// With the header that says that a result is an old one, if it is.
+pub(super) fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         response.headers_mut().insert(header::REPLAYED, HeaderValue::from_static("true"));
     }
-    Some(response)
+    response
 }
 
 /// A body in pieces whose length is known.

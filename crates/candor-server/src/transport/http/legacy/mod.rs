@@ -3,6 +3,7 @@
 mod streams;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use axum::response::Response;
@@ -51,23 +52,25 @@ pub(super) async fn post_request(
     // Before the request runs: it may hang up at once.
     let (reader, _) = log.reader(Some(0));
     let outlet = Outlet::Log(log.clone());
+    let replayed = Arc::new(AtomicBool::new(false));
     let mut running = Box::pin(start(endpoint, &session, request, outlet, room, key));
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
         // Answered at once and without a word before: no stream is needed, and no task.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
             return respond::answer(StatusCode::OK, answer).unwrap_or_else(streams::nothing);
         }
-        Poll::Ready(answer) => finish(&session, &log, answer),
+        Poll::Ready(answer) => finish(&session, &log, answer, &replayed),
         // A task of its own: a client that hangs up has not taken the request back, and may come for the answer.
         Poll::Pending => {
-            let (finishing, finished) = (session.clone(), log.clone());
-            tokio::spawn(async move { finish(&finishing, &finished, running.await) });
+            let (finishing, finished, replayed) = (session.clone(), log.clone(), replayed.clone());
+            tokio::spawn(async move { finish(&finishing, &finished, running.await, &replayed) });
         }
     }
     match log.next(reader, 0).await {
         // The stream is over with its first message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
-            respond::json(StatusCode::OK, message)
+            let response = respond::json(StatusCode::OK, message);
+            respond::marked(response, replayed.load(Ordering::Acquire))
         }
         // Taken back before it said anything.
         Event::End => streams::nothing(),
@@ -109,8 +112,9 @@ fn start(
     }
 }
 
-/// Ends a request's stream with its answer.
-fn finish(session: &Session, log: &StreamLog, answer: Answer) {
+/// Ends a request's stream with its answer. That it is an old one is said first, for a header.
+fn finish(session: &Session, log: &StreamLog, answer: Answer, replayed: &AtomicBool) {
+    replayed.store(answer.is_replayed(), Ordering::Release);
     if let Some(message) = answer.into_message() {
         log.push_last(message);
     }

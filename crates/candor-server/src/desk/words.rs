@@ -3,7 +3,7 @@
 use candor_ledger::{AuditRow, OutcomeKind, Reason, Record, State, StateKind, Via};
 
 /// Where an operation stands. Nothing: its time is over.
-pub(crate) fn state(record: Option<&Record>) -> &'static str {
+pub fn state(record: Option<&Record>) -> &'static str {
     match record.map(|record| &record.state) {
         None => "forgotten",
         Some(State::Completed { outcome, .. }) => ended(outcome.kind),
@@ -11,7 +11,8 @@ pub(crate) fn state(record: Option<&Record>) -> &'static str {
     }
 }
 
-pub(crate) fn ended(outcome: OutcomeKind) -> &'static str {
+/// How a call ended.
+pub fn ended(outcome: OutcomeKind) -> &'static str {
     match outcome {
         OutcomeKind::Success => "done",
         OutcomeKind::Failure => "failed",
@@ -19,7 +20,8 @@ pub(crate) fn ended(outcome: OutcomeKind) -> &'static str {
     }
 }
 
-pub(crate) fn kind(kind: StateKind) -> &'static str {
+/// Where an operation stands, as far as its kind tells.
+pub fn kind(kind: StateKind) -> &'static str {
     match kind {
         StateKind::Absent => "forgotten",
         StateKind::Open => "not done",
@@ -37,7 +39,7 @@ pub(crate) fn kind(kind: StateKind) -> &'static str {
 }
 
 /// Why nobody knows what came of a call.
-pub(crate) fn reason(reason: Reason) -> &'static str {
+pub fn reason(reason: Reason) -> &'static str {
     match reason {
         Reason::LeaseEnded => "its process was not heard of in time",
         Reason::Panicked => "it panicked",
@@ -57,7 +59,7 @@ fn on_which_way(via: Option<Via>) -> &'static str {
 }
 
 /// What happened, in a row of the audit. May hold text of others.
-pub(crate) fn event(row: &AuditRow) -> String {
+pub fn event(row: &AuditRow) -> String {
     let (from, to) = (row.change.map(|change| change.from), row.change.map(|change| change.to));
     let why = row.reason.map_or("nobody knows why", reason);
     let by = row.by.as_deref().unwrap_or("an operator");

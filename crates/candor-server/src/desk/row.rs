@@ -5,10 +5,10 @@ use std::time::Duration;
 use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope, Via};
 use serde_json::{Value, json};
 
-use crate::when;
+use super::when;
 
 /// What programs may rely on.
-pub(crate) const MEMBERS: &str = "\
+pub const MEMBERS: &str = "\
 The members of each line (null where nothing is known):
   seq                 number of the row; later rows have greater ones
   at                  when, RFC 3339 in UTC
@@ -31,7 +31,8 @@ The members of each line (null where nothing is known):
   durationMs          how long it took
   note                anything else";
 
-pub(crate) fn json(row: &AuditRow) -> Value {
+/// A row as an object.
+pub fn json(row: &AuditRow) -> Value {
     let AuditRow {
         seq,
         at,
@@ -77,10 +78,11 @@ pub(crate) fn json(row: &AuditRow) -> Value {
 }
 
 /// In milliseconds, to the microsecond.
-pub(crate) fn millis(time: Duration) -> f64 {
+pub fn millis(time: Duration) -> f64 {
     time.as_micros() as f64 / 1000.0
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -10,26 +10,26 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 /// By the clock of this machine.
-pub(crate) fn now() -> Moment {
+pub fn now() -> Moment {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// RFC 3339 in UTC, to the millisecond; `None` for years that it cannot write.
-pub(crate) fn exact(moment: Moment) -> Option<String> {
+pub fn exact(moment: Moment) -> Option<String> {
     let away = Duration::from_millis(moment.0.unsigned_abs());
     let time =
         if moment.0 < 0 { UNIX_EPOCH.checked_sub(away) } else { UNIX_EPOCH.checked_add(away) };
-    candor::protocol::time::rfc3339(time?)
+    candor_protocol::time::rfc3339(time?)
 }
 
 /// The same for people, who get the number where there is no year for it.
-pub(crate) fn written(moment: Moment) -> String {
+pub fn written(moment: Moment) -> String {
     exact(moment).unwrap_or_else(|| format!("{} ms after 1970", moment.0))
 }
 
 /// How long ago it was; the time itself if that says more.
-pub(crate) fn ago(moment: Moment, now: Moment) -> String {
+pub fn ago(moment: Moment, now: Moment) -> String {
     match now.0.saturating_sub(moment.0) {
         0..SECOND => "just now".to_owned(),
         past @ SECOND..MINUTE => format!("{} s ago", past / SECOND),
@@ -41,7 +41,7 @@ pub(crate) fn ago(moment: Moment, now: Moment) -> String {
 }
 
 /// A length of time, to two figures or so.
-pub(crate) fn length(time: Duration) -> String {
+pub fn length(time: Duration) -> String {
     let seconds = time.as_secs();
     match time.as_millis() {
         0 => format!("{} µs", time.as_micros()),
@@ -58,7 +58,7 @@ fn two(many: u64, unit: &str, rest: u64, smaller: &str) -> String {
 }
 
 /// Reads a flag: `2026-07-28T09:30:00Z`, `2026-07-28` (its first moment in UTC), or `2h` for two hours ago.
-pub(crate) fn read(text: &str) -> Result<Moment, String> {
+pub fn read(text: &str) -> Result<Moment, String> {
     relative(text)
         .and_then(|ago| now().0.checked_sub(ago))
         .or_else(|| absolute(text))
@@ -70,7 +70,7 @@ pub(crate) fn read(text: &str) -> Result<Moment, String> {
 }
 
 /// Reads a flag: `15m` for a quarter of an hour.
-pub(crate) fn read_length(text: &str) -> Result<Duration, String> {
+pub fn read_length(text: &str) -> Result<Duration, String> {
     relative(text)
         .and_then(|millis| u64::try_from(millis).ok())
         .filter(|millis| *millis > 0)

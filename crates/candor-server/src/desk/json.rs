@@ -1,19 +1,19 @@
 //! JSON of the ledger, written for terminals: no digit and no member is changed, whatever a parser would make of it.
 
-use candor::protocol::json::RawValue;
+use candor_protocol::json::RawValue;
 
-use crate::shown::json_shown;
+use super::shown::json_shown;
 
 /// Deeper than this, lines are not indented any further: what is nested a million times must not fill the disk with blanks.
 const DEEPEST: usize = 32;
 
 /// The bytes as JSON text, if they are that.
-pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
+pub fn text(bytes: &[u8]) -> Option<&str> {
     serde_json::from_slice::<&RawValue>(bytes).ok().map(RawValue::get)
 }
 
 /// On one line.
-pub(crate) fn compact(json: &str) -> String {
+pub fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for part in parts(json) {
         out.push_str(part);
@@ -22,7 +22,7 @@ pub(crate) fn compact(json: &str) -> String {
 }
 
 /// On many, each begun with `margin`.
-pub(crate) fn pretty(json: &str, margin: &str) -> String {
+pub fn pretty(json: &str, margin: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
     let mut parts = parts(json).peekable();

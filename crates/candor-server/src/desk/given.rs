@@ -1,24 +1,26 @@
 //! What an operator says that a call returned, as the ledger keeps it: a result of a tool, in no era's clothes.
 
-use candor::protocol::json::{Decode as _, Json, Malformed, scan};
-use candor::protocol::types::{CallToolResult, Content};
 use candor_ledger::{Outcome, OutcomeKind, Rules};
+use candor_protocol::json::{Decode as _, Json, Malformed, scan};
+use candor_protocol::types::{CallToolResult, Content};
 
 /// As deep as a server takes results.
 const DEPTH: usize = 127;
 
 /// What was given on the command line.
-pub(crate) enum Given<'a> {
+pub enum Given<'a> {
     /// A whole result, or a value to make one of.
     Json(&'a str),
+    /// As text.
     Text(&'a str),
+    /// Nothing was said.
     Nothing,
 }
 
 impl Given<'_> {
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn outcome(&self, failed: bool) -> Result<Outcome, String> {
+    pub fn outcome(&self, failed: bool) -> Result<Outcome, String> {
         let mut result = match self {
             Self::Json(text) => {
                 let json = scan(text.as_bytes(), DEPTH).map_err(|error| error.to_string())?;

@@ -6,11 +6,12 @@
 use std::fmt::{self, Write as _};
 
 /// A text for people: what could fool them stands as an escape.
-pub(crate) fn shown(text: &str) -> Shown<'_> {
+pub fn shown(text: &str) -> Shown<'_> {
     Shown(text)
 }
 
-pub(crate) struct Shown<'a>(&'a str);
+/// A text that is safe to show.
+pub struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,7 +27,7 @@ impl fmt::Display for Shown<'_> {
 }
 
 /// The same, of at most so many characters.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     let shown = shown(text).to_string();
     if shown.chars().count() <= most {
         return shown;
@@ -36,7 +37,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 
 /// JSON for people and for programs alike: what could fool a terminal stands as an escape of JSON, so no value is changed. The
 /// text must be JSON: then such characters stand in strings only.
-pub(crate) fn json_shown(json: &str) -> String {
+pub fn json_shown(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         if c != '\n' && fools(c) {
@@ -50,12 +51,16 @@ pub(crate) fn json_shown(json: &str) -> String {
     text
 }
 
-/// Stricter than for the names of files, which may be words of a language that needs joiners, or an emoji.
-fn fools(c: char) -> bool {
-    candor::files::deceives(c)
+/// Characters that cannot be seen, or that change how others are seen. Stricter than for the names of files, which may be words of
+/// a language that needs joiners, or an emoji.
+#[must_use]
+pub fn fools(c: char) -> bool {
+    c.is_control()
         || matches!(c,
-            '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}'
-            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -9,15 +9,15 @@ use candor_ledger::{
 use serde_json::{Map, Value, json};
 
 use super::row::{hex, millis};
+use super::shown::json_shown;
+use super::{json as text, when};
 use super::{row, words};
-use crate::shown::json_shown;
-use crate::{json as text, when};
 
 /// So many digits name an operation where they are shown.
 const SHORT: usize = 8;
 
 /// What programs may rely on.
-pub(crate) const MEMBERS: &str = "\
+pub const MEMBERS: &str = "\
 The members of each line with --json (null where nothing is known; with --calls, see export):
   id                  64 hexadecimal digits
   principal, server, instance, tool, key
@@ -33,7 +33,8 @@ The members of each line with --json (null where nothing is known; with --calls,
   since, until        since when it stands there, and when time alone changes that
   durationMs          how long it took, or takes already";
 
-pub(crate) const MORE_MEMBERS: &str = "\
+/// The same for one operation with all that is known of it.
+pub const MORE_MEMBERS: &str = "\
 With --json, one object with the members of the list (see list --help) and these:
   fence, fingerprint  number of the last claim; digest of the arguments
   shape, hints        of the arguments, and what the call may do
@@ -42,25 +43,31 @@ With --json, one object with the members of the list (see list --help) and these
   omittedDigest       SHA-256 of a result that was too large to keep
   result              as it is stored; while the state is suspended, what was asked";
 
-pub(crate) struct Operation {
-    pub(crate) id: RecordId,
+/// A call that is, or was, on record.
+pub struct Operation {
+    /// Who called what, under which key.
+    pub id: RecordId,
     /// As it is now. `None`: its time is over, and its rows are all that is left.
-    pub(crate) record: Option<Record>,
+    pub record: Option<Record>,
     /// Since when it stands there.
-    pub(crate) since: Option<Moment>,
+    pub since: Option<Moment>,
     /// The earliest first.
-    pub(crate) story: Vec<AuditRow>,
+    pub story: Vec<AuditRow>,
 }
 
 impl Operation {
-    pub(crate) async fn of(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+    /// With its story.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn of(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
         let story = store.story(&entry.id).await?;
         Ok(Self::with(entry, story))
     }
 
     /// For a list: with its story only where that tells how long it took. Where rows of the audit are given up before records
     /// are, a store looks for a story everywhere, which is too long for each of many.
-    pub(crate) async fn brief(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+    pub async fn brief(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
         match entry.seen.as_ref().map(|record| record.state.kind()) {
             Some(StateKind::Completed) => Self::of(store, entry).await,
             _ => Ok(Self::with(entry, Vec::new())),
@@ -85,31 +92,34 @@ impl Operation {
         Self { id, record: seen, since, story }
     }
 
-    pub(crate) fn state(&self) -> Option<&State> {
+    /// Where it stands; nothing, if its time is over.
+    pub fn state(&self) -> Option<&State> {
         self.record.as_ref().map(|record| &record.state)
     }
 
-    pub(crate) fn words(&self) -> &'static str {
+    /// The same in words.
+    pub fn words(&self) -> &'static str {
         words::state(self.record.as_ref())
     }
 
     /// All digits of its id, of which the first few are enough.
-    pub(crate) fn digits(&self) -> String {
+    pub fn digits(&self) -> String {
         self.id.digest().to_string()
     }
 
-    pub(crate) fn short(&self) -> String {
+    /// Enough digits for people.
+    pub fn short(&self) -> String {
         short(&self.id)
     }
 
     /// When its key was first seen, if that is still known.
-    pub(crate) fn created(&self) -> Option<Moment> {
+    pub fn created(&self) -> Option<Moment> {
         let first = || self.story.first().map(|row| row.at);
         self.record.as_ref().map(|record| record.created).or_else(first)
     }
 
     /// How long it took, or takes already.
-    pub(crate) fn took(&self, now: Moment) -> Option<Duration> {
+    pub fn took(&self, now: Moment) -> Option<Duration> {
         if let Some(State::Dispatched { started, .. }) = self.state() {
             return Some(started.until(now));
         }
@@ -124,7 +134,7 @@ impl Operation {
     }
 
     /// The operator who said so, if it was not the call itself.
-    pub(crate) fn by(&self) -> Option<&str> {
+    pub fn by(&self) -> Option<&str> {
         match self.state()? {
             State::Completed { resolved_by, .. } => resolved_by.as_deref(),
             State::Approved { by, .. }
@@ -136,7 +146,7 @@ impl Operation {
     }
 
     /// What came of it, or what it has asked.
-    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&Outcome> {
         match self.state()? {
             State::Completed { outcome, .. } => Some(outcome),
             State::Suspended { asked, .. } => Some(asked),
@@ -145,11 +155,12 @@ impl Operation {
     }
 
     /// What the latest row that knows tells.
-    pub(crate) fn told<'a, T>(&'a self, tell: impl Fn(&'a AuditRow) -> Option<T>) -> Option<T> {
+    pub fn told<'a, T>(&'a self, tell: impl Fn(&'a AuditRow) -> Option<T>) -> Option<T> {
         self.story.iter().rev().find_map(tell)
     }
 
-    pub(crate) fn reason(&self) -> Option<Reason> {
+    /// Why nobody knows what came of it.
+    pub fn reason(&self) -> Option<Reason> {
         match self.state()? {
             State::Indeterminate { reason, .. } => Some(*reason),
             _ => None,
@@ -157,7 +168,7 @@ impl Operation {
     }
 
     /// For programs, in the ledger's own words. All members are always there.
-    pub(crate) fn json(&self, now: Moment) -> Map<String, Value> {
+    pub fn json(&self, now: Moment) -> Map<String, Value> {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let record = self.record.as_ref();
         let state = self.state();
@@ -192,7 +203,7 @@ impl Operation {
     }
 
     /// The same with its story and its result, on one line. The result stands last, as it is stored: digit for digit.
-    pub(crate) fn full_json(&self, now: Moment) -> String {
+    pub fn full_json(&self, now: Moment) -> String {
         let mut members = self.json(now);
         let record = self.record.as_ref();
         let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
@@ -219,6 +230,7 @@ impl Operation {
     }
 }
 
-pub(crate) fn short(id: &RecordId) -> String {
+/// Enough digits of an id for people.
+pub fn short(id: &RecordId) -> String {
     id.digest().to_string()[..SHORT].to_owned()
 }

@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use candor::protocol::json::RawValue;
 use candor_ledger::{
     Entry, Filter, Moment, Order, Page, Question, RecordId, Scope, State, Store, StoreError,
 };
+use candor_protocol::json::RawValue;
 use serde_json::{Value, json};
 
-use crate::history::find::find;
-use crate::history::operation::short;
-use crate::out::{Problem, told};
-use crate::shown::json_shown;
-use crate::{json as text, when};
+use super::Problem;
+use super::find::find;
+use super::operation::short;
+use super::shown::json_shown;
+use super::{json as text, when};
 
 /// What programs may rely on.
-pub(crate) const MEMBERS: &str = "\
+pub const MEMBERS: &str = "\
 The members of each line with --json:
   id                  of the operation, 64 hexadecimal digits
   principal, server, instance, tool, key
@@ -31,18 +31,22 @@ The members of each line with --json:
 /// So many are read at once. Each may bring a megabyte.
 const AT_ONCE: usize = 50;
 
-pub(crate) struct Waiting {
-    pub(crate) id: RecordId,
+/// A call that waits for a person.
+pub struct Waiting {
+    /// Who called what, under which key.
+    pub id: RecordId,
     /// What a decision has to name.
-    pub(crate) question: Question,
-    pub(crate) since: Moment,
-    pub(crate) until: Moment,
+    pub question: Question,
+    /// Since when it waits.
+    pub since: Moment,
+    /// How long a decision is waited for.
+    pub until: Moment,
     bytes: Arc<[u8]>,
 }
 
 impl Waiting {
     /// `None`: it does not wait.
-    pub(crate) fn of(entry: Entry) -> Option<Self> {
+    pub fn of(entry: Entry) -> Option<Self> {
         let record = entry.seen?;
         let question = record.question()?;
         match record.state {
@@ -53,22 +57,23 @@ impl Waiting {
         }
     }
 
-    pub(crate) fn short(&self) -> String {
+    /// Enough digits for people.
+    pub fn short(&self) -> String {
         short(&self.id)
     }
 
     /// `None`: it was written by a program that we do not know.
-    pub(crate) fn asked(&self) -> Option<Asked> {
+    pub fn asked(&self) -> Option<Asked> {
         Asked::read(&self.bytes)
     }
 
     /// What is stored, whatever it is.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// For programs, on one line. What was asked stands last, as it is stored: digit for digit.
-    pub(crate) fn json(&self) -> String {
+    pub fn json(&self) -> String {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let Question { fence, fingerprint, binding } = &self.question;
         let members = json!({
@@ -93,19 +98,21 @@ impl Waiting {
 }
 
 /// What a person is told of it by the server that asks.
-pub(crate) struct Asked {
+pub struct Asked {
     /// JSON, digit for digit.
-    pub(crate) arguments: Box<RawValue>,
-    pub(crate) effect: String,
+    pub arguments: Box<RawValue>,
+    /// What the call does, in words.
+    pub effect: String,
     /// Whether it must be said that it may delete. Yes, unless the server says no.
-    pub(crate) destroys: bool,
+    pub destroys: bool,
     /// The words of the tool's author.
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
+    pub title: Option<String>,
+    /// The words of the tool's author.
+    pub description: Option<String>,
     /// What the tool's preview shows.
-    pub(crate) preview: Option<String>,
+    pub preview: Option<String>,
     /// As it calls itself.
-    pub(crate) client: Option<String>,
+    pub client: Option<String>,
 }
 
 impl Asked {
@@ -129,19 +136,24 @@ impl Asked {
 }
 
 /// All that waits, the oldest first, at most `AT_ONCE` of them in memory.
-pub(crate) struct All<'a> {
+pub struct All<'a> {
     store: &'a dyn Store,
     ready: std::vec::IntoIter<Entry>,
     next: Option<Page>,
 }
 
 impl<'a> All<'a> {
-    pub(crate) fn of(store: &'a dyn Store) -> Self {
+    /// From the beginning.
+    pub fn of(store: &'a dyn Store) -> Self {
         let first = Page { from: None, most: AT_ONCE, order: Order::Oldest };
         Self { store, ready: Vec::new().into_iter(), next: Some(first) }
     }
 
-    pub(crate) async fn next(&mut self) -> Result<Option<Waiting>, StoreError> {
+    /// The next one.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn next(&mut self) -> Result<Option<Waiting>, StoreError> {
         loop {
             if let Some(waiting) = self.ready.find_map(Waiting::of) {
                 return Ok(Some(waiting));
@@ -155,12 +167,12 @@ impl<'a> All<'a> {
 }
 
 /// The one that a person means, if it waits.
-pub(crate) async fn wanted(store: &dyn Store, name: &str) -> Result<Waiting, Problem> {
+pub async fn wanted(store: &dyn Store, name: &str) -> Result<Waiting, Problem> {
     let operation = find(store, name).await?;
     let (id, words) = (operation.short(), operation.words());
     let entry = store.find(&operation.id).await?;
     entry.and_then(Waiting::of).ok_or_else(|| {
-        told(format!(
+        Problem::Refused(format!(
             "{id} does not wait for a decision: it stands at `{words}`. See: candor history show {id}"
         ))
     })

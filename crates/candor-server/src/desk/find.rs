@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use candor_ledger::{DigestPrefix, Export, Filter, Page, RecordDigest, RecordId, Store};
 
+use super::Problem;
 use super::operation::Operation;
+use super::shown::{cut, shown};
 use super::words;
-use crate::out::{Problem, told};
-use crate::shown::{cut, shown};
 
 /// Fewer digits are more likely a mistake than an id.
 const LEAST: usize = 4;
@@ -17,7 +17,11 @@ const MOST: usize = 20;
 
 type Found = BTreeMap<RecordDigest, Operation>;
 
-pub(crate) async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem> {
+/// The operation that a person means by the first digits of its id, or by its key.
+///
+/// # Errors
+/// None has that name, or several have.
+pub async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem> {
     let prefix = DigestPrefix::new(wanted).filter(|_| wanted.len() >= LEAST);
     let mut found = Found::new();
     let mut entries = Vec::new();
@@ -62,7 +66,7 @@ fn none(wanted: &str) -> Problem {
     } else {
         "; `candor history` lists them".to_owned()
     };
-    told(format!("no operation has the id or the key `{}`{hint}", shown(wanted)))
+    Problem::Unknown(format!("no operation has the id or the key `{}`{hint}", shown(wanted)))
 }
 
 fn ambiguous(wanted: &str, found: &Found) -> Problem {
@@ -83,5 +87,5 @@ fn ambiguous(wanted: &str, found: &Found) -> Problem {
         let state = words::state(operation.record.as_ref());
         text += &format!("\n  {}  {tool}  {key}  {who}  {state}", &digits[..enough]);
     }
-    told(text)
+    Problem::Refused(text)
 }

@@ -1,0 +1,39 @@
+//! All of it once more on ledgers in PostgreSQL, and what is PostgreSQL's own.
+
+use crate::database::Schema;
+use crate::ledger::{candor, history, told};
+use crate::place::again_in_postgresql;
+
+#[test]
+fn history_is_the_same_in_postgresql() {
+    again_in_postgresql("history_is_the_same_in_postgresql", &["opening::", "postgres::"]);
+}
+
+#[test]
+fn looking_makes_nothing() {
+    let Some(schema) = Schema::new("postgres::looking_makes_nothing") else { return };
+    let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
+    for words in
+        [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandon", "--yes"]]
+    {
+        let refused = history(schema.url(), words);
+        let text = refused.refused(1);
+        assert!(text.contains("there is no ledger here"), "{text}");
+        assert_eq!(schema.number(&there), 0, "{words:?}");
+    }
+    for words in [&["list"][..], &["grants"], &["show", "abcd"], &["revoke", "abcd"]] {
+        let refused = told(candor().arg("approvals").args(words).args(["--ledger", &schema.url()]));
+        assert!(refused.refused(1).contains("there is no ledger here"), "{}", refused.stderr);
+        assert_eq!(schema.number(&there), 0, "{words:?}");
+    }
+}
+
+#[test]
+fn a_schema_of_another_program_is_named_and_left_alone() {
+    let Some(schema) = Schema::new("postgres::a_schema_of_another_program") else { return };
+    schema.sql(&format!("CREATE SCHEMA {0}; CREATE TABLE {0}.songs (name text)", schema.name));
+    let refused = history(schema.url(), &[]);
+    assert!(refused.refused(1).contains("another program"), "{}", refused.stderr);
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
+    assert_eq!(schema.number(tables), 1);
+}

@@ -1,0 +1,58 @@
+//! What a request brings: arguments in its body, a key and a trace in its headers.
+
+use candor_server::Visit;
+use candor_server::protocol::json::{RawValue, scan};
+use candor_server::transport::http::idempotency_key;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+
+use super::engine;
+use crate::problem::Problem;
+use crate::serve::Asked;
+use crate::{Inner, trace};
+
+/// The arguments. Nothing stands for the arguments but an object that every parser reads alike: a body that is cut off or was
+/// meant for somebody else must not become a call with `{}`.
+pub(super) fn arguments(console: &Inner, asked: &Asked) -> Result<Box<RawValue>, Problem> {
+    // A page of any site can make a browser post text or a form, but not this without being asked whether it may.
+    if !is_json(&asked.parts.headers) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "The arguments are sent as Content-Type: application/json",
+        ));
+    }
+    let json = scan(&asked.body, console.limits.depth)
+        .map_err(|problem| Problem::bad_request(format!("The body is {problem}")))?;
+    if !json.text().starts_with('{') {
+        return Err(Problem::bad_request(
+            "The body must be an object: the arguments, or {} if there are none",
+        ));
+    }
+    Ok(json.to_raw())
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let kind = kind.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+/// The key of the operation.
+pub(super) fn key(asked: &Asked) -> Result<Option<String>, Problem> {
+    idempotency_key(&asked.parts.headers).map_err(|problem| {
+        Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", problem)
+    })
+}
+
+/// A way to the server, in the name of whoever asks and within their trace.
+pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
+    let visit = engine(console)?
+        .visit(asked.visitor.principal.clone())
+        .client("candor-console", env!("CARGO_PKG_VERSION"));
+    let parent = asked.parts.headers.get(trace::TRACEPARENT).and_then(|value| value.to_str().ok());
+    Ok(match parent {
+        Some(parent) => visit.meta(trace::TRACEPARENT, parent),
+        None => visit,
+    })
+}

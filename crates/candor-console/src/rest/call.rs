@@ -1,0 +1,129 @@
+//! Calling a tool, or the tool that previews it: through the same door as MCP, answered in one piece or event by event.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use candor_server::protocol::json::{Decode as _, Object, RawValue};
+use candor_server::protocol::names::{extension, header, meta, method, notification};
+use candor_server::protocol::rpc::ErrorObject;
+use candor_server::{Catalogue, Listed, Said};
+use futures_util::{Stream, StreamExt as _, stream};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use serde_json::Value;
+
+use super::{body, failed, json, plain, refused, write};
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::{Asked, accepts};
+
+pub(super) async fn call(
+    console: &Inner,
+    asked: &Asked,
+    tool: &Listed<'_>,
+) -> Result<Response, Problem> {
+    make(console, asked, tool, body::key(asked)?).await
+}
+
+/// What a call would do, said by the tool that the author has made for it.
+pub(super) async fn preview(
+    console: &Inner,
+    asked: &Asked,
+    catalogue: &Catalogue,
+    tool: &Listed<'_>,
+) -> Result<Response, Problem> {
+    let preview = tool.preview.and_then(|name| catalogue.find(name)).ok_or_else(|| {
+        let none = format!("{} has no preview", tool.definition.name);
+        Problem::new(StatusCode::NOT_FOUND, "no_preview", none)
+    })?;
+    // The key is that of the call that may follow.
+    make(console, asked, &preview, None).await
+}
+
+async fn make(
+    console: &Inner,
+    asked: &Asked,
+    tool: &Listed<'_>,
+    key: Option<String>,
+) -> Result<Response, Problem> {
+    let arguments = body::arguments(console, asked)?;
+    let params = Object::new().with("name", &tool.definition.name).with("arguments", &arguments);
+    let visit = body::visit(console, asked)?.key(key);
+    let schema = tool.definition.input_schema.clone();
+    if accepts(&asked.parts.headers, EVENTS) {
+        let said = visit.meta(meta::PROGRESS_TOKEN, "call").send(method::TOOLS_CALL, params);
+        return Ok(events(Box::pin(said), console.limits.keep_alive, schema));
+    }
+    let (result, replayed) = settled(visit.ask(method::TOOLS_CALL, params).await, &schema)?;
+    let mut response = json(write(&result));
+    if replayed {
+        response.headers_mut().insert(header::REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// The result, and whether it is an old one; or why there is none. A tool that fails has a result.
+fn settled(
+    answer: Result<Box<RawValue>, ErrorObject>,
+    schema: &RawValue,
+) -> Result<(Object, bool), Problem> {
+    let mut result = Object::decode((&*answer.map_err(|error| failed(&error))?).into())
+        .map_err(|error| failed(&ErrorObject::internal(error.to_string())))?;
+    if let Some(problem) = refused::problem(&result, schema) {
+        return Err(problem);
+    }
+    plain(&mut result);
+    let replayed = result
+        .get("_meta")
+        .and_then(|meta| serde_json::from_str::<Value>(meta.text()).ok())
+        .is_some_and(|meta| meta[extension::IDEMPOTENCY]["replayed"] == true);
+    Ok((result, replayed))
+}
+
+const EVENTS: &str = "text/event-stream";
+
+type Saying = Pin<Box<dyn Stream<Item = Said> + Send>>;
+
+/// What is said on the way, and then the result. Whoever hangs up takes the call back, as far as it can be.
+fn events(said: Saying, quiet: Duration, schema: Box<RawValue>) -> Response {
+    let events = stream::unfold(Some((said, schema)), move |state| async move {
+        let (mut said, schema) = state?;
+        let (text, ended) = loop {
+            match tokio::time::timeout(quiet, said.next()).await {
+                // Nobody in between should take silence for the end.
+                Err(_) => break (Bytes::from_static(b":\n\n"), false),
+                Ok(Some(Said::Notice { method, params })) => {
+                    if method == notification::PROGRESS {
+                        break (event("progress", &write(&params)), false);
+                    }
+                }
+                Ok(Some(Said::Answer(answer))) => break (last(answer, &schema), true),
+                Ok(None) => return None,
+            }
+        };
+        Some((Ok::<_, Infallible>(text), (!ended).then_some((said, schema))))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn last(answer: Result<Box<RawValue>, ErrorObject>, schema: &RawValue) -> Bytes {
+    match settled(answer, schema) {
+        Ok((result, _)) => event("result", &write(&result)),
+        Err(problem) => event("problem", &problem.body().to_string()),
+    }
+}
+
+/// JSON has no line breaks outside of strings once it is written here, and inside they are escaped; what a tool has written may
+/// have.
+fn event(name: &str, data: &str) -> Bytes {
+    let data = data.replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\ndata: ");
+    format!("event: {name}\ndata: {data}\n\n").into()
+}

@@ -1,0 +1,128 @@
+//! What is known of a call that nobody has made: whether its arguments fit, what it would do, what would become of it.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use axum::response::Response;
+use candor_server::hints::{Effective, Source, Verdict};
+use candor_server::protocol::time::rfc3339;
+use candor_server::store::Moment;
+use candor_server::tool::Violation;
+use candor_server::{Foresight, Judgement, Listed, Standing};
+use serde_json::{Value, json};
+
+use super::{body, failed, json};
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+pub(super) async fn validate(
+    console: &Inner,
+    asked: &Asked,
+    tool: &Listed<'_>,
+) -> Result<Response, Problem> {
+    let foreseen = foresee(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
+        // Who only looks at `valid` finds it.
+        let error = json!({"path": "", "message": problem.detail()});
+        problem.member("valid", false).member("errors", json!([error]))
+    })?;
+    let said = match &foreseen.invalid[..] {
+        [] => json!({"valid": true}),
+        invalid => json!({"valid": false, "errors": errors(invalid)}),
+    };
+    Ok(json(said.to_string()))
+}
+
+pub(super) async fn annotations(
+    console: &Inner,
+    asked: &Asked,
+    tool: &Listed<'_>,
+) -> Result<Response, Problem> {
+    let key = body::key(asked)?.or_else(|| asked.query("key"));
+    let foreseen = foresee(console, asked, tool, key).await?;
+    Ok(json(told(&foreseen, tool).to_string()))
+}
+
+async fn foresee(
+    console: &Inner,
+    asked: &Asked,
+    tool: &Listed<'_>,
+    key: Option<String>,
+) -> Result<Foresight, Problem> {
+    let arguments = body::arguments(console, asked)?;
+    let visit = body::visit(console, asked)?.key(key);
+    visit.foresee(&tool.definition.name, &arguments).await.map_err(|error| failed(&error))
+}
+
+fn errors(invalid: &[Violation]) -> Value {
+    invalid.iter().map(|v| json!({"path": v.pointer, "message": v.problem})).collect()
+}
+
+/// Everything that is known of a call, for programs.
+pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
+    let Effective { hints, sources } = foreseen.effective;
+    let [read_only, destructive, idempotent, open_world] = sources.map(Source::as_str);
+    let mut told = json!({
+        "valid": foreseen.invalid.is_empty(),
+        "errors": errors(&foreseen.invalid),
+        "annotations": {
+            "readOnlyHint": hints.is_read_only(),
+            "destructiveHint": hints.is_destructive(),
+            "idempotentHint": hints.is_idempotent(),
+            "openWorldHint": hints.is_open_world(),
+        },
+        "sources": {
+            "readOnlyHint": read_only,
+            "destructiveHint": destructive,
+            "idempotentHint": idempotent,
+            "openWorldHint": open_world,
+        },
+        "verdict": match hints.verdict() {
+            Verdict::Reads => "reads",
+            Verdict::Adds => "adds",
+            Verdict::Changes => "changes",
+            Verdict::Deletes => "deletes",
+        },
+        "summary": hints.in_words(),
+        "exact": foreseen.exact,
+        "approval": match foreseen.judgement {
+            Judgement::Allow => "none",
+            Judgement::Ask => "ask",
+            Judgement::Deny => "deny",
+        },
+        "standing": foreseen.standing.as_ref().map(standing),
+    });
+    for (name, other) in [("preview", tool.preview), ("undo", tool.undo)] {
+        if let Some(other) = other {
+            told[name] = other.into();
+        }
+    }
+    told
+}
+
+fn standing(standing: &Standing) -> Value {
+    match standing {
+        Standing::Replay { completed } => {
+            json!({"state": "replay", "completedAt": time(*completed)})
+        }
+        Standing::Running { since: Some(since) } => {
+            json!({"state": "running", "since": time(*since)})
+        }
+        Standing::Running { since: None } => json!({"state": "running"}),
+        Standing::Waiting { operation } => json!({"state": "waiting", "operation": operation}),
+        Standing::Approved { by } => json!({"state": "approved", "by": by}),
+        Standing::Denied { by, reason: Some(reason) } => {
+            json!({"state": "denied", "by": by, "reason": reason})
+        }
+        Standing::Denied { by, reason: None } => json!({"state": "denied", "by": by}),
+        Standing::Unknown => json!({"state": "unknown"}),
+        Standing::Reused => json!({"state": "reused"}),
+        Standing::Closed => json!({"state": "closed"}),
+        // Whatever else there will be, it cannot be said here.
+        _ => json!({"state": "unavailable"}),
+    }
+}
+
+fn time(moment: Moment) -> Option<String> {
+    let since = Duration::from_millis(u64::try_from(moment.0).unwrap_or_default());
+    rfc3339(UNIX_EPOCH + since)
+}

@@ -1,0 +1,271 @@
+//! The description of this API, for programs: generated from the table of operations, the guard, and the tools that are there.
+
+mod shapes;
+mod table;
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::Bytes;
+use candor_server::protocol::types::Tool as Definition;
+use candor_server::{Catalogue, Engine};
+use serde_json::{Map, Value, json};
+
+use super::{tag, tagged, tools};
+use crate::Inner;
+use crate::guard::{self, Access};
+use crate::problem::Problem;
+use crate::route::{Route, encoded};
+use crate::serve::Asked;
+use table::{Answer, Content, Kind, OPERATIONS, Operation, Parameter};
+
+pub(crate) async fn answer(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let catalogue = match &console.engine {
+        Some(_) => Some(tools::catalogue(console, asked).await?),
+        None => None,
+    };
+    let tools = catalogue.as_ref().map(Catalogue::list).unwrap_or_default();
+    let mut document = Document::new(console, &asked.base);
+    for operation in OPERATIONS {
+        document.add(operation);
+    }
+    for tool in &tools {
+        let preview =
+            catalogue.as_ref().and_then(|all| all.find(&tool.name)?.preview.map(str::to_owned));
+        document.add_tool(tool, preview.is_some());
+    }
+    let text = Bytes::from(document.0.to_string());
+    Ok(tagged(&asked.parts.headers, &tag(&text), text))
+}
+
+struct Document(Value);
+
+impl Document {
+    fn new(console: &Inner, base: &str) -> Self {
+        let version = console.engine.as_ref().map_or_else(
+            || env!("CARGO_PKG_VERSION").to_owned(),
+            |engine: &Engine| engine.about().info.version,
+        );
+        Self(json!({
+            "openapi": "3.1.0",
+            "info": {"title": console.title, "version": version},
+            // Where it is mounted; an empty one would be no URL.
+            "servers": [{"url": if base.is_empty() { "/" } else { base }}],
+            "paths": {},
+            "components": {
+                "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+                "schemas": shapes::all(),
+            },
+        }))
+    }
+
+    fn add(&mut self, operation: &Operation) {
+        let described = describe(operation, operation.parameters.iter(), operation.body);
+        self.0["paths"][operation.path][operation.method] = described;
+    }
+
+    /// The same rows once more, with a real name and a real schema: what generated clients and fuzzers need.
+    fn add_tool(&mut self, tool: &Definition, has_preview: bool) {
+        let key = component(&tool.name);
+        let mut schema =
+            serde_json::from_str(tool.input_schema.get()).unwrap_or_else(|_| json!({}));
+        anchor(&mut schema, &format!("#/components/schemas/{key}"));
+        self.0["components"]["schemas"][&key] = schema;
+        for row in OPERATIONS.iter().filter(|row| row.path.starts_with("/tools/{name}")) {
+            if row.id == "previewCall" && !has_preview {
+                continue;
+            }
+            let others = row.parameters.iter().filter(|parameter| parameter.place != "path");
+            let mut described = describe(row, others, row.body.map(|_| key.as_str()));
+            described["operationId"] = format!("{}.{key}", row.id).into();
+            let path = row.path.replace("{name}", &encoded(&tool.name));
+            self.0["paths"][path][row.method] = described;
+        }
+    }
+}
+
+fn describe<'a>(
+    operation: &Operation,
+    parameters: impl Iterator<Item = &'a Parameter>,
+    body: Option<&str>,
+) -> Value {
+    let mut answers = Map::new();
+    for answer in operation.answers {
+        answers.insert(answer.status.to_string(), content(answer));
+    }
+    let mut security = json!([{"bearer": []}]);
+    match guard::access(&sample(operation)) {
+        Access::Anybody => security = json!([]),
+        // Where callers must be known at all, this is no exception.
+        Access::Caller => security = json!([{}, {"bearer": []}]),
+        Access::Known | Access::Operator => {}
+    }
+    let problem = |words| content(&Answer { status: 0, words, content: Content::Problem });
+    for (status, words) in [("401", "Who asks is not known."), ("403", "Who asks may not.")] {
+        answers.entry(status).or_insert_with(|| problem(words));
+    }
+    answers.insert("default".to_owned(), problem("Anything else that is in the way."));
+    let mut described = json!({
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "tags": [operation.tag],
+        "security": security,
+        "parameters": parameters.map(parameter).collect::<Value>(),
+        "responses": answers,
+    });
+    if let Some(shape) = body {
+        described["requestBody"] = json!({"required": true, "content": as_json(shape)});
+    }
+    described
+}
+
+/// A request that the row is about.
+fn sample(operation: &Operation) -> Route {
+    let path = operation.path.replace("{name}", "x").replace("{id}", "x");
+    Route::read(&path, operation.method == "post").unwrap_or(Route::OpenApi)
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let schema = match parameter.kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Name => json!({"type": "string", "minLength": 1}),
+        Kind::Number(from, to) => json!({"type": "integer", "minimum": from, "maximum": to}),
+    };
+    json!({
+        "name": parameter.name,
+        "in": parameter.place,
+        "description": parameter.words,
+        "required": parameter.required,
+        "schema": schema,
+    })
+}
+
+fn as_json(shape: &str) -> Value {
+    json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{shape}")}}})
+}
+
+fn content(answer: &Answer) -> Value {
+    let mut described = json!({"description": answer.words});
+    let events = json!({"schema": {"type": "string"}});
+    described["content"] = match answer.content {
+        Content::Nothing => return described,
+        Content::Json(shape) => as_json(shape),
+        Content::NoSuchTool => as_json("NoSuchTool"),
+        Content::Problem => {
+            json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}})
+        }
+        Content::Result => {
+            let mut both = as_json("CallResult");
+            both["text/event-stream"] = events;
+            both
+        }
+        Content::Events => json!({"text/event-stream": events}),
+        Content::Export => json!({"application/x-ndjson": {}, "application/json": {}}),
+    };
+    described
+}
+
+/// The name of a tool's schema among the others, which may hold only some characters. Different tools have different names.
+fn component(tool: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let spelled: String = tool
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!(".{byte:02X}") })
+        .collect();
+    format!("input.{spelled}")
+}
+
+/// References within a schema, from its own root, as references within the whole document.
+fn anchor(schema: &mut Value, root: &str) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| anchor(item, root)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match (name.as_str(), value) {
+                    ("$ref", Value::String(to)) => {
+                        if let Some(within) = to.strip_prefix('#') {
+                            *to = format!("{root}{within}");
+                        }
+                    }
+                    // Values, not schemas.
+                    ("enum" | "const" | "default" | "examples", _) => {}
+                    (_, value) => anchor(value, root),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve;
+
+    #[test]
+    fn every_row_is_served_and_takes_its_method() {
+        for row in OPERATIONS {
+            let path = row.path.replace("{name}", "x").replace("{id}", "x");
+            let route = Route::read(&path, row.method == "post").unwrap();
+            let allowed = serve::allowed(&route);
+            let method = row.method.to_uppercase();
+            assert!(allowed.split(", ").any(|one| one == method), "{path}: {allowed}");
+            for name in row.path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+                let is_it = |p: &&Parameter| p.place == "path" && p.name == name && p.required;
+                assert_eq!(row.parameters.iter().filter(is_it).count(), 1, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_route_of_the_api_has_a_row() {
+        // A new kind of route does not compile here until somebody decides.
+        fn is_api(route: &Route) -> bool {
+            match route {
+                Route::Home | Route::Session | Route::Asset(_) | Route::Page(_) => false,
+                Route::Tools
+                | Route::Tool(_)
+                | Route::Verb(..)
+                | Route::Resources(_)
+                | Route::Approvals
+                | Route::ApprovalEvents
+                | Route::Approval(_)
+                | Route::Decision(..)
+                | Route::Rules
+                | Route::Rule(_)
+                | Route::History
+                | Route::Export
+                | Route::Operation(_)
+                | Route::Resolve(_)
+                | Route::OpenApi => true,
+            }
+        }
+        let rows: Vec<Route> = OPERATIONS.iter().map(sample).collect();
+        assert!(rows.iter().all(is_api));
+        // 13 kinds without inner kinds, four verbs, three of resources, two decisions: each once.
+        let kinds: std::collections::HashSet<String> =
+            rows.iter().map(|route| format!("{route:?}")).collect();
+        assert_eq!((kinds.len(), rows.len()), (21, 21));
+    }
+
+    #[test]
+    fn names_of_schemas_are_spelled_with_what_is_allowed_and_never_collide() {
+        let names = ["a/b", "a.2Fb", "a b", "a_b", "é", "..", "a.b"];
+        let spelled: std::collections::HashSet<String> = names.map(component).into_iter().collect();
+        assert_eq!(spelled.len(), names.len());
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        assert!(spelled.iter().all(|name| name.chars().all(allowed)), "{spelled:?}");
+    }
+
+    #[test]
+    fn a_recursive_schema_still_refers_to_itself() {
+        let mut schema = json!({
+            "properties": {"next": {"$ref": "#/$defs/Node"}, "whole": {"$ref": "#"}},
+            "$defs": {"Node": {"default": {"$ref": "#/x"}}},
+        });
+        anchor(&mut schema, "#/components/schemas/input.t");
+        assert_eq!(schema["properties"]["next"]["$ref"], "#/components/schemas/input.t/$defs/Node");
+        assert_eq!(schema["properties"]["whole"]["$ref"], "#/components/schemas/input.t");
+        assert_eq!(schema["$defs"]["Node"]["default"]["$ref"], "#/x", "data is left alone");
+    }
+}

@@ -1,0 +1,164 @@
+//! Calls that the framework has not made: in MCP these are results, over HTTP they have a status.
+//!
+//! A tool's own failure is no failure of the request, so it stays a result, whatever code it has.
+
+use candor_server::protocol::json::{Object, RawValue};
+use candor_server::protocol::names::extension;
+use candor_server::tool::code;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::problem::Problem;
+
+/// The status of what the framework itself says.
+fn status(code: &str) -> Option<StatusCode> {
+    Some(match code {
+        code::INVALID_ARGUMENTS | code::KEY_REUSED => StatusCode::UNPROCESSABLE_ENTITY,
+        code::KEY_REQUIRED | code::KEY_INVALID => StatusCode::BAD_REQUEST,
+        code::IN_PROGRESS
+        | code::OUTCOME_UNKNOWN
+        | code::PREVIEW_REQUIRED
+        | code::PLAN_INVALID
+        | code::PLAN_STALE => StatusCode::CONFLICT,
+        code::RATE_LIMITED | code::QUOTA_EXCEEDED => StatusCode::TOO_MANY_REQUESTS,
+        code::APPROVAL_REQUIRED | code::DENIED => StatusCode::FORBIDDEN,
+        code::LEDGER_UNAVAILABLE | code::BUSY => StatusCode::SERVICE_UNAVAILABLE,
+        code::RESULT_EXPIRED | code::RESULT_OMITTED | code::ABANDONED => StatusCode::GONE,
+        code::TIMED_OUT => StatusCode::GATEWAY_TIMEOUT,
+        _ => return None,
+    })
+}
+
+/// The problem that a result is, if the framework refused the call.
+pub(super) fn problem(result: &Object, schema: &RawValue) -> Option<Problem> {
+    let meta: Value = serde_json::from_str(result.get("_meta")?.text()).ok()?;
+    let said = meta.get(extension::ERROR).filter(|said| said["raisedBy"] == "server")?;
+    let code = said["code"].as_str()?;
+    let status = status(code)?;
+    let content: Value = serde_json::from_str(result.get("content")?.text()).ok()?;
+    let mut problem = Problem::new(status, code, content[0]["text"].as_str().unwrap_or(code));
+    problem = match (said["retryAfterMs"].as_u64(), said["retriable"].as_bool()) {
+        (Some(millis), _) => problem.retry_after_ms(millis),
+        (None, Some(retriable)) => problem.member("is_retriable", retriable),
+        (None, None) => problem,
+    };
+    for (ours, theirs) in [("trace_id", "traceId"), ("operation", "operation")] {
+        if let Some(value) = said.get(theirs) {
+            problem = problem.member(ours, value.clone());
+        }
+    }
+    if let Some(instead) = said.get("instead") {
+        problem = problem.member("next_operation", instead.clone());
+    }
+    let fields = said["fields"].as_array().map_or(&[][..], Vec::as_slice);
+    if !fields.is_empty() {
+        let schema: Value = serde_json::from_str(schema.get()).unwrap_or_default();
+        problem =
+            problem.member("errors", fields.iter().map(|f| field(f, &schema)).collect::<Value>());
+    }
+    Some(problem.member("suggestions", suggestions(code, said)))
+}
+
+/// What is wrong with one argument, and what the schema wants there.
+fn field(field: &Value, schema: &Value) -> Value {
+    let mut told = Map::new();
+    told.insert("pointer".to_owned(), field["pointer"].clone());
+    told.insert("reason".to_owned(), field["problem"].clone());
+    if let Some(at) = field["pointer"].as_str().and_then(|pointer| wanted(schema, pointer)) {
+        if let Some(kind) = at.get("type") {
+            told.insert("expected".to_owned(), kind.clone());
+        }
+        let values = at.get("enum").cloned().or_else(|| Some(json!([at.get("const")?])));
+        if let Some(values) = values {
+            told.insert("valid_values".to_owned(), values);
+        }
+    }
+    told.into()
+}
+
+/// The schema of a part of the arguments, where it stands in plain sight.
+fn wanted<'a>(schema: &'a Value, pointer: &str) -> Option<&'a Value> {
+    pointer.split('/').skip(1).try_fold(schema, |at, step| {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        at["properties"].get(&step).or_else(|| {
+            let is_index = step.parse::<usize>().is_ok();
+            at.get("items").filter(|items| is_index && items.is_object())
+        })
+    })
+}
+
+/// What to do now, the likeliest first.
+fn suggestions(code: &str, said: &Value) -> Value {
+    let mut all = Vec::new();
+    if let Some(tool) = said["instead"]["tool"].as_str() {
+        all.push(format!("Call {tool} first, with the arguments in next_operation."));
+    }
+    let advice = match code {
+        code::INVALID_ARGUMENTS => Some("Mend the arguments that errors names, and call again."),
+        code::KEY_REQUIRED => {
+            Some("Send Idempotency-Key: a new one for each operation, the same on every retry.")
+        }
+        code::KEY_INVALID => Some("Send one Idempotency-Key."),
+        code::KEY_REUSED => Some("Take a new Idempotency-Key for a new operation."),
+        code::IN_PROGRESS => {
+            Some("Ask for the result with the same arguments and the same Idempotency-Key.")
+        }
+        code::OUTCOME_UNKNOWN => Some("Look whether it was done before anything is repeated."),
+        code::APPROVAL_REQUIRED => {
+            Some("Wait for a person, then make the same call again: nobody is asked twice.")
+        }
+        code::DENIED => Some("Do not make this call again."),
+        code::RESULT_EXPIRED | code::RESULT_OMITTED | code::ABANDONED => {
+            Some("Take a new Idempotency-Key for a new operation; this one is not repeated.")
+        }
+        code::TIMED_OUT => Some("Look whether it was done: it was stopped on the way."),
+        _ => None,
+    };
+    all.extend(advice.map(str::to_owned));
+    if let Some(millis) = said["retryAfterMs"].as_u64() {
+        all.push(format!("Try again in {} s.", millis.div_ceil(1000)));
+    }
+    all.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_server::protocol::json::raw;
+
+    fn told(said: &Value) -> Option<Problem> {
+        let meta = json!({(extension::ERROR): said});
+        let content = json!([{"type": "text", "text": "No."}]);
+        let result = Object::new().with("content", &content).with("_meta", &meta);
+        problem(&result, &raw(&json!({})))
+    }
+
+    #[test]
+    fn what_the_framework_says_has_a_status_and_advice() {
+        for (code, status) in [
+            (code::RESULT_EXPIRED, 410),
+            (code::RESULT_OMITTED, 410),
+            (code::ABANDONED, 410),
+            (code::PLAN_STALE, 409),
+            (code::QUOTA_EXCEEDED, 429),
+            (code::BUSY, 503),
+        ] {
+            let said =
+                json!({"code": code, "raisedBy": "server", "retriable": false, "traceId": "t"});
+            let problem = told(&said).unwrap();
+            assert_eq!(problem.status().as_u16(), status, "{code}");
+            let body = problem.body();
+            assert_eq!((&body["code"], &body["detail"]), (&json!(code), &json!("No.")));
+            assert_eq!((&body["is_retriable"], &body["trace_id"]), (&json!(false), &json!("t")));
+            assert!(body["suggestions"].is_array());
+        }
+    }
+
+    #[test]
+    fn what_a_tool_says_stays_a_result() {
+        assert!(told(&json!({"code": code::DENIED})).is_none(), "a tool may use any word");
+        for code in [code::FAILED, code::INTERNAL, code::RESULT_INVALID, "own"] {
+            assert!(told(&json!({"code": code, "raisedBy": "server"})).is_none(), "{code}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! `GET /tools` and `GET /tools/{name}`: the seed's shapes, to the letter.
+
+use std::time::Instant;
+
+use candor_server::protocol::Principal;
+use candor_server::protocol::json::Object;
+use candor_server::protocol::types::ToolAnnotations;
+use candor_server::tool::{JsonTool, Tool, ToolError};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::site::{Site, delete_record, named, seed, server, weather};
+
+#[tokio::test]
+async fn the_list_of_the_seed_value_for_value() {
+    let site = Site::of(seed());
+    let said = json!([
+        {
+            "name": "get_weather",
+            "description": "Fetch current weather for a city.",
+            "annotations": {"readOnlyHint": true, "openWorldHint": true}
+        },
+        {"name": "delete_record", "description": "Delete a record by ID."}
+    ]);
+    for path in ["/tools", "/tools/"] {
+        let reply = site.get(path).await;
+        assert_eq!(reply.ok(), said);
+        assert_eq!(reply.body, said.to_string(), "also in the order of members");
+    }
+}
+
+#[tokio::test]
+async fn the_detail_of_the_seed_value_for_value() {
+    let site = Site::of(seed());
+    let reply = site.get("/tools/get_weather").await;
+    let said = json!({
+        "name": "get_weather",
+        "description": "Fetch current weather for a city.",
+        "annotations": {"readOnlyHint": true, "openWorldHint": true},
+        "inputSchema": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "description": "City name"}},
+            "required": ["city"]
+        }
+    });
+    assert_eq!(reply.ok(), said);
+    assert_eq!(reply.body, said.to_string(), "also in the order of members");
+    let other = site.get("/tools/delete_record").await.ok();
+    assert!(other.get("annotations").is_none() && other["inputSchema"].is_object());
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_said_to_be_one_in_exactly_these_words() {
+    let site = Site::of(seed());
+    let reply = site.get("/tools/unknown_tool").await;
+    assert_eq!(reply.status, 404);
+    assert_eq!(reply.header("content-type"), "application/json");
+    assert_eq!(reply.body, r#"{"error":"Tool not found: unknown_tool"}"#);
+    let decoded = site.get("/tools/%3Cb%3E%22%00%2F").await;
+    assert_eq!(decoded.json(), json!({"error": "Tool not found: <b>\"\u{0}/"}));
+    for verb in ["validate", "annotations", "preview", "call"] {
+        let posted = site.post(&format!("/tools/unknown_tool/{verb}"), json!({})).await;
+        assert_eq!((posted.status.as_u16(), posted.body), (404, reply.body.clone()), "{verb}");
+    }
+}
+
+#[tokio::test]
+async fn hints_that_nobody_has_set_are_left_out_and_no_hints_are_no_member() {
+    let with = |name: &str, change: fn(&mut ToolAnnotations)| {
+        let mut hints = ToolAnnotations::new();
+        change(&mut hints);
+        let tool = JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("") }).annotations(hints);
+        Arc::new(tool) as Arc<dyn Tool>
+    };
+    let site = Site::of(server().tools([
+        with("empty", |_| {}),
+        with("titled", |hints| hints.title = Some("T".to_owned())),
+        with("safe", |hints| {
+            hints.read_only_hint = Some(false);
+            hints.destructive_hint = Some(false);
+        }),
+    ]));
+    let listed = site.get("/tools").await;
+    assert!(!listed.body.contains("null"), "{}", listed.body);
+    let listed = listed.ok();
+    assert_eq!(listed[0], json!({"name": "empty", "description": ""}));
+    assert_eq!(listed[1], json!({"name": "titled", "description": ""}));
+    assert_eq!(listed[2]["annotations"], json!({"readOnlyHint": false, "destructiveHint": false}));
+}
+
+#[tokio::test]
+async fn what_else_there_is_of_a_tool_stands_in_its_detail_only() {
+    let tool = JsonTool::new(
+        "count",
+        &json!({"type": "object", "properties": {"n": {"const": 1.50, "maximum": 1e2}}}),
+        |_, _| async { Ok::<_, ToolError>(candor_server::tool::Output::text("1")) },
+    )
+    .output_schema(&json!({"type": "object"}))
+    .define(|definition| definition.title = Some("Counts".to_owned()));
+    let site = Site::of(server().tool(tool));
+    let detail = site.get("/tools/count").await.ok();
+    assert_eq!(detail["title"], "Counts");
+    assert_eq!(detail["outputSchema"], json!({"type": "object"}));
+    let members: Vec<&String> = detail.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["name", "description", "inputSchema", "title", "outputSchema"]);
+    let listed = site.get("/tools").await.ok();
+    assert_eq!(listed, json!([{"name": "count", "description": ""}]));
+}
+
+#[tokio::test]
+async fn the_list_is_that_of_mcp() {
+    let server = seed().tool(crate::foreseen::manage()).ask(candor_server::Ask::Destructive);
+    let engine = server.build().unwrap();
+    let listed = engine.visit(Principal::anonymous()).ask("tools/list", Object::new()).await;
+    let listed: Value = serde_json::from_str(listed.unwrap().get()).unwrap();
+    let console = candor_console::Console::of(engine);
+    let site = Site { token: console.launch_token().to_owned(), router: console.router() };
+    let ours = site.get("/tools").await.ok();
+    let tools = listed["tools"].as_array().unwrap();
+    assert_eq!(ours.as_array().unwrap().len(), tools.len());
+    for (ours, theirs) in ours.as_array().unwrap().iter().zip(tools) {
+        assert_eq!(ours["name"], theirs["name"]);
+        assert_eq!(ours["description"], theirs["description"].as_str().unwrap_or(""));
+        assert_eq!(ours.get("annotations"), theirs.get("annotations"));
+        let path = format!("/tools/{}", ours["name"].as_str().unwrap());
+        assert_eq!(site.get(&path).await.ok()["inputSchema"], theirs["inputSchema"]);
+    }
+    let dynamic = &ours[2]["annotations"];
+    assert_eq!(dynamic.as_object().unwrap().len(), 4, "computed, so all are known: {dynamic}");
+}
+
+#[tokio::test]
+async fn no_tools_are_an_empty_list() {
+    assert_eq!(Site::of(server()).get("/tools").await.ok(), json!([]));
+    let none = server().tools_from(Vec::<Arc<dyn Tool>>::new());
+    assert_eq!(Site::of(none).get("/tools").await.ok(), json!([]));
+}
+
+#[tokio::test]
+async fn who_has_it_already_is_told_that_nothing_has_changed() {
+    let site = Site::of(seed());
+    for path in ["/tools", "/tools/get_weather", "/tools?limit=1", "/openapi.json"] {
+        let first = site.get(path).await;
+        let tag = first.header("etag").to_owned();
+        assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() > 10, "{path}: {tag}");
+        assert_eq!(first.header("cache-control"), "private, no-cache");
+        for sent in [tag.clone(), format!("W/{tag}"), format!("\"x\", {tag}"), "*".to_owned()] {
+            let again = site.ask("GET", path).header("if-none-match", &sent).send().await;
+            assert_eq!((again.status.as_u16(), again.body.as_str()), (304, ""), "{path}: {sent}");
+            assert_eq!(again.header("etag"), tag);
+        }
+        let other = site.ask("GET", path).header("if-none-match", "\"x\"").send().await;
+        assert_eq!((other.status.as_u16(), other.body), (200, first.body), "{path}");
+    }
+    let one = site.get("/tools").await.header("etag").to_owned();
+    let other = Site::of(server().tool(weather())).get("/tools").await.header("etag").to_owned();
+    assert_ne!(one, other, "another list has another tag");
+}
+
+#[tokio::test]
+async fn head_is_get_without_its_body() {
+    let site = Site::of(seed());
+    for path in
+        ["/tools", "/tools/", "/tools/get_weather", "/tools/nothing", "/openapi.json", "/nothing"]
+    {
+        let (get, head) = (site.get(path).await, site.ask("HEAD", path).send().await);
+        assert_eq!((head.status, head.body.as_str()), (get.status, ""), "{path}");
+        let length = get.body.len().to_string();
+        assert_eq!(head.header("content-length"), length, "{path}");
+        for (name, value) in &get.headers {
+            if name != "content-length" {
+                assert_eq!(head.headers.get(name), Some(value), "{path}: {name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_are_for_those_who_want_them() {
+    let names: Vec<String> = (0..7).map(|n| format!("t{n}")).collect();
+    let site = Site::of(server().tools(names.iter().map(|name| named(name)))).nested("/x");
+    let mut path = "/x/tools?limit=3".to_owned();
+    let (mut pages, mut seen) = (Vec::new(), Vec::new());
+    loop {
+        let page = site.get(&path).await;
+        let tools = page.ok();
+        pages.push(tools.as_array().unwrap().len());
+        seen.extend(
+            tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_owned()),
+        );
+        match page
+            .header("link")
+            .strip_prefix('<')
+            .and_then(|link| link.split_once(">; rel=\"next\""))
+        {
+            Some((next, "")) => path = next.to_owned(),
+            _ => break,
+        }
+    }
+    assert_eq!((pages, seen), (vec![3, 3, 1], names));
+    assert_eq!(site.get("/x/tools").await.header("link"), "", "the whole list has no next page");
+    for bad in ["limit=0", "limit=x", "limit=-1", "limit=1001", "cursor=!", "cursor=MTAw"] {
+        site.get(&format!("/x/tools?{bad}")).await.problem(400, "bad_request");
+    }
+    let end = site.get("/x/tools?limit=3&cursor=dG9vbHM6OTk5").await;
+    assert_eq!(end.ok(), json!([]), "a list may have shrunk");
+}
+
+#[tokio::test]
+async fn ten_thousand_tools_are_written_once() {
+    let tools: Vec<Arc<dyn Tool>> = (0..10_000).map(|n| named(&format!("t{n}"))).collect();
+    let site = Site::of(server().tools_from(tools));
+    let first = site.get("/tools").await;
+    assert_eq!(first.ok().as_array().unwrap().len(), 10_000);
+    // No clock is compared: that the same bytes are sent again shows that nothing was written anew.
+    let start = Instant::now();
+    let again = site.get("/tools").await;
+    assert_eq!(again.header("etag"), first.header("etag"));
+    eprintln!("10,000 tools again: {:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn looking_runs_nothing_and_changes_nothing() {
+    let ran = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = ran.clone();
+    let tool = JsonTool::open("t", move |_, _| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        async { Ok::<_, ToolError>("") }
+    });
+    let site = Site::of(server().tool(tool).tool(delete_record()));
+    for path in ["/tools", "/tools/t", "/openapi.json"] {
+        let (one, other) = (site.get(path).await, site.get(path).await);
+        assert_eq!(one.body, other.body);
+    }
+    site.post("/tools/t/validate", json!({})).await.ok();
+    site.post("/tools/t/annotations", json!({})).await.ok();
+    assert_eq!(ran.load(std::sync::atomic::Ordering::SeqCst), 0);
+}

@@ -1,0 +1,189 @@
+//! What is said of a call before it is made.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use candor_server::Ask;
+use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::tool::{Idempotency, JsonTool, ToolError};
+use serde_json::{Value, json};
+
+use crate::site::{Site, delete_record, server, weather};
+
+/// A tool whose argument decides what it does.
+pub(crate) fn manage() -> JsonTool {
+    let schema = json!({
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "action": {"enum": ["read", "delete"]}},
+        "required": ["path", "action"],
+        "additionalProperties": false,
+    });
+    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
+    let table = Table::new().row(row("read", Hints::READS)).row(row("delete", Hints::DELETES));
+    JsonTool::new("manage", &schema, |_, _| async { Ok::<_, ToolError>("done") }).effects(table)
+}
+
+async fn validate(site: &Site, tool: &str, arguments: Value) -> Value {
+    let reply = site.ask("POST", &format!("/tools/{tool}/validate")).json(&arguments).send().await;
+    reply.ok()
+}
+
+#[tokio::test]
+async fn valid_or_not_is_an_answer() {
+    // Not even executing is allowed, and nobody says who they are.
+    let site = Site::with(server().tool(weather()).tool(manage()), |console| console);
+    let reply =
+        site.ask("POST", "/tools/get_weather/validate").json(&json!({"city": "Oslo"})).send().await;
+    reply.ok();
+    assert_eq!(reply.body, r#"{"valid":true}"#);
+    let missing = validate(&site, "get_weather", json!({})).await;
+    assert_eq!(missing["valid"], false);
+    let errors = missing["errors"].as_array().unwrap();
+    assert_eq!(
+        (errors.len(), &errors[0]["path"]),
+        (1, &json!("/city")),
+        "what is missing is named"
+    );
+    assert!(errors[0]["message"].as_str().is_some_and(|message| !message.is_empty()));
+    let wrong = validate(&site, "manage", json!({"path": 7, "action": "read", "more": 1})).await;
+    let paths: Vec<&str> =
+        wrong["errors"].as_array().unwrap().iter().map(|e| e["path"].as_str().unwrap()).collect();
+    assert!(paths.contains(&"/path") && paths.contains(&"/more"), "{wrong}");
+}
+
+#[tokio::test]
+async fn pointers_are_escaped() {
+    let schema = json!({"type": "object", "properties": {"a/b~c": {"type": "integer"}}});
+    let tool = JsonTool::new("t", &schema, |_, _| async { Ok::<_, ToolError>("") });
+    let site = Site::of(server().tool(tool));
+    assert_eq!(validate(&site, "t", json!({"a/b~c": "x"})).await["errors"][0]["path"], "/a~1b~0c");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_after_the_tool_was_looked_for() {
+    let site = Site::of(server().tool(weather()));
+    let post = |path: &str| site.ask("POST", path);
+    let bad = post("/tools/nothing/validate").text("text/plain", "{").send().await;
+    assert_eq!(bad.status, 404, "first of all there is no such tool");
+    for body in ["", "{", "[1,2]", "null", "\"x\"", "{}{}", "{\"a\":1,\"a\":2}", "{\"a\":1e400}"] {
+        let reply = post("/tools/get_weather/validate").text("application/json", body).send().await;
+        let said = reply.problem(400, "bad_request");
+        assert_eq!(
+            (&said["valid"], &said["errors"][0]["path"]),
+            (&json!(false), &json!("")),
+            "{body}"
+        );
+    }
+    let text = post("/tools/get_weather/validate").text("text/plain", "{}").send().await;
+    text.problem(415, "unsupported_media_type");
+    let typed = post("/tools/get_weather/validate")
+        .text("application/json; charset=utf-8", r#"{"city":""}"#);
+    typed.send().await.ok();
+}
+
+#[tokio::test]
+async fn the_handler_is_not_asked() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let tool = JsonTool::open("t", move |_, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async { Ok::<_, ToolError>("") }
+    });
+    let site = Site::of(server().tool(tool));
+    for body in [json!({}), json!({"any": "thing"})] {
+        assert_eq!(validate(&site, "t", body.clone()).await, json!({"valid": true}));
+        site.post("/tools/t/annotations", body).await.ok();
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn annotations_are_about_these_arguments() {
+    let site = Site::of(server().tool(manage()).ask(Ask::Destructive));
+    let ask = async |arguments: Value| site.post("/tools/manage/annotations", arguments).await.ok();
+    assert_eq!(
+        ask(json!({"path": "a", "action": "read"})).await,
+        json!({
+            "valid": true,
+            "errors": [],
+            "annotations": {
+                "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
+            },
+            "sources": {
+                "readOnlyHint": "resolved", "destructiveHint": "resolved",
+                "idempotentHint": "resolved", "openWorldHint": "resolved",
+            },
+            "verdict": "reads",
+            "summary": "reads · repeatable · reaches outside",
+            "exact": true,
+            "approval": "none",
+            "standing": null,
+        })
+    );
+    let deletes = ask(json!({"path": "a", "action": "delete"})).await;
+    assert_eq!((&deletes["verdict"], &deletes["approval"]), (&json!("deletes"), &json!("ask")));
+    let half = ask(json!({"action": "read"})).await;
+    assert_eq!((&half["valid"], &half["exact"]), (&json!(false), &json!(false)));
+    assert_eq!(half["verdict"], "reads", "what is known is enough for that");
+    assert_eq!(half["errors"][0]["path"], "/path");
+    let none = ask(json!({})).await;
+    assert_eq!(none["verdict"], "deletes", "of what is not known, the worst");
+}
+
+#[tokio::test]
+async fn a_missing_hint_is_never_the_safe_one() {
+    let site = Site::of(server().tool(delete_record()));
+    let said = site.post("/tools/delete_record/annotations", json!({"id": 1})).await.ok();
+    assert_eq!(said["annotations"]["destructiveHint"], true);
+    assert_eq!(said["sources"]["destructiveHint"], "default");
+}
+
+#[tokio::test]
+async fn what_is_on_record_is_said() {
+    let site =
+        Site::of(server().tool(manage()).ask(Ask::Destructive).hold(Duration::from_millis(1)));
+    let read = json!({"path": "a", "action": "read"});
+    let standing = async |path: &str, arguments: &Value| {
+        site.post(path, arguments.clone()).await.ok()["standing"].clone()
+    };
+    assert_eq!(standing("/tools/manage/annotations?key=k", &read).await, Value::Null);
+    let called = site.ask("POST", "/tools/manage/call").known().header("idempotency-key", "k");
+    called.json(&read).send().await.ok();
+    let replay = standing("/tools/manage/annotations?key=k", &read).await;
+    assert_eq!(replay["state"], "replay");
+    assert!(replay["completedAt"].as_str().is_some_and(|at| at.ends_with('Z')), "{replay}");
+    let by_header =
+        site.ask("POST", "/tools/manage/annotations").known().header("idempotency-key", "k");
+    assert_eq!(by_header.json(&read).send().await.ok()["standing"]["state"], "replay");
+    let other = json!({"path": "b", "action": "read"});
+    assert_eq!(standing("/tools/manage/annotations?key=k", &other).await["state"], "reused");
+    let delete = json!({"path": "a", "action": "delete"});
+    site.post("/tools/manage/call", delete.clone()).await.problem(403, "approval_required");
+    let waits = standing("/tools/manage/annotations", &delete).await;
+    assert_eq!(waits["state"], "waiting");
+    assert!(waits["operation"].is_string());
+}
+
+#[tokio::test]
+async fn who_wants_a_key_says_so_before_the_call() {
+    let tool = JsonTool::open("pay", |_, _| async { Ok::<_, ToolError>("paid") })
+        .idempotency(Idempotency::Required);
+    let site = Site::of(server().tool(tool));
+    let without = validate(&site, "pay", json!({})).await;
+    assert_eq!(without["valid"], false, "{without}");
+    let with = site.ask("POST", "/tools/pay/validate").header("idempotency-key", "k");
+    assert_eq!(with.json(&json!({})).send().await.ok(), json!({"valid": true}));
+}
+
+#[tokio::test]
+async fn other_tools_that_help_are_named() {
+    let tool = delete_record()
+        .undo("get_weather")
+        .preview(|_, _| async { Ok::<_, ToolError>("Would delete it.") });
+    let site = Site::of(server().tool(tool).tool(weather()));
+    let said = site.post("/tools/delete_record/annotations", json!({"id": 1})).await.ok();
+    assert_eq!(said["undo"], "get_weather");
+    let preview = said["preview"].as_str().unwrap();
+    assert_eq!(site.get(&format!("/tools/{preview}")).await.status, 200);
+}

@@ -1,0 +1,102 @@
+//! Input that is meant to break something.
+
+use axum::body::Body;
+use candor_server::tool::{JsonTool, ToolError};
+use serde_json::json;
+
+use crate::site::{Reply, Site, server};
+
+fn site() -> Site {
+    let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("ran") });
+    let typed = JsonTool::new(
+        "typed",
+        &json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
+        |_, _| async { Ok::<_, ToolError>("ran") },
+    );
+    Site::of(server().tool(tool).tool(typed).limits(|limits| limits.message_bytes = 64 * 1024))
+}
+
+async fn post(site: &Site, path: &str, body: impl Into<Body>) -> Reply {
+    site.ask("POST", path).known().text("application/json", body).send().await
+}
+
+const VERBS: [&str; 3] = ["validate", "annotations", "call"];
+
+#[tokio::test]
+async fn bodies_that_parsers_read_differently_are_refused_everywhere() {
+    let site = site();
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_00), "]".repeat(100_00));
+    for body in [
+        r#"{"a":1,"a":2}"#,
+        r#"{"a":1,"\u0061":2}"#,
+        r#"{"a":"\ud800"}"#,
+        r#"{"a":01}"#,
+        r#"{"a":NaN}"#,
+        r#"{"a":1e999}"#,
+        r#"{"a":123456789012345678901234567890}"#,
+        r#"{'a':1}"#,
+        r#"{"a":1,}"#,
+        "// no\n{}",
+        "\u{feff}{}",
+        "{\"a\":\"\u{0}\"}",
+        deep.as_str(),
+    ] {
+        for verb in VERBS {
+            let reply = post(&site, &format!("/tools/t/{verb}"), body.to_owned()).await;
+            reply.problem(400, "bad_request");
+        }
+    }
+}
+
+#[tokio::test]
+async fn too_much_is_too_much() {
+    let site = site();
+    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(70_000));
+    for verb in VERBS {
+        let reply = post(&site, &format!("/tools/t/{verb}"), large.clone()).await;
+        reply.problem(413, "too_large");
+    }
+    // Nobody has to say how much there is.
+    let chunks = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1024]));
+    post(&site, "/tools/t/call", Body::from_stream(chunks)).await.problem(413, "too_large");
+    let broken = futures_util::stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]);
+    post(&site, "/tools/t/call", Body::from_stream(broken)).await.problem(400, "bad_request");
+}
+
+#[tokio::test]
+async fn values_of_every_wrong_type_are_named() {
+    let site = site();
+    for value in [json!("1"), json!(1.5), json!(null), json!([]), json!({}), json!(true)] {
+        let said = site.post("/tools/typed/validate", json!({"n": value})).await.ok();
+        assert_eq!((&said["valid"], &said["errors"][0]["path"]), (&json!(false), &json!("/n")));
+        let said = site.post("/tools/typed/call", json!({"n": value})).await;
+        assert_eq!(said.problem(422, "invalid_arguments")["errors"][0]["pointer"], "/n");
+    }
+    site.post("/tools/typed/call", json!({"n": 1.0})).await.ok();
+}
+
+#[tokio::test]
+async fn strange_queries_and_headers_do_no_harm() {
+    let site = site();
+    for query in
+        ["?limit=%", "?limit=%FF", "?cursor=%00", "?limit=1&limit=2&&==", "?%FF=%FF", "?=", "?"]
+    {
+        let reply = site.get(&format!("/tools{query}")).await;
+        assert!(reply.status == 200 || reply.status == 400, "{query}: {}", reply.body);
+    }
+    for (name, value) in [
+        ("if-none-match", "\u{7f}garbage,,W/"),
+        ("accept", ";;;,,q=x"),
+        ("authorization", "Bearer"),
+        ("authorization", "Basic eDp5"),
+        ("cookie", "=;;;=candor_7332"),
+        ("traceparent", "00-00000000000000000000000000000000-0-0"),
+    ] {
+        let Ok(value) = http::HeaderValue::from_str(value) else { continue };
+        let reply =
+            site.ask("GET", "/tools").header(name, value.to_str().unwrap_or("x")).send().await;
+        assert_eq!(reply.status, 200, "{name}: {}", reply.body);
+    }
+    let uri = format!("/tools/{}", "a".repeat(30_000));
+    assert_eq!(site.get(&uri).await.status, 404);
+}

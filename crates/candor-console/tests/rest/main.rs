@@ -1,0 +1,17 @@
+//! The REST API, asked as a program would ask it.
+
+#![allow(missing_docs)]
+
+mod calls;
+mod discovery;
+mod foreseen;
+mod guard;
+mod hostile;
+mod mounted;
+mod names;
+mod openapi;
+mod original;
+mod providers;
+mod refusals;
+mod resources;
+mod site;

@@ -1,0 +1,113 @@
+//! Where the tools come from: asked on every request, and nothing leaks when it fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use candor_server::Server;
+use candor_server::tool::{Tool, ToolSet, provider_fn};
+use serde_json::json;
+
+use crate::site::{Site, named, server};
+
+/// How often it was asked, over some requests.
+async fn counted(make: impl FnOnce(Server, Arc<AtomicUsize>) -> Server) -> (Vec<String>, usize) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let site = Site::of(make(server(), asked.clone()));
+    let mut bodies = Vec::new();
+    for path in ["/tools", "/tools", "/tools/t", "/tools?limit=1"] {
+        bodies.push(site.get(path).await.ok().to_string());
+    }
+    (bodies, asked.load(Ordering::SeqCst))
+}
+
+fn listed() -> Vec<Arc<dyn Tool>> {
+    vec![named("t"), named("u")]
+}
+
+#[tokio::test]
+async fn what_can_be_called_is_called_on_every_request() {
+    let (fixed, _) = counted(|server, _| server.tools_from(listed())).await;
+    let sync = counted(|server, asked| {
+        server.tools_from(move || {
+            asked.fetch_add(1, Ordering::SeqCst);
+            listed()
+        })
+    });
+    let awaited = counted(|server, asked| {
+        server.tools_from(move || {
+            let asked = asked.clone();
+            async move {
+                tokio::task::yield_now().await;
+                asked.fetch_add(1, Ordering::SeqCst);
+                listed()
+            }
+        })
+    });
+    let own = counted(|server, asked| {
+        let set = Arc::new(ToolSet::new(listed()).unwrap());
+        server.tools_from(provider_fn(move |_| {
+            asked.fetch_add(1, Ordering::SeqCst);
+            Ok(set.clone())
+        }))
+    });
+    for (bodies, asked) in [sync.await, awaited.await, own.await] {
+        assert_eq!(asked, 4);
+        assert_eq!(bodies, fixed, "every shape gives the same answers");
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_seen_by_the_next_request() {
+    let version = Arc::new(AtomicUsize::new(0));
+    let now = version.clone();
+    let site = Site::of(
+        server().tools_from(move || vec![named(&format!("v{}", now.load(Ordering::SeqCst)))]),
+    );
+    let mut tags: Vec<String> = Vec::new();
+    for n in 0..3 {
+        version.store(n, Ordering::SeqCst);
+        let listed = site.get("/tools").await;
+        assert_eq!(listed.ok(), json!([{"name": format!("v{n}"), "description": ""}]));
+        let sent = tags.last().cloned().unwrap_or_default();
+        let asked = site.ask("GET", "/tools").header("if-none-match", &sent).send().await;
+        assert_eq!(asked.status, 200, "an old tag is no reason to send nothing");
+        tags.push(listed.header("etag").to_owned());
+    }
+    assert_eq!(site.get("/tools/v1").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_leaks_nothing() {
+    let fails = || Err::<Vec<Arc<dyn Tool>>, _>("password=hunter2");
+    let panics = || -> Vec<Arc<dyn Tool>> { panic!("password=hunter2") };
+    let twice = || vec![named("hunter2"), named("hunter2")];
+    for server in [
+        server().tools_from(fails),
+        server().tools_from(move || async move { fails() }),
+        server().tools_from(panics),
+        server().tools_from(twice),
+    ] {
+        let site = Site::of(server);
+        for path in ["/tools", "/tools/t", "/openapi.json"] {
+            let reply = site.get(path).await;
+            reply.problem(500, "internal");
+            assert!(!reply.body.contains("hunter2"), "{}", reply.body);
+        }
+        for verb in ["validate", "annotations", "preview", "call"] {
+            let reply = site.post(&format!("/tools/t/{verb}"), json!({})).await;
+            reply.problem(500, "internal");
+            assert!(!reply.body.contains("hunter2"), "{}", reply.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_name_in_the_log_is_the_callers_own_if_it_has_one() {
+    let site = Site::of(server().tools_from(|| Err::<Vec<Arc<dyn Tool>>, _>("gone")));
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let parent = format!("00-{trace}-00f067aa0ba902b7-01");
+    let reply = site.ask("GET", "/tools").header("traceparent", &parent).send().await;
+    assert_eq!(reply.problem(500, "internal")["trace_id"], trace);
+    let reply = site.ask("GET", "/tools").header("traceparent", "00-xyz").send().await;
+    assert_ne!(reply.problem(500, "internal")["trace_id"], "xyz");
+}

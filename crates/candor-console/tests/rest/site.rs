@@ -1,0 +1,177 @@
+//! A console with its router, and requests to it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use candor_console::Console;
+use candor_server::protocol::types::ToolAnnotations;
+use candor_server::tool::{JsonTool, Tool, ToolError};
+use candor_server::{Server, store};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+pub(crate) struct Site {
+    pub(crate) router: Router,
+    pub(crate) token: String,
+}
+
+impl Site {
+    /// A console that may call tools.
+    pub(crate) fn of(server: Server) -> Self {
+        Self::with(server, Console::allow_execute)
+    }
+
+    pub(crate) fn with(server: Server, change: impl FnOnce(Console) -> Console) -> Self {
+        let console = change(Console::of(server.build().unwrap()));
+        let token = console.launch_token().to_owned();
+        Self { router: console.router(), token }
+    }
+
+    /// The same below another path.
+    pub(crate) fn nested(self, base: &str) -> Self {
+        Self { router: Router::new().nest(base, self.router), token: self.token }
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask<'_> {
+        let request = Request::builder().method(method).uri(path).header("host", "127.0.0.1:7332");
+        Ask { site: self, request, body: Body::empty() }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.ask("GET", path).send().await
+    }
+
+    /// Posts arguments, as who has the launch token.
+    pub(crate) async fn post(&self, path: &str, arguments: Value) -> Reply {
+        self.ask("POST", path).known().json(&arguments).send().await
+    }
+}
+
+pub(crate) struct Ask<'a> {
+    site: &'a Site,
+    request: http::request::Builder,
+    body: Body,
+}
+
+impl Ask<'_> {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    /// With the token of the launch.
+    pub(crate) fn known(self) -> Self {
+        let token = format!("Bearer {}", self.site.token);
+        self.header("authorization", &token)
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.text("application/json", body.to_string())
+    }
+
+    pub(crate) fn text(mut self, kind: &str, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self.header("content-type", kind)
+    }
+
+    pub(crate) async fn send(self) -> Reply {
+        let request = self.request.body(self.body).unwrap();
+        let response = self.site.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body).unwrap(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {:?}", self.body))
+    }
+
+    /// What a good answer says.
+    #[track_caller]
+    pub(crate) fn ok(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.body);
+        assert_eq!(self.header("content-type"), "application/json");
+        self.json()
+    }
+
+    /// What a problem says; checks that it has the shape that all have.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{}", self.body);
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let said = self.json();
+        assert_eq!(said["code"], code, "{said}");
+        assert_eq!(said["status"], status);
+        assert_eq!(said["type"], "about:blank");
+        assert!(said["is_retriable"].is_boolean(), "{said}");
+        let detail = said["detail"].as_str().unwrap();
+        assert!(!detail.is_empty() && said["error"] == detail, "{said}");
+        if status >= 500 {
+            assert_eq!(said["trace_id"].as_str().map(str::len), Some(32), "{said}");
+        }
+        said
+    }
+}
+
+/// The two tools of the seed's example.
+pub(crate) fn weather() -> JsonTool {
+    let schema = json!({
+        "type": "object",
+        "properties": {"city": {"type": "string", "description": "City name"}},
+        "required": ["city"],
+    });
+    let mut hints = ToolAnnotations::new();
+    hints.read_only_hint = Some(true);
+    hints.open_world_hint = Some(true);
+    JsonTool::new("get_weather", &schema, |args, _| async move {
+        Ok::<_, ToolError>(format!("Sunny in {}", args["city"].as_str().unwrap_or_default()))
+    })
+    .description("Fetch current weather for a city.")
+    .annotations(hints)
+}
+
+pub(crate) fn delete_record() -> JsonTool {
+    let schema =
+        json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]});
+    JsonTool::new("delete_record", &schema, |_, _| async { Ok::<_, ToolError>("deleted") })
+        .description("Delete a record by ID.")
+}
+
+/// A tool that takes anything.
+pub(crate) fn named(name: &str) -> Arc<dyn Tool> {
+    let said = name.to_owned();
+    Arc::new(JsonTool::open(name, move |_, _| {
+        let said = said.clone();
+        async move { Ok::<_, ToolError>(said) }
+    }))
+}
+
+/// A server that remembers keys.
+pub(crate) fn server() -> Server {
+    let ledger = store::open("memory:", store::Options::default()).unwrap();
+    Server::new("test", "1").ledger(ledger)
+}
+
+pub(crate) fn seed() -> Server {
+    server().tool(weather()).tool(delete_record())
+}

@@ -1,0 +1,57 @@
+//! What an operator sees and does: calls that wait for a person, operations that are on record, and the words for them. It needs a
+//! ledger and no server, so that one place shows what all servers do that write to it.
+//!
+//! - [`Waiting`], [`Asked`]: a call that waits, and what a person is told of it; [`decide`], [`Permission`]: their word on it.
+//! - [`Operation`]: a call that is on record, with its story; [`find`](mod@find), [`Given`], [`resolve`].
+//! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.
+
+mod decide;
+pub mod find;
+pub mod given;
+pub mod json;
+pub mod operation;
+pub mod permission;
+pub mod row;
+pub mod shown;
+pub mod waiting;
+pub mod when;
+pub mod words;
+
+use std::fmt;
+
+use candor_ledger::StoreError;
+
+pub use decide::{decide, meanwhile, resolve};
+pub use given::Given;
+pub use operation::Operation;
+pub use permission::Permission;
+pub use waiting::{Asked, Waiting};
+
+/// Why something cannot be seen or done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The ledger cannot be used.
+    Store(StoreError),
+    /// Nothing has this name.
+    Unknown(String),
+    /// It may be one of several, or it is not in a state in which that can be said of it; in words.
+    Refused(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(error) => error.fmt(f),
+            Self::Unknown(words) | Self::Refused(words) => f.write_str(words),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,132 @@
+//! What a person permits for a while besides the call that they approve: which arguments, until when, and that in words.
+
+use std::time::Duration;
+
+use candor_ledger::{Grant, Granting, Moment, Scope, Store};
+use serde_json::Value;
+
+use super::shown::{json_shown, shown};
+use super::{Asked, Problem, Waiting, when};
+use crate::gate::Pattern;
+
+/// What a person permits: arguments like these, for so long.
+#[derive(Debug, Clone)]
+pub struct Permission {
+    pattern: Pattern,
+    lasts: Duration,
+}
+
+impl Permission {
+    /// Calls like the one that is asked about: the same arguments, but for those that may be anything, and those that may be any path
+    /// beneath a folder.
+    ///
+    /// # Errors
+    /// An argument that is named is not there, is named twice, or a path is none.
+    pub fn like(
+        asked: &Asked,
+        any: &[&str],
+        under: &[(&str, &str)],
+        lasts: Duration,
+    ) -> Result<Self, Problem> {
+        let twice = under.iter().enumerate().find(|(at, pair)| {
+            any.contains(&pair.0) || under[..*at].iter().any(|other| other.0 == pair.0)
+        });
+        if let Some((_, (name, _))) = twice {
+            return Err(Problem::Refused(format!("`{}` is named twice", shown(name))));
+        }
+        let arguments: Value = serde_json::from_str(asked.arguments.get())
+            .map_err(|error| Problem::Refused(format!("the arguments cannot be read: {error}")))?;
+        let pattern = Pattern::like(&arguments, any, under)
+            .map_err(|error| Problem::Refused(shown(&error.to_string()).to_string()))?;
+        Ok(Self { pattern, lasts })
+    }
+
+    /// What it will mean.
+    #[must_use]
+    pub fn in_words(&self, scope: &Scope, now: Moment) -> String {
+        let Scope { principal, server, instance, tool } = scope;
+        format!(
+            "until {} ({} from now), {} may call {} of {} ({}) without asking, as often as they like, where\n{}",
+            when::written(now.after(self.lasts)),
+            when::length(self.lasts),
+            shown(principal),
+            shown(tool),
+            shown(server),
+            shown(instance),
+            in_words(&self.pattern.to_string()).join("\n"),
+        )
+    }
+
+    /// Gives it. The call itself is approved by now, and stays so.
+    ///
+    /// # Errors
+    /// The ledger does not take it.
+    pub async fn give(
+        self,
+        store: &dyn Store,
+        waiting: &Waiting,
+        by: &str,
+    ) -> Result<Grant, Problem> {
+        let granting = Granting {
+            scope: waiting.id.scope.clone(),
+            binding: waiting.question.binding,
+            pattern: self.pattern.to_string(),
+            by: by.to_owned(),
+            lasts: self.lasts,
+        };
+        store.grant(granting).await.map_err(|error| {
+            let id = waiting.short();
+            Problem::Refused(format!(
+                "{id} is approved, but nothing besides: {}",
+                shown(&error.to_string())
+            ))
+        })
+    }
+}
+
+/// The lines of a pattern as the ledger keeps it.
+#[must_use]
+pub fn in_words(pattern: &str) -> Vec<String> {
+    let Ok(Value::Object(members)) = serde_json::from_str(pattern) else {
+        return vec![format!("  what cannot be read here: {}", shown(pattern))];
+    };
+    let word = |value: &Value| json_shown(&value.to_string());
+    let mut lines: Vec<_> = members
+        .iter()
+        .map(|(name, fit)| {
+            let fit = match fit.as_object().and_then(|fit| fit.iter().next()) {
+                Some((kind, value)) if kind == "is" => format!("is {}", word(value)),
+                Some((kind, value)) if kind == "under" => {
+                    format!("is {} or stands beneath it", word(value))
+                }
+                Some((kind, _)) if kind == "any" => "is ANYTHING, or is left out".to_owned(),
+                _ => format!("fits what cannot be read here: {}", word(fit)),
+            };
+            format!("  {} {fit}", shown(name))
+        })
+        .collect();
+    lines.push("  and no other argument is given".to_owned());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_told_in_words() {
+        let call = serde_json::json!({"action": "delete", "path": "notes/a", "why": 7});
+        let pattern = Pattern::like(&call, &["why"], &[("path", "notes")]).unwrap();
+        assert_eq!(
+            in_words(&pattern.to_string()),
+            [
+                "  action is \"delete\"",
+                "  path is \"notes\" or stands beneath it",
+                "  why is ANYTHING, or is left out",
+                "  and no other argument is given",
+            ]
+        );
+        assert_eq!(in_words("a\u{1b}"), [r"  what cannot be read here: a\u{1b}"]);
+        assert!(in_words(r#"{"a": {"like": 1}}"#)[0].contains("cannot be read"));
+    }
+}

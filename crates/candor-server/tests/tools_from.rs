@@ -1,0 +1,136 @@
+//! Every shape in which tools can be provided: used or called as it is, on every request, and one source for all who ask.
+
+#![allow(missing_docs)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use candor_server::protocol::Principal;
+use candor_server::protocol::json::Object;
+use candor_server::tool::{
+    JsonTool, ProviderError, Tool, ToolError, ToolSet, ToolsProvider, provider_fn,
+};
+use candor_server::{BoxFuture, BuildError, Engine, Server};
+use serde_json::Value;
+
+fn tool(name: &str) -> Arc<dyn Tool> {
+    Arc::new(JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") }))
+}
+
+fn server() -> Server {
+    Server::new("s", "1")
+}
+
+/// What MCP lists and what the catalogue has, which must be the same.
+async fn names(engine: &Engine) -> Result<Vec<String>, String> {
+    let catalogue = engine.catalogue(&Principal::anonymous()).await.map_err(|e| e.to_string());
+    let listed = engine.visit(Principal::anonymous()).ask("tools/list", Object::new()).await;
+    match (catalogue, listed) {
+        (Ok(catalogue), Ok(listed)) => {
+            let listed: Value = serde_json::from_str(listed.get()).unwrap();
+            let listed: Vec<String> = listed["tools"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|tool| tool["name"].as_str().unwrap().to_owned())
+                .collect();
+            let ours: Vec<String> =
+                catalogue.list().iter().map(|definition| definition.name.clone()).collect();
+            assert_eq!(ours, listed);
+            Ok(ours)
+        }
+        (Err(problem), Err(error)) => {
+            assert_eq!(error.code(), -32603);
+            assert!(!error.message.contains(&problem), "{} says {problem}", error.message);
+            Err(problem)
+        }
+        (catalogue, listed) => panic!("{:?} is not {listed:?}", catalogue.is_ok()),
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_used_as_it_is() {
+    let engine = server().tools_from(vec![tool("b"), tool("a")]).build().unwrap();
+    assert_eq!(names(&engine).await.unwrap(), ["b", "a"]);
+    let one = engine.catalogue(&Principal::anonymous()).await.unwrap();
+    let other = engine.catalogue(&Principal::new("alice")).await.unwrap();
+    assert!(Arc::ptr_eq(one.tools(), other.tools()), "it is not made anew");
+    let none = server().tools_from(Vec::<Arc<dyn Tool>>::new()).build().unwrap();
+    assert_eq!(names(&none).await.unwrap(), Vec::<String>::new(), "a list without tools is one");
+    let twice = server().tools_from(vec![tool("a"), tool("a")]).build();
+    assert!(matches!(twice, Err(BuildError::Tool(_))), "known before anybody asks");
+}
+
+#[tokio::test]
+async fn a_closure_is_called_on_every_request() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (counted, awaited) = (calls.clone(), calls.clone());
+    let count = |calls: &AtomicUsize| format!("t{}", calls.fetch_add(1, Ordering::SeqCst));
+    let sync = server().tools_from(move || vec![tool(&count(&counted))]).build().unwrap();
+    let later = move || {
+        let calls = awaited.clone();
+        async move {
+            tokio::task::yield_now().await;
+            Ok::<_, std::io::Error>(vec![tool(&format!(
+                "t{}",
+                calls.fetch_add(1, Ordering::SeqCst)
+            ))])
+        }
+    };
+    let asynchronous = server().tools_from(later).build().unwrap();
+    for engine in [sync, asynchronous] {
+        calls.store(0, Ordering::SeqCst);
+        for asked in 0..3 {
+            let catalogue = engine.catalogue(&Principal::anonymous()).await.unwrap();
+            assert_eq!(catalogue.list()[0].name, format!("t{asked}"));
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), 3);
+    }
+}
+
+#[tokio::test]
+async fn every_shape_of_closure_is_understood() {
+    async fn function() -> Vec<Arc<dyn Tool>> {
+        vec![tool("a")]
+    }
+    let fails = || Err::<Vec<Arc<dyn Tool>>, _>("secret");
+    let set = Arc::new(ToolSet::new([tool("a")]).unwrap());
+    for (server, provided) in [
+        (server().tools_from(|| vec![tool("a")]), Ok("a")),
+        (server().tools_from(|| Ok::<_, String>(vec![tool("a")])), Ok("a")),
+        (server().tools_from(fails), Err("secret")),
+        (server().tools_from(async || vec![tool("a")]), Ok("a")),
+        (server().tools_from(|| async { Ok::<_, String>(vec![tool("a")]) }), Ok("a")),
+        (server().tools_from(function), Ok("a")),
+        (server().tools_from(move || async move { fails() }), Err("secret")),
+        (server().tools_from(provider_fn(move |_| Ok(set.clone()))), Ok("a")),
+        (server().tools_from(Own), Ok("own")),
+        (
+            server().tools_from(|| vec![tool("a"), tool("a")]),
+            Err("tool \"a\": another tool has this name"),
+        ),
+    ] {
+        let engine = server.build().unwrap();
+        let names = names(&engine).await;
+        let expected = provided.map(|name| vec![name.to_owned()]).map_err(str::to_owned);
+        assert_eq!(names, expected);
+    }
+}
+
+struct Own;
+
+impl ToolsProvider for Own {
+    fn provide<'a>(
+        &'a self,
+        _: &'a Principal,
+    ) -> BoxFuture<'a, Result<Arc<ToolSet>, ProviderError>> {
+        let set = ToolSet::new([tool("own")]).map(Arc::new).map_err(ProviderError::new);
+        Box::pin(std::future::ready(set))
+    }
+}
+
+#[tokio::test]
+async fn a_list_and_a_provider_are_two_sources() {
+    let both = server().tools_from(vec![tool("a")]).tools_from(|| vec![tool("b")]).build();
+    assert!(matches!(both, Err(BuildError::TwoSources("tools"))));
+}
