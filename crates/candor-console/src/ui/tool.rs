@@ -10,11 +10,12 @@ use candor_server::{Judgement, Listed};
 use serde_json::Value;
 
 use super::shell::{self, Page, Section, besides, shown, verdict};
-use super::tools::{catalogue, word};
+use super::tools::word;
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
 use crate::html::{Html, html};
 use crate::problem::Problem;
+use crate::rest::tools::catalogue;
 use crate::route::encoded;
 use crate::serve::Asked;
 

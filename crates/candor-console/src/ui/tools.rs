@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use candor_server::hints::Verdict;
-use candor_server::{Catalogue, Listed};
+use candor_server::Listed;
 use serde_json::Value;
 
 use super::shell::{self, Page, Section, besides, shown, verdict};
 use crate::form::{self, Kind};
 use crate::html::{Html, html};
 use crate::problem::Problem;
-use crate::rest::engine;
+use crate::rest::tools::catalogue;
 use crate::route::encoded;
 use crate::serve::Asked;
 use crate::Inner;
@@ -28,14 +28,6 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     let main = if tools.is_empty() { empty() } else { list(&asked.base, &tools) };
     let page = Page { section: Section::Tools, title: "", script: Some("tools.js"), main };
     Ok(shell::page(console, asked, page))
-}
-
-/// The tools of whoever asks.
-pub(super) async fn catalogue(console: &Inner, asked: &Asked) -> Result<Catalogue, Problem> {
-    engine(console)?.catalogue(&asked.visitor.principal).await.map_err(|error| {
-        tracing::error!(%error, "a provider of tools failed");
-        Problem::internal("")
-    })
 }
 
 fn empty() -> Html {
