@@ -27,6 +27,11 @@ macro_rules! assets {
 assets! {
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
+    "form.js": "text/javascript; charset=utf-8",
+    "result.js": "text/javascript; charset=utf-8",
+    "tool.js": "text/javascript; charset=utf-8",
+    "tools.js": "text/javascript; charset=utf-8",
+    "tree.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "icon-waiting.svg": "image/svg+xml",
 }
