@@ -167,8 +167,8 @@ impl Writer {
                 ("number", input("text", &same, &extra, field))
             }
             Kind::Truth => {
-                let picks = [true, false]
-                    .map(|value| Pick { value: value.into(), text: String::new() });
+                let picks =
+                    [true, false].map(|value| Pick { value: value.into(), text: String::new() });
                 ("choice", select(&same, field, &picks))
             }
             Kind::Choice(picks) => ("choice", select(&same, field, picks)),
@@ -249,7 +249,12 @@ fn input(kind: &str, same: &Html, extra: &Html, field: &Field) -> Html {
 }
 
 fn area(same: &Html, rows: usize, place: &str) -> Html {
-    html!("<textarea{} rows=\"{}\" spellcheck=\"false\" placeholder=\"{}\"></textarea>", same, rows, place)
+    html!(
+        "<textarea{} rows=\"{}\" spellcheck=\"false\" placeholder=\"{}\"></textarea>",
+        same,
+        rows,
+        place
+    )
 }
 
 fn select(same: &Html, field: &Field, picks: &[Pick]) -> Html {

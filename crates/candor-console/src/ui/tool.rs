@@ -19,7 +19,6 @@ use crate::rest::tools::catalogue;
 use crate::route::encoded;
 use crate::serve::Asked;
 
-
 pub(crate) async fn page(
     console: &Arc<Inner>,
     asked: &Asked,
@@ -157,7 +156,9 @@ fn actions(console: &Inner, asked: &Asked, tool: &Listed<'_>) -> Html {
         );
     }
     let preview = tool.preview.map(|_| {
-        html!("<button type=\"button\" data-act=\"preview\" data-testid=\"preview\">Preview</button>")
+        html!(
+            "<button type=\"button\" data-act=\"preview\" data-testid=\"preview\">Preview</button>"
+        )
     });
     html!(
         "<div class=\"actions\"><button class=\"main\" data-testid=\"call\">Call</button>{}{}\
@@ -194,7 +195,9 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
             )
         })
     };
-    let must = tool.requires_preview.then(|| html!("<dt></dt><dd>A call needs the token of a preview</dd>"));
+    let must = tool
+        .requires_preview
+        .then(|| html!("<dt></dt><dd>A call needs the token of a preview</dd>"));
     let rate = tool.rate.as_deref().map(|rate| html!("<dt>At most</dt><dd>{}</dd>", shown(rate)));
     html!(
         "<aside class=\"foresight sheet\" aria-labelledby=\"would\" data-testid=\"foresight\" data-state=\"worst\" data-verdict=\"{}\">\
@@ -261,7 +264,10 @@ fn reference(tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> Html {
     let effects: Html =
         tool.effects.iter().map(|line| html!("<li class=\"mono\">{}</li>", shown(line))).collect();
     let effects = (!tool.effects.is_empty()).then(|| {
-        html!("<h2>What makes a difference</h2><ul class=\"effects\" data-testid=\"effects\">{}</ul>", effects)
+        html!(
+            "<h2>What makes a difference</h2><ul class=\"effects\" data-testid=\"effects\">{}</ul>",
+            effects
+        )
     });
     let outlined = |title: &str, field: Option<&Field>, schema: Option<&RawValue>| {
         let schema = schema?;
