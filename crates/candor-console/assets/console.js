@@ -5,8 +5,8 @@ export const base = meta("candor-base");
 export const operator = document.body.dataset.operator === "true";
 
 /** Asks the server. Changes bring the page's own token. */
-export async function ask(method, path, body, headers = {}) {
-  const init = { method, headers: { Accept: "application/json", ...headers }, credentials: "same-origin" };
+export async function ask(method, path, body, headers = {}, signal) {
+  const init = { method, headers: { Accept: "application/json", ...headers }, credentials: "same-origin", signal };
   if (method !== "GET") init.headers["X-Candor-Csrf"] = meta("candor-csrf");
   if (body !== undefined) {
     init.headers["Content-Type"] = "application/json";

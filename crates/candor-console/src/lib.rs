@@ -22,11 +22,13 @@
 //! | who is asking, and whether they may | `guard`, `session` |
 //! | why there is no answer | `problem`; the name by which the log knows it: `trace` |
 //! | JSON for programs | `rest`, a file for each subject |
+//! | schemas as forms and tables | `form`, pure functions |
 //! | pages for people | `ui`, a file for each page; `html` writes them, `assets/` is what browsers load |
 //!
 //! Everything that calls a tool goes through [`Visit`](candor_server::Visit), so the way that MCP takes. What concerns the calls of
 //! all servers, approvals and history, needs no server: only the ledger that they share.
 
+mod form;
 mod guard;
 mod html;
 mod problem;

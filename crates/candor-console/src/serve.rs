@@ -38,11 +38,6 @@ impl Asked {
             (decoded(key) == name).then(|| decoded(value)).filter(|value| !value.is_empty())
         })
     }
-
-    /// Whether a person with a browser is asking.
-    pub(crate) fn wants_html(&self) -> bool {
-        accepts(&self.parts.headers, "text/html")
-    }
 }
 
 /// A part of a query or of a form.

@@ -25,8 +25,15 @@ macro_rules! assets {
 }
 
 assets! {
+    "approvals.js": "text/javascript; charset=utf-8",
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
+    "form.js": "text/javascript; charset=utf-8",
+    "result.js": "text/javascript; charset=utf-8",
+    "tool.js": "text/javascript; charset=utf-8",
+    "tools.js": "text/javascript; charset=utf-8",
+    "tree.js": "text/javascript; charset=utf-8",
+    "history.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "icon-waiting.svg": "image/svg+xml",
 }

@@ -247,7 +247,7 @@ pub(crate) fn shown(text: &str) -> Html {
 }
 
 /// Characters that cannot be seen, or that change how others are seen.
-fn deceives(c: char) -> bool {
+pub(crate) fn deceives(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -1,13 +1,185 @@
-//! All tools.
+//! All tools: one line and one verdict each. A plain list without a script; with one it can be searched and filtered.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::response::Response;
+use candor_server::Listed;
+use candor_server::hints::Verdict;
+use serde_json::Value;
 
+use super::shell::{self, Page, Section, besides, shown, verdict};
 use crate::Inner;
+use crate::form::{self, Kind};
+use crate::html::{Html, html};
 use crate::problem::Problem;
+use crate::rest::tools::catalogue;
+use crate::route::encoded;
 use crate::serve::Asked;
 
-pub(crate) async fn page(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// Letters of a description that are searched besides those that are seen.
+const SEARCHED: usize = 600;
+
+pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let catalogue = catalogue(console, asked).await?;
+    let names: Vec<String> =
+        catalogue.list().iter().map(|definition| definition.name.clone()).collect();
+    let tools: Vec<Listed<'_>> = names.iter().filter_map(|name| catalogue.find(name)).collect();
+    let main = if tools.is_empty() { empty() } else { list(&asked.base, &tools) };
+    let page = Page { section: Section::Tools, title: "", script: Some("tools.js"), main };
+    Ok(shell::page(console, asked, page))
+}
+
+fn empty() -> Html {
+    html!(
+        "<h1>Tools</h1><div class=\"empty\" data-testid=\"no-tools\"><strong>This server has no tools for you yet.</strong>\
+         Add one with <code>.tools(tools![…])</code>, restart the server, and load this page again.</div>"
+    )
+}
+
+fn list(base: &str, tools: &[Listed<'_>]) -> Html {
+    let groups: Html =
+        grouped(tools).into_iter().map(|(prefix, tools)| group(base, prefix, &tools)).collect();
+    let count = tools.len();
+    html!(
+        "<h1>Tools <span class=\"soft\" data-testid=\"tool-count\">{}</span></h1>\
+         <search class=\"bar\" hidden><label class=\"unseen\" for=\"search\">Search tools</label>\
+         <input id=\"search\" type=\"search\" placeholder=\"Search names, texts, parameters\" autocomplete=\"off\" spellcheck=\"false\" data-testid=\"search\">\
+         <fieldset class=\"filters\" data-testid=\"filters\"><legend class=\"unseen\">Show only</legend>{}</fieldset></search>\
+         <div data-list data-testid=\"tools\">{}</div>\
+         <div class=\"empty\" data-testid=\"nothing-found\" hidden><strong>No tool is like that.</strong>\
+         <button type=\"button\" class=\"quiet\" data-do=\"clear\">Show all tools</button></div>",
+        count,
+        filters(tools),
+        groups
+    )
+}
+
+/// A box for each verdict that there is.
+fn filters(tools: &[Listed<'_>]) -> Html {
+    let all = [Verdict::Reads, Verdict::Adds, Verdict::Changes, Verdict::Deletes];
+    all.into_iter()
+        .filter_map(|verdict| {
+            let of = tools.iter().filter(|tool| tool.worst.hints.verdict() == verdict);
+            let count = of.clone().count();
+            let shown = shell::verdict(of.clone().next()?.worst.hints);
+            let value = word(verdict);
+            Some(html!(
+                "<label><input type=\"checkbox\" name=\"verdict\" value=\"{}\"> {} <span class=\"soft\">{}</span></label>",
+                value,
+                shown,
+                count
+            ))
+        })
+        .collect()
+}
+
+/// The verdict, for scripts.
+pub(super) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reads => "reads",
+        Verdict::Adds => "adds",
+        Verdict::Changes => "changes",
+        Verdict::Deletes => "deletes",
+    }
+}
+
+fn group(base: &str, prefix: Option<&str>, tools: &[&Listed<'_>]) -> Html {
+    let head = prefix.map(|prefix| html!("<h2 class=\"group mono\">{}</h2>", shown(prefix)));
+    let rows: Html = tools.iter().map(|tool| row(base, tool)).collect();
+    html!("<section>{}<ul class=\"rows tools\">{}</ul></section>", head, rows)
+}
+
+fn row(base: &str, tool: &Listed<'_>) -> Html {
+    let definition = &tool.definition;
+    let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
+    let takes = form::read(&schema);
+    let (mut parameters, mut searched) = (Vec::new(), String::new());
+    if let Kind::Group { fields, .. } = &takes.kind {
+        for field in fields {
+            let mark = if field.required { "" } else { "?" };
+            parameters.push(format!("{}{mark}", field.name));
+            searched.push_str(&field.text);
+            searched.push(' ');
+        }
+    }
+    let description = definition.description.as_deref().unwrap_or_default();
+    let (first, more) = description.split_once('\n').unwrap_or((description, ""));
+    searched.push_str(more);
+    if let Some(title) = &definition.title {
+        searched.push(' ');
+        searched.push_str(title);
+    }
+    let searched: String = searched.chars().take(SEARCHED).collect();
+    let hints = tool.worst.hints;
+    let depends = tool.dynamic.then(|| html!(" · depends on the arguments"));
+    html!(
+        "<li data-verdict=\"{}\" data-more=\"{}\"><a data-item data-testid=\"tool\" href=\"{}/ui/tools/{}\">\
+         <span class=\"v\">{}</span><span class=\"what\"><span class=\"name\"><b>{}</b><span class=\"soft\">({})</span></span>\
+         <span class=\"text\">{}</span></span><span class=\"small\">{}{}</span></a></li>",
+        word(hints.verdict()),
+        searched.trim(),
+        base,
+        encoded(&definition.name),
+        verdict(hints),
+        shown(&definition.name),
+        shown(&parameters.join(", ")),
+        shown(first),
+        besides(hints),
+        depends
+    )
+}
+
+type Group<'a, 'b> = (Option<&'a str>, Vec<&'a Listed<'b>>);
+
+/// Tools whose names begin alike stand together, where that says something: not if all do, or hardly any.
+fn grouped<'a, 'b>(tools: &'a [Listed<'b>]) -> Vec<Group<'a, 'b>> {
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    let prefixes = || tools.iter().map(|tool| prefix(&tool.definition.name));
+    for (prefix, _) in prefixes().flatten() {
+        *sizes.entry(prefix).or_default() += 1;
+    }
+    let stands = |prefix: &str, least: usize| {
+        sizes.get(prefix).is_some_and(|size| *size >= least && *size < tools.len())
+    };
+    let mut groups: Vec<Group<'a, 'b>> = Vec::new();
+    for (tool, prefix) in tools.iter().zip(prefixes()) {
+        let prefix = prefix.filter(|(prefix, least)| stands(prefix, *least)).map(|(name, _)| name);
+        match groups.iter_mut().find(|(of, _)| *of == prefix) {
+            Some((_, group)) => group.push(tool),
+            None => groups.push((prefix, vec![tool])),
+        }
+    }
+    // What belongs to no group comes last, under a head of its own.
+    let alone = groups.len() == 1;
+    groups.sort_by_key(|(prefix, _)| prefix.is_none());
+    for (prefix, _) in groups.iter_mut().filter(|(prefix, _)| prefix.is_none() && !alone) {
+        *prefix = Some("others");
+    }
+    groups
+}
+
+/// What a name begins with, and how many must begin so to make a group: an underscore may only part two words.
+fn prefix(name: &str) -> Option<(&str, usize)> {
+    let strong = name.find(['/', '.', ':']);
+    let weak = name.find(['_', '-']);
+    let (at, least) = match (strong, weak) {
+        (Some(at), _) => (at, 2),
+        (None, Some(at)) => (at, 3),
+        (None, None) => return None,
+    };
+    (at > 0).then(|| (&name[..at], least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_begins_before_its_first_separator() {
+        assert_eq!(prefix("github/issues_list"), Some(("github", 2)));
+        assert_eq!(prefix("git_log"), Some(("git", 3)));
+        assert_eq!(prefix("_hidden"), None);
+        assert_eq!(prefix("plain"), None);
+    }
 }

@@ -1,0 +1,101 @@
+// What a call has given: text, a tree, pictures, sound, links. Nothing of it is ever taken for markup.
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+const isTree = (value) => value !== null && typeof value === "object";
+
+/** A value as a tree that opens. The first levels are open. */
+export function tree(value, name, depth = 0) {
+  const label = name === undefined ? [] : [make("span", { class: "k" }, name), " "];
+  if (!isTree(value)) {
+    const kind = value === null ? "null" : typeof value;
+    return make("div", { class: "leaf" }, ...label, make("span", { class: `t ${kind}` }, typeof value === "string" ? value : String(value)));
+  }
+  const entries = Object.entries(value);
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  if (!entries.length) return make("div", { class: "leaf" }, ...label, make("span", { class: "soft" }, open + close));
+  const details = make("details", {}, make("summary", {}, ...label, make("span", { class: "soft" }, `${open} ${entries.length} ${close}`)));
+  // Not before it is looked at: a result may be large.
+  const fill = () => {
+    if (details.childElementCount === 1) {
+      details.append(make("div", { class: "inside" }, ...entries.slice(0, 500).map(([key, inner]) => tree(inner, key, depth + 1))));
+      if (entries.length > 500) details.append(make("p", { class: "soft" }, `… ${entries.length - 500} more, in the raw JSON`));
+    }
+  };
+  details.addEventListener("toggle", fill);
+  if (depth < 2 && entries.length <= 50) { details.open = true; fill(); }
+  return details;
+}
+
+const MEDIA = /^(image|audio)\/[a-z0-9.+-]+$/i;
+
+function media(kind, item) {
+  const type = item.mimeType ?? "";
+  if (!MEDIA.test(type) || !type.toLowerCase().startsWith(`${kind}/`) || !/^[A-Za-z0-9+/=\s]*$/.test(item.data ?? "")) {
+    return make("p", { class: "soft" }, `${kind} of type ${type || "unknown"}, not shown; its data is in the raw JSON`);
+  }
+  const source = `data:${type};base64,${item.data.replace(/\s/g, "")}`;
+  if (kind === "image") return make("img", { src: source, alt: `picture in the result (${type})` });
+  return make("audio", { src: source, controls: "" });
+}
+
+/** A link where it leads to the web; otherwise its text. */
+export function link(uri, text = uri) {
+  const web = /^https?:\/\//i.test(uri);
+  return web ? make("a", { href: uri, target: "_blank", rel: "noopener noreferrer nofollow" }, text) : make("span", { class: "mono" }, text === uri ? uri : `${text} (${uri})`);
+}
+
+function written(text) {
+  try {
+    const value = JSON.parse(text);
+    if (isTree(value)) return make("div", { class: "tree" }, tree(value));
+  } catch { /* It is text. */ }
+  return make("pre", { class: "text" }, text);
+}
+
+/** One piece of content. */
+function piece(item) {
+  switch (item?.type) {
+    case "text": return written(String(item.text ?? ""));
+    case "image": case "audio": return media(item.type, item);
+    case "resource_link": return make("p", {}, link(String(item.uri), item.title ?? item.name ?? item.uri), item.description ? ` – ${item.description}` : "");
+    case "resource": return contents(item.resource ?? {});
+    default: return make("div", { class: "tree" }, tree(item));
+  }
+}
+
+/** The content of a resource. */
+export function contents(item) {
+  const block = make("div", { class: "contents" }, make("p", { class: "soft mono" }, [item.uri, item.mimeType].filter(Boolean).join(" · ")));
+  const kind = (item.mimeType ?? "").split("/")[0].toLowerCase();
+  if (typeof item.text === "string") block.append(item.mimeType?.includes("json") ? written(item.text) : make("pre", { class: "text" }, item.text));
+  else if (kind === "image" || kind === "audio") block.append(media(kind, { mimeType: item.mimeType, data: item.blob }));
+  else if (typeof item.blob === "string") block.append(make("p", { class: "soft" }, `${Math.floor((item.blob.replace(/=+$/, "").length * 3) / 4)} bytes, not text`));
+  return block;
+}
+
+/** Whether a result holds nothing to look at. */
+export const isEmpty = (result) => result.structuredContent === undefined
+  && !(result.content ?? []).some((item) => item?.type !== "text" || item.text !== "");
+
+/** A whole result. */
+export function show(result, place, canon) {
+  const structured = result.structuredContent;
+  const same = (item) => {
+    if (structured === undefined || item?.type !== "text") return false;
+    try { return canon(JSON.parse(item.text)) === canon(structured); } catch { return false; }
+  };
+  const pieces = (result.content ?? []).filter((item) => !same(item)).map(piece);
+  if (structured !== undefined) pieces.push(make("div", { class: "tree", "data-testid": "structured" }, tree(structured)));
+  place.replaceChildren(...pieces, raw(result));
+}
+
+/** The whole of it, as it came. */
+export function raw(value) {
+  return make("details", { class: "raw" }, make("summary", {}, "Raw JSON"), make("pre", { "data-testid": "raw-result" }, JSON.stringify(value, null, 2)));
+}

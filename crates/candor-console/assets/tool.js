@@ -1,0 +1,432 @@
+// The page of one tool: what the call that is being written would do, and making it.
+import { ask, base, say, told } from "./console.js";
+import { canon, live, locate, parse, read, target, write } from "./form.js";
+import { isEmpty, make, raw as rawJson, show } from "./result.js";
+
+const by = (id) => document.getElementById(id);
+const bench = document.querySelector(".bench");
+const { tool, path } = bench.dataset;
+const form = by("call");
+const fields = by("fields");
+const raw = by("raw");
+const panel = document.querySelector(".foresight");
+const outcome = by("outcome");
+const callButton = form.querySelector("[data-testid=call]");
+const cancelButton = form.querySelector("[data-act=cancel]");
+
+// ---- The arguments, written in one of two ways ----
+
+const offered = fields.dataset.offered === "true";
+const untouched = canon(offered ? read(fields) : {});
+const template = raw.value;
+let view = "form";
+
+function complainAboutJson(text) {
+  by("raw-error").hidden = !text;
+  by("raw-error").textContent = text;
+  raw.setAttribute("aria-invalid", text ? "true" : "false");
+}
+
+/** What is written, as a value and as text; or what is wrong with it. */
+function written() {
+  if (view === "form") {
+    const wrong = [];
+    const value = read(fields, wrong);
+    return { value, text: JSON.stringify(value), wrong };
+  }
+  try {
+    const value = parse(raw.value);
+    if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("arguments are an object: {…}");
+    complainAboutJson("");
+    return { value, text: raw.value, wrong: [] };
+  } catch (error) {
+    complainAboutJson(`This is not JSON that can be sent: ${error.message}`);
+    return { wrong: [{ control: raw, message: error.message }] };
+  }
+}
+
+function look(at) {
+  view = at;
+  fields.hidden = at !== "form";
+  by("json").hidden = at !== "json";
+  for (const button of document.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String(button.dataset.view === at));
+}
+
+function switchTo(at) {
+  if (at === view) return;
+  if (at === "json") {
+    const value = read(fields);
+    // An untouched form begins with what must be there.
+    raw.value = canon(value) === untouched ? template : JSON.stringify(value, null, 2);
+    complainAboutJson("");
+    look("json");
+    raw.focus();
+  } else {
+    if (raw.value === template) { look("form"); return; }
+    const { value } = written();
+    if (value === undefined) { raw.focus(); return; }
+    const before = read(fields);
+    write(fields, value);
+    if (canon(read(fields)) !== canon(value)) {
+      write(fields, before);
+      complainAboutJson("The form has no place for all of this, so it stays here as it is.");
+      raw.focus();
+      return;
+    }
+    look("form");
+  }
+  changed();
+}
+
+for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => switchTo(button.dataset.view));
+
+// ---- What is wrong, where ----
+
+const seen = new WeakSet();
+let all = false;
+
+function mark(errors) {
+  for (const element of fields.querySelectorAll("[aria-invalid=true]")) element.setAttribute("aria-invalid", "false");
+  for (const element of fields.querySelectorAll(".field > .error")) element.hidden = true;
+  if (view !== "form") return;
+  for (const { node, message } of errors) {
+    if (!node || !(all || seen.has(node))) continue;
+    target(node).setAttribute("aria-invalid", "true");
+    const place = node.querySelector(":scope > .error");
+    if (place) { place.textContent = message; place.hidden = false; }
+  }
+}
+
+/** The server's errors, each with its field. */
+function placed(errors) {
+  return errors.map(({ path: pointer, message }) => ({
+    pointer, message, node: view === "form" ? locate(fields, pointer) : null,
+  }));
+}
+
+const named = (pointer) => (pointer ? pointer.slice(1).replaceAll("/", " › ").replaceAll("~1", "/").replaceAll("~0", "~") : "arguments");
+
+function summarise(errors) {
+  const summary = by("errors");
+  summary.hidden = !errors.length;
+  if (!errors.length) return;
+  by("errors-title").textContent = errors.length === 1 ? "Not sent: one thing is wrong" : `Not sent: ${errors.length} things are wrong`;
+  summary.querySelector("ul").replaceChildren(...errors.map(({ node, control, pointer, message }) => {
+    const goal = control ?? (node ? target(node) : view === "json" ? raw : fields);
+    if (!goal.id) goal.id = `g${Math.random().toString(36).slice(2)}`;
+    const anchor = make("a", { href: `#${goal.id}` }, `${named(pointer ?? "")}: ${message}`);
+    anchor.addEventListener("click", (event) => { event.preventDefault(); goal.focus(); });
+    return make("li", {}, anchor);
+  }));
+  summary.focus();
+}
+
+form.addEventListener("focusout", (event) => {
+  const node = event.target.closest(".field");
+  if (node && fields.contains(node) && event.target.value) { seen.add(node); if (known) mark(placed(known.errors ?? [])); }
+});
+
+// ---- What the call would do ----
+
+const words = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes" };
+const approvals = { none: "Runs without asking", ask: "Waits until a person approves", deny: "Policy denies it" };
+const time = (text) => (text ? new Date(text).toLocaleString() : "");
+const standings = {
+  replay: (s) => `This key has run${s.completedAt ? ` (${time(s.completedAt)})` : ""}: you would get the first result again`,
+  running: (s) => `It is running${s.since ? ` since ${time(s.since)}` : ""}: you would wait for that call`,
+  waiting: () => "A person has been asked already, and has not answered",
+  approved: (s) => `Approved by ${s.by}: it would start at once`,
+  denied: (s) => `Denied by ${s.by}${s.reason ? `: ${s.reason}` : ""}`,
+  unknown: () => "It was started, and nobody knows what came of it: it would not start again",
+  reused: () => "This key stands for other arguments: take a new one",
+  closed: () => "This key cannot be used any more: take a new one",
+  unavailable: () => "The ledger cannot be asked just now",
+};
+let known;
+
+function tell(answer) {
+  known = answer;
+  panel.dataset.state = answer.exact ? "exact" : "partial";
+  panel.dataset.verdict = answer.verdict;
+  const verdict = make("span", { class: `verdict ${answer.verdict in words ? answer.verdict : "deletes"}` }, words[answer.verdict] ?? "Deletes");
+  by("verdict").replaceChildren(verdict);
+  const hints = answer.annotations;
+  by("besides").textContent = `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;
+  by("besides").className = "besides";
+  by("exact").textContent = answer.exact ? "With these very arguments" : "What is still possible with what is written so far";
+  for (const row of panel.querySelectorAll("[data-hint]")) {
+    const name = row.dataset.hint;
+    row.children[1].textContent = String(hints[name]);
+    row.children[2].textContent = answer.sources[name] === "resolved" ? "resolved for these arguments" : answer.sources[name];
+  }
+  const errors = placed(answer.errors ?? []);
+  by("fits").dataset.valid = String(answer.valid);
+  by("fits").replaceChildren(...(answer.valid ? ["fit the schema"] : [make("ul", {}, ...errors.slice(0, 6).map((error) =>
+    make("li", {}, make("code", {}, named(error.pointer)), ` ${error.message}`)))]));
+  by("asks").textContent = approvals[answer.approval] ?? answer.approval;
+  const standing = answer.standing && (standings[answer.standing.state]?.(answer.standing) ?? answer.standing.state);
+  by("standing").hidden = by("standing-is").hidden = !standing;
+  by("standing").dataset.state = answer.standing?.state ?? "";
+  by("standing").textContent = standing ?? "";
+  by("answer").textContent = JSON.stringify(answer, null, 2);
+  mark(errors);
+}
+
+function cannotTell(why) {
+  panel.dataset.state = "unknown";
+  by("fits").textContent = why;
+}
+
+const key = () => by("key")?.value.trim() ?? "";
+const headers = () => (key() ? { "Idempotency-Key": key() } : {});
+
+let asked = 0;
+let asking;
+async function foresee(text) {
+  const mine = ++asked;
+  asking?.abort();
+  asking = new AbortController();
+  panel.setAttribute("aria-busy", "true");
+  try {
+    const response = await ask("POST", `${path}/annotations`, text, headers(), asking.signal);
+    if (mine !== asked) return undefined;
+    if (!response.ok) { cannotTell(await told(response)); return undefined; }
+    const answer = await response.json();
+    if (mine === asked) tell(answer);
+    return answer;
+  } catch (error) {
+    if (error.name !== "AbortError") cannotTell("The server cannot be reached");
+    return undefined;
+  } finally {
+    if (mine === asked) panel.removeAttribute("aria-busy");
+  }
+}
+
+let soon;
+function changed() {
+  clearTimeout(soon);
+  soon = setTimeout(() => {
+    const { value, text, wrong } = written();
+    if (value === undefined) { cannotTell("not JSON yet"); return; }
+    copies(value, text);
+    if (!by("errors").hidden && !wrong.length) by("errors").hidden = true;
+    foresee(text);
+  }, 200);
+}
+live(form, changed);
+
+// ---- The same call elsewhere ----
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const bare = (text) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : quoted(text));
+
+function copies(value, text) {
+  const here = location.origin + base;
+  const lines = [
+    `curl -X POST ${quoted(`${here}${path}/call`)}`,
+    `-H "Authorization: Bearer $CANDOR_TOKEN"`,
+    `-H 'Content-Type: application/json'`,
+    ...(key() ? [`-H ${quoted(`Idempotency-Key: ${key()}`)}`] : []),
+    `-d ${quoted(text)}`,
+  ];
+  by("as-curl").textContent = lines.join(" \\\n  ");
+  // A word that looks like JSON would be taken for it.
+  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && !/^\s*([[{"\d-]|true$|false$|null$)/.test(v) && v !== "");
+  const plain = Object.entries(value).every(([name, v]) => /^[A-Za-z_][\w-]*$/.test(name) && simple(v));
+  const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--json", quoted(text)];
+  by("as-candor").textContent = ["candor call", bare(`${here}/mcp`), bare(tool), ...(key() ? ["--key", bare(key())] : []), ...given].join(" ");
+  const params = { name: tool, arguments: value };
+  if (key()) params._meta = { "dev.candor/idempotencyKey": key() };
+  by("as-mcp").textContent = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
+  by("as-link").textContent = `${location.origin}${location.pathname}#args=${encodeURIComponent(text)}`;
+}
+
+// ---- Calling ----
+
+function state(name, says) {
+  outcome.dataset.state = name;
+  by("outcome-says").textContent = says;
+  by("outcome-says").hidden = !says;
+}
+
+/** Events from a stream, until it ends. */
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    rest += value;
+    const parts = rest.split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const lines = part.split("\n");
+      const name = lines.find((line) => line.startsWith("event:"))?.slice(6).trim();
+      const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).replace(/^ /, "")).join("\n");
+      if (name) yield { name, data: JSON.parse(data) };
+    }
+  }
+}
+
+// Codes with which nobody can say whether it was done.
+const UNSURE = ["outcome_unknown", "timed_out", "in_progress", "internal"];
+
+function refused(problem, status) {
+  const code = problem.code ?? "";
+  const waits = code === "approval_required";
+  const unsure = UNSURE.includes(code);
+  const said = problem.detail ?? problem.error ?? `Status ${status}`;
+  state(waits ? "waiting" : unsure ? "unknown" : "error", unsure ? `The outcome is unknown. ${said}` : said);
+  const more = [];
+  if (waits) more.push(make("p", {}, make("a", { href: `${base}/ui/approvals` }, "See what waits for approval")));
+  if (status === 401) more.push(make("p", {}, "Log in at the top of the page, then call again."));
+  if (problem.suggestions?.length) more.push(make("ul", {}, ...problem.suggestions.map((text) => make("li", {}, text))));
+  by("outcome-shows").replaceChildren(...more, rawJson(problem));
+  if (code === "execution_disabled" && callButton) {
+    callButton.replaceWith(make("p", { class: "soft", "data-testid": "cannot-call" }, "Calling is switched off in this console."));
+  }
+  const errors = placed((problem.errors ?? []).map((error) => ({ path: error.pointer ?? error.path ?? "", message: error.reason ?? error.message })));
+  if (errors.length) { all = true; mark(errors); summarise(errors); }
+}
+
+function arrived(result, verb) {
+  const replayed = result._meta?.["dev.candor/idempotency"]?.replayed;
+  const says = [];
+  if (verb === "preview") says.push("This is a preview: nothing was done.");
+  if (replayed) says.push("Replayed: this is the first result of this key; it did not run again.");
+  if (result.isError) says.unshift("The tool says that it failed.");
+  else if (isEmpty(result)) says.push("It succeeded and gave nothing back.");
+  state(result.isError ? "error" : isEmpty(result) ? "empty" : "ok", says.join(" "));
+  show(result, by("outcome-shows"), canon);
+  const plan = result._meta?.["dev.candor/plan"]?.token;
+  if (verb === "preview" && plan) takePlan(plan);
+}
+
+/** The token of a preview goes where the call needs it. */
+function takePlan(token) {
+  const field = locate(fields, "/plan_token");
+  if (view === "form" && field?.dataset.name === "plan_token") {
+    write(field, token);
+  } else if (view === "json") {
+    const { value } = written();
+    if (value) raw.value = JSON.stringify({ ...value, plan_token: token }, null, 2);
+  }
+  by("outcome-says").textContent += " Its token stands in plan_token now, so the call can be made.";
+}
+
+function progressed({ progress, total, message }) {
+  const bar = by("progress");
+  bar.hidden = false;
+  if (total) { bar.max = total; bar.value = progress; } else bar.removeAttribute("value");
+  const part = total ? `${progress} of ${total}` : `${progress}`;
+  state("running", message ? `${message} (${part})` : `Running: ${part}`);
+}
+
+let running;
+async function run(verb, text) {
+  running = new AbortController();
+  const label = callButton?.textContent;
+  if (callButton) { callButton.disabled = true; callButton.textContent = verb === "call" ? "Calling…" : "Previewing…"; }
+  if (cancelButton) cancelButton.hidden = false;
+  by("outcome-shows").replaceChildren();
+  state("running", "Running…");
+  say(verb === "call" ? "Calling" : "Previewing");
+  let ended = false;
+  try {
+    const sent = { Accept: "text/event-stream, application/json", ...(verb === "call" ? headers() : {}) };
+    const response = await ask("POST", `${path}/${verb}`, text, sent, running.signal);
+    if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+      const body = await response.json();
+      ended = true;
+      if (response.ok) arrived(body, verb); else refused(body, response.status);
+    } else {
+      for await (const { name, data } of events(response.body)) {
+        if (name === "progress") progressed(data);
+        if (name === "result") { ended = true; arrived(data, verb); }
+        if (name === "problem") { ended = true; refused(data, data.status); }
+      }
+    }
+    if (!ended) state("unknown", "The answer broke off. Whether it was done is unknown: look into the history before you call again.");
+  } catch (error) {
+    if (error.name === "AbortError") state("cancelled", "You stopped it. It was taken back as far as it could be; what it had done by then is done.");
+    else if (!ended) state("unknown", "The server cannot be reached. If the call had started, its outcome is unknown.");
+  } finally {
+    by("progress").hidden = true;
+    if (callButton) { callButton.disabled = false; callButton.textContent = label; }
+    if (cancelButton) cancelButton.hidden = true;
+    running = undefined;
+    say(`Result: ${outcome.dataset.state}`);
+  }
+  if (by("errors").hidden) by("outcome-title").focus();
+  outcome.scrollIntoView({ block: "nearest" });
+  changed();
+}
+
+/** Whether it may be sent: asks the server, and says what is wrong. */
+async function check() {
+  clearTimeout(soon);
+  const { value, text, wrong } = written();
+  all = true;
+  if (wrong.length) { mark(wrong); if (view === "json") raw.focus(); else summarise(wrong.map((w) => ({ ...w, pointer: `/${w.node?.dataset.name ?? ""}` }))); return undefined; }
+  copies(value, text);
+  const answer = await foresee(text);
+  if (!answer) return undefined;
+  const errors = placed(answer.errors ?? []);
+  mark(errors);
+  summarise(errors);
+  return answer.valid ? { answer, text, value } : undefined;
+}
+
+function confirmed({ answer, value }) {
+  if (answer.verdict !== "deletes" || answer.standing?.state === "replay") return Promise.resolve(true);
+  const dialog = by("confirm");
+  by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, "Deletes"),
+    ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
+  by("confirm-arguments").textContent = JSON.stringify(value, null, 2);
+  by("confirm-undo").textContent = answer.undo ? `To take it back: ${answer.undo}` : "No tool is known that takes this back.";
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "call"), { once: true }));
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (running || !callButton?.isConnected) return;
+  const fit = await check();
+  if (fit && (await confirmed(fit))) run("call", fit.text);
+});
+form.querySelector("[data-act=validate]").addEventListener("click", async () => {
+  const fit = await check();
+  if (fit) say("The arguments fit the schema");
+});
+form.querySelector("[data-act=preview]")?.addEventListener("click", () => {
+  const { value, text, wrong } = written();
+  if (running || wrong.length || value === undefined) return;
+  // The token of another preview is not part of what is previewed.
+  const { plan_token: _, ...rest } = value;
+  run("preview", "plan_token" in value ? JSON.stringify(rest) : text);
+});
+cancelButton?.addEventListener("click", () => running?.abort());
+form.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(callButton ?? undefined); }
+});
+
+// ---- The beginning ----
+
+function prefill() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("args");
+  if (!given) return;
+  try {
+    const value = parse(given);
+    if (offered) write(fields, value);
+    if (!offered || canon(read(fields)) !== canon(value)) { look("json"); raw.value = JSON.stringify(value, null, 2); }
+  } catch {
+    look("json");
+    raw.value = given;
+  }
+}
+document.querySelector(".views").hidden = !offered;
+if (!offered) look("json");
+prefill();
+addEventListener("hashchange", () => { prefill(); changed(); });
+changed();

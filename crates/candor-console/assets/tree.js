@@ -1,0 +1,214 @@
+// The tree of resources: branches open as they are looked at, what is known of one is shown, content only on demand.
+import { ask, say, told } from "./console.js";
+import { contents, make, raw } from "./result.js";
+
+const root = document.getElementById("tree");
+const says = document.getElementById("tree-says");
+const about = document.getElementById("about");
+const items = () => [...root.querySelectorAll("[role=treeitem]")].filter((item) => !item.parentElement.closest("[role=treeitem][aria-expanded=false]"));
+
+function size(bytes) {
+  if (typeof bytes !== "number") return undefined;
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  let at = 0;
+  let left = bytes;
+  while (left >= 1000 && at < units.length - 1) { left /= 1000; at += 1; }
+  return at ? `${left.toFixed(left < 10 ? 1 : 0)} ${units[at]}` : `${bytes} bytes`;
+}
+
+async function list(uri, cursor) {
+  const query = new URLSearchParams();
+  if (uri !== undefined) query.set("uri", uri);
+  if (cursor) query.set("cursor", cursor);
+  const response = await ask("GET", `/resources${query.size ? `?${query}` : ""}`);
+  if (!response.ok) throw new Error(await told(response));
+  return response.json();
+}
+
+function item(resource, level) {
+  const opens = resource.capabilities?.list === true;
+  const row = make("span", { class: "row" }, make("span", { class: "twist", "aria-hidden": "true" }), make("span", { class: "mono" }, resource.title ?? resource.name ?? resource.uri));
+  const small = opens ? "" : [resource.mimeType, size(resource.size)].filter(Boolean).join(" · ");
+  if (small) row.append(make("span", { class: "small" }, small));
+  const element = make("li", { role: "treeitem", tabindex: "-1", "aria-level": String(level), "aria-selected": "false" }, row);
+  element.resource = resource;
+  if (opens) element.setAttribute("aria-expanded", "false");
+  return element;
+}
+
+/** Appends a page of children, and a way to the next. */
+async function fill(place, uri, level, cursor) {
+  const page = await list(uri, cursor);
+  const added = page.resources.map((resource) => item(resource, level));
+  place.append(...added);
+  if (page.nextCursor) {
+    const more = make("li", { role: "treeitem", tabindex: "-1", "aria-level": String(level), "aria-selected": "false" }, make("span", { class: "row soft" }, make("span", { class: "twist", "aria-hidden": "true" }), "More…"));
+    more.more = async () => {
+      const next = await fill(place, uri, level, page.nextCursor);
+      more.remove();
+      focus(next[0] ?? place.lastElementChild);
+    };
+    place.append(more);
+  }
+  return added;
+}
+
+async function expand(element) {
+  if (element.getAttribute("aria-expanded") !== "false") return;
+  element.setAttribute("aria-expanded", "true");
+  if (element.querySelector(":scope > [role=group]")) return;
+  element.setAttribute("aria-busy", "true");
+  const group = make("ul", { role: "group" });
+  try {
+    const added = await fill(group, element.resource.uri, Number(element.getAttribute("aria-level")) + 1);
+    if (!added.length) group.append(make("li", { class: "soft nothing", role: "none" }, "empty"));
+    element.append(group);
+  } catch (error) {
+    element.setAttribute("aria-expanded", "false");
+    says.hidden = false;
+    says.textContent = error.message;
+  } finally {
+    element.removeAttribute("aria-busy");
+  }
+}
+
+const collapse = (element) => element.setAttribute("aria-expanded", "false");
+
+function focus(element) {
+  if (!element) return;
+  for (const other of root.querySelectorAll("[tabindex='0']")) other.tabIndex = -1;
+  element.tabIndex = 0;
+  element.focus();
+}
+
+// ---- The one that is chosen ----
+
+let chosen = 0;
+
+function facts(resource) {
+  const known = [
+    ["URI", resource.uri], ["Name", resource.name], ["Title", resource.title], ["About", resource.description], ["Type", resource.mimeType],
+    ["Size", size(resource.size)], ["Modified", resource.annotations?.lastModified && new Date(resource.annotations.lastModified).toLocaleString()],
+    ["For", resource.annotations?.audience?.join(", ")], ["Priority", resource.annotations?.priority],
+    ["Can be", [resource.capabilities?.list && "opened", resource.capabilities?.subscribe && "watched"].filter(Boolean).join(", ")],
+  ];
+  return make("dl", { "data-testid": "metadata" }, ...known.filter(([, value]) => value !== undefined && value !== null && value !== "")
+    .flatMap(([name, value]) => [make("dt", {}, name), make("dd", name === "URI" ? { class: "mono" } : {}, String(value))]));
+}
+
+async function choose(uri, element) {
+  const mine = ++chosen;
+  for (const other of root.querySelectorAll("[aria-selected=true]")) other.setAttribute("aria-selected", "false");
+  element?.setAttribute("aria-selected", "true");
+  history.replaceState(null, "", `#uri=${encodeURIComponent(uri)}`);
+  about.dataset.state = "loading";
+  const response = await ask("GET", `/resources/metadata?uri=${encodeURIComponent(uri)}`);
+  if (mine !== chosen) return;
+  // A server may know nothing but the list; that is something.
+  const resource = response.ok ? (await response.json()).resource : element?.resource;
+  if (!resource) {
+    about.dataset.state = "error";
+    about.replaceChildren(make("p", { class: "error" }, await told(response)));
+    return;
+  }
+  about.dataset.state = "known";
+  const place = make("div", { "data-testid": "content" });
+  const load = make("button", { type: "button", "data-testid": "load" }, "Load the content");
+  load.addEventListener("click", () => loadContent(uri, place, load));
+  about.replaceChildren(make("h2", { class: "name" }, resource.title ?? resource.name ?? resource.uri), facts(resource), make("div", { class: "actions" }, load), place, raw(resource));
+}
+
+async function loadContent(uri, place, button) {
+  about.dataset.state = "loading";
+  button.textContent = "Loading…";
+  try {
+    const response = await ask("GET", `/resources/content?uri=${encodeURIComponent(uri)}`);
+    if (!response.ok) throw new Error(await told(response));
+    const all = (await response.json()).contents ?? [];
+    about.dataset.state = all.length ? "loaded" : "empty";
+    if (!all.length) { place.replaceChildren(make("p", { class: "soft" }, "It is there, and it is empty.")); return; }
+    // The same thing in several forms: one is looked at, the others are named.
+    const same = all.length > 1 && all.every((one) => one.uri === all[0].uri);
+    if (!same) { place.replaceChildren(...all.map(contents)); return; }
+    const shows = make("div", {}, contents(all[0]));
+    const tabs = all.map((one, at) => {
+      const tab = make("button", { type: "button", "aria-pressed": String(at === 0) }, one.mimeType ?? `form ${at + 1}`);
+      tab.addEventListener("click", () => {
+        for (const other of tabs) other.setAttribute("aria-pressed", String(other === tab));
+        shows.replaceChildren(contents(one));
+      });
+      return tab;
+    });
+    place.replaceChildren(make("div", { class: "views", role: "group", "aria-label": "Alternatives", "data-testid": "alternatives" }, ...tabs), shows);
+  } catch (error) {
+    about.dataset.state = "error";
+    place.replaceChildren(make("p", { class: "error" }, error.message));
+  } finally {
+    button.textContent = "Load the content again";
+    say(`Content: ${about.dataset.state}`);
+  }
+}
+
+// ---- By hand and by keys ----
+
+function act(element) {
+  if (element.more) element.more().catch((error) => { says.hidden = false; says.textContent = error.message; });
+  else choose(element.resource.uri, element);
+}
+
+root.addEventListener("click", (event) => {
+  const element = event.target.closest("[role=treeitem]");
+  if (!element) return;
+  focus(element);
+  const opens = element.hasAttribute("aria-expanded");
+  if (opens && event.target.closest(".twist")) {
+    if (element.getAttribute("aria-expanded") === "true") collapse(element); else expand(element);
+    return;
+  }
+  if (opens) expand(element);
+  act(element);
+});
+
+root.addEventListener("keydown", (event) => {
+  const element = event.target.closest("[role=treeitem]");
+  if (!element || event.ctrlKey || event.metaKey || event.altKey) return;
+  const all = items();
+  const at = all.indexOf(element);
+  const open = element.getAttribute("aria-expanded");
+  const letter = event.key.length === 1 && event.key !== " " ? event.key.toLowerCase() : undefined;
+  const starts = (other) => other.textContent.trim().toLowerCase().startsWith(letter);
+  switch (event.key) {
+    case "ArrowDown": focus(all[at + 1]); break;
+    case "ArrowUp": focus(all[at - 1]); break;
+    case "Home": focus(all[0]); break;
+    case "End": focus(all.at(-1)); break;
+    case "ArrowRight":
+      if (open === "false") expand(element); else if (open === "true") focus(element.querySelector("[role=treeitem]"));
+      break;
+    case "ArrowLeft":
+      if (open === "true") collapse(element); else focus(element.parentElement.closest("[role=treeitem]"));
+      break;
+    case "Enter": case " ": act(element); break;
+    default:
+      // Letters that mean something everywhere keep that.
+      if (!letter || !/[a-z0-9._]/.test(letter) || letter === "g") return;
+      focus([...all.slice(at + 1), ...all.slice(0, at)].find(starts));
+  }
+  event.preventDefault();
+  event.stopPropagation();
+});
+
+async function begin() {
+  try {
+    const added = await fill(root, undefined, 1);
+    says.hidden = added.length > 0;
+    says.textContent = added.length ? "" : "There is nothing here yet.";
+    if (added[0]) added[0].tabIndex = 0;
+    if (added.length === 1) await expand(added[0]);
+  } catch (error) {
+    says.textContent = error.message;
+  }
+  const uri = new URLSearchParams(location.hash.slice(1)).get("uri");
+  if (uri) choose(uri, items().find((element) => element.resource?.uri === uri));
+}
+begin();
