@@ -139,9 +139,11 @@ pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
 pub(crate) fn refused(problem: desk::Problem) -> Problem {
     match problem {
         desk::Problem::Store(error) => {
-            tracing::error!(%error, "the ledger could not be used");
+            let trace_id = trace::new();
+            tracing::error!(%error, trace_id, "the ledger could not be used");
             let words = "The ledger cannot be used just now; the server's log says why";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ledger_unavailable", words)
+                .member("trace_id", trace_id)
                 .retry_after_ms(1000)
         }
         desk::Problem::Unknown(words) => Problem::new(StatusCode::NOT_FOUND, "not_found", words),

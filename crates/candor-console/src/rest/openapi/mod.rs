@@ -160,7 +160,7 @@ fn content(answer: &Answer) -> Value {
         Content::Problem => json!({PROBLEM: problem}),
         Content::Result => and(as_json("CallResult"), EVENTS, events),
         Content::Events => json!({EVENTS: events}),
-        Content::Export => json!({"application/x-ndjson": {}, "application/json": {}}),
+        Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
     };
     described
 }
