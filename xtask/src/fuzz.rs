@@ -39,10 +39,11 @@ pub(crate) fn run(at: &Workspace) -> Outcome {
     for example in EXAMPLES {
         let program = example_server::build(at, example)?;
         let log = place.join(format!("{example}-server.log"));
-        // Nobody is there to ask, so nothing waits for them.
+        // Nobody is there to ask, so nothing is held for them.
         let mut options = ["--hold", "0"].map(OsString::from).to_vec();
         if example == "invoices" {
-            options.extend(["--data".into(), place.join("invoices.db").into()]);
+            options.extend(["--ask", "destructive", "--data"].map(OsString::from));
+            options.push(place.join("invoices.db").into());
         }
         let mut server = Server::start(&program, &options, &log)?;
         let token = token(&log)?;
