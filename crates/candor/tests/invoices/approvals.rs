@@ -462,9 +462,10 @@ async fn what_is_permitted_for_a_while_is_not_asked_about() {
         invoices(client).await;
         delete(client).await;
         let operator = Operator::of(shop);
-        let scope = operator.waiting().await.remove(0).id.scope;
+        let waiting = operator.waiting().await.remove(0);
         let granting = Granting {
-            scope,
+            binding: waiting.stored.question().unwrap().binding,
+            scope: waiting.id.scope,
             pattern: json!({"invoice_id": {"is": "inv_1"}}).to_string(),
             by: "olga".to_owned(),
             lasts: Duration::from_secs(900),

@@ -13,17 +13,23 @@ use crate::{both, server};
 
 const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";
 
-fn details(called: &Called) -> &Value {
-    assert!(called.is_error() && called.structured().is_none(), "{}", called.raw());
-    &called.raw()["_meta"]["dev.candor/error"]
+/// What programs are told, but for the number of its line in the log.
+fn details(called: &Called) -> Value {
+    without_number(called).0
 }
 
-/// What programs are told, but for the number of its line in the log, which must be there.
-fn but_for_the_number(called: &Called, log: &Log) -> Value {
-    let mut details = details(called).clone();
+fn without_number(called: &Called) -> (Value, String) {
+    assert!(called.is_error() && called.structured().is_none(), "{}", called.raw());
+    let mut details = called.raw()["_meta"]["dev.candor/error"].clone();
     let number = details.as_object_mut().unwrap().shift_remove("traceId");
     let number = number.unwrap_or_else(|| panic!("no number: {details}"));
-    assert!(log.text().contains(number.as_str().unwrap()), "{number} in {}", log.text());
+    (details, number.as_str().unwrap().to_owned())
+}
+
+/// The same; the line must be there.
+fn but_for_the_number(called: &Called, log: &Log) -> Value {
+    let (details, number) = without_number(called);
+    assert!(log.text().contains(&number), "{number} in {}", log.text());
     details
 }
 
@@ -52,13 +58,13 @@ async fn a_failure_says_what_to_do_now() {
         assert!(!client.call("pay", json!({"id": 1})).await.is_error());
 
         let called = client.call("pay", json!({"id": 2})).await;
-        assert_eq!(details(&called), &json!({"code": "failed"}));
+        assert_eq!(details(&called), json!({"code": "failed"}));
         assert_eq!(called.text(), "No.");
 
         let called = client.call("pay", json!({"id": 3})).await;
         assert_eq!(
             details(&called),
-            &json!({"code": "busy", "retriable": true, "retryAfterMs": 1500})
+            json!({"code": "busy", "retriable": true, "retryAfterMs": 1500})
         );
         assert_eq!(called.text(), "Too many requests. Try again in 2 s.");
 
@@ -190,11 +196,11 @@ async fn a_text_is_for_the_caller_and_a_conversion_says_what_is() {
     for client in both(|| tools![text, fixed_text, shop]) {
         let called = client.call("text", json!({"name": "Ada"})).await;
         assert_eq!(called.text(), "Nobody is called Ada");
-        assert_eq!(details(&called), &json!({"code": "failed"}));
+        assert_eq!(details(&called), json!({"code": "failed"}));
         assert_eq!(client.call("fixed_text", json!({})).await.text(), "Not today");
         let called = client.call("shop", json!({})).await;
         assert_eq!(called.text(), "The shop is closed");
-        assert_eq!(details(&called), &json!({"code": "closed"}));
+        assert_eq!(details(&called), json!({"code": "closed"}));
     }
 }
 
@@ -258,7 +264,7 @@ async fn a_call_that_takes_too_long_is_stopped() {
     let server = || server(tools![sleeps]).limits(|l| l.deadline = Duration::from_millis(20));
     for client in [server().test(), server().test_legacy()] {
         let called = client.call("sleeps", json!({})).await;
-        assert_eq!(details(&called), &json!({"code": "timed_out"}));
+        assert_eq!(details(&called), json!({"code": "timed_out", "raisedBy": "server"}));
         assert!(called.text().contains("took too long"), "{}", called.text());
     }
 }
@@ -285,6 +291,6 @@ async fn a_question_that_cannot_be_put_is_told_and_not_hidden() {
     let error = modern.try_call("asks", json!({})).await.unwrap_err();
     assert!(error.message.contains("capability"), "{}", error.message);
     let called = legacy.call("asks", json!({})).await;
-    assert_eq!(details(&called), &json!({"code": "failed"}));
+    assert_eq!(details(&called), json!({"code": "failed"}));
     assert_ne!(called.text(), HIDDEN);
 }
