@@ -1,6 +1,6 @@
 // The page of one tool: what the call that is being written would do, and making it.
 import { ask, base, say, told } from "./console.js";
-import { canon, live, locate, parse, read, target, write } from "./form.js";
+import { canon, covers, live, locate, parse, read, target, write } from "./form.js";
 import { isEmpty, make, raw as rawJson, show } from "./result.js";
 
 const by = (id) => document.getElementById(id);
@@ -67,7 +67,7 @@ function switchTo(at) {
     if (value === undefined) { raw.focus(); return; }
     const before = read(fields);
     write(fields, value);
-    if (canon(read(fields)) !== canon(value)) {
+    if (!covers(read(fields), value)) {
       write(fields, before);
       complainAboutJson("The form has no place for all of this, so it stays here as it is.");
       raw.focus();
@@ -123,7 +123,8 @@ function summarise(errors) {
 
 form.addEventListener("focusout", (event) => {
   const node = event.target.closest(".field");
-  if (node && fields.contains(node) && event.target.value) { seen.add(node); if (known) mark(placed(known.errors ?? [])); }
+  // Not at once: what moves while a button is pressed takes the click away.
+  if (node && fields.contains(node) && event.target.value && !seen.has(node)) { seen.add(node); changed(); }
 });
 
 // ---- What the call would do ----
@@ -230,8 +231,9 @@ function copies(value, text) {
     `-d ${quoted(text)}`,
   ];
   by("as-curl").textContent = lines.join(" \\\n  ");
-  // A word that looks like JSON would be taken for it.
-  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && !/^\s*([[{"\d-]|true$|false$|null$)/.test(v) && v !== "");
+  // A text that is JSON would be taken for it.
+  const isJson = (v) => { try { JSON.parse(v); return true; } catch { return false; } };
+  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && v !== "" && !isJson(v));
   const plain = Object.entries(value).every(([name, v]) => /^[A-Za-z_][\w-]*$/.test(name) && simple(v));
   const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--json", quoted(text)];
   by("as-candor").textContent = ["candor call", bare(`${here}/mcp`), bare(tool), ...(key() ? ["--key", bare(key())] : []), ...given].join(" ");
@@ -383,7 +385,9 @@ function confirmed({ answer, value }) {
   by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, "Deletes"),
     ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
   by("confirm-arguments").textContent = JSON.stringify(value, null, 2);
-  by("confirm-undo").textContent = answer.undo ? `To take it back: ${answer.undo}` : "No tool is known that takes this back.";
+  const instead = panel.querySelector("[data-testid=instead-tool]")?.textContent;
+  by("confirm-undo").textContent = (answer.undo ? `To take it back: ${answer.undo}.` : "No tool is known that takes this back.")
+    + (instead ? ` A gentler tool: ${instead}.` : "");
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "call"), { once: true }));
@@ -419,7 +423,7 @@ function prefill() {
   try {
     const value = parse(given);
     if (offered) write(fields, value);
-    if (!offered || canon(read(fields)) !== canon(value)) { look("json"); raw.value = JSON.stringify(value, null, 2); }
+    if (!offered || !covers(read(fields), value)) { look("json"); raw.value = JSON.stringify(value, null, 2); }
   } catch {
     look("json");
     raw.value = given;

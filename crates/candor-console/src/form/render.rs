@@ -208,7 +208,12 @@ fn label(field: &Field) -> Html {
         name => html!("<span class=\"name\">{}</span> ", shown(name)),
     };
     let need = (!field.required).then(|| html!(" <span class=\"need\">optional</span>"));
-    html!("{}<span class=\"type\">{}</span>{}", name, shown(&type_of(field)), need)
+    // That something without a name is an object is seen.
+    let seen = match field.kind {
+        Kind::Group { .. } if field.name.is_empty() => "unseen",
+        _ => "type",
+    };
+    html!("{}<span class=\"{}\">{}</span>{}", name, seen, shown(&type_of(field)), need)
 }
 
 fn marks(field: &Field) -> Html {

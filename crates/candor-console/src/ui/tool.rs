@@ -9,7 +9,7 @@ use candor_server::tool::{Idempotency, KEY_ARGUMENT};
 use candor_server::{Judgement, Listed};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, shown, verdict};
+use super::shell::{self, Page, Section, besides, home, shown, verdict};
 use super::tools::word;
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
@@ -37,7 +37,7 @@ pub(crate) async fn page(
     let key = (ledger && tool.idempotency == Idempotency::Beside).then(key_field);
     let main = html!(
         "{}<div class=\"bench\" data-tool=\"{}\" data-path=\"/tools/{}\" data-testid=\"bench\">\
-         <form id=\"call\" novalidate data-testid=\"form\">{}{}{}{}</form>{}</div>{}{}{}",
+         <form id=\"call\" novalidate data-testid=\"form\">{}{}{}{}</form>{}{}</div>{}{}",
         head(&asked.base, &tool, &takes, gives.as_ref()),
         name,
         encoded(name),
@@ -75,10 +75,10 @@ fn head(base: &str, tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> 
     let title = title.map(|title| html!("<p class=\"soft\">{}</p>", shown(title)));
     let depends = tool.dynamic.then(|| html!(" · depends on the arguments"));
     html!(
-        "<p class=\"back\"><a href=\"{}/\">Tools</a></p><div class=\"title\"><h1 class=\"name\">{}</h1>\
+        "<p class=\"back\"><a href=\"{}\">Tools</a></p><div class=\"title\"><h1 class=\"name\">{}</h1>\
          <p class=\"small\">{} {}{}</p></div>{}<p class=\"lead lines\">{}</p>\
          <p class=\"signature mono\" data-testid=\"signature\">{}</p>",
-        base,
+        home(base),
         shown(&definition.name),
         verdict(tool.worst.hints),
         besides(tool.worst.hints),
