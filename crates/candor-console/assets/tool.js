@@ -1,5 +1,7 @@
 // The page of one tool: what the call that is being written would do, and making it.
 import { ask, base, say, told } from "./console.js";
+import { elsewhere } from "./elsewhere.js";
+import { cannotTell, foretell } from "./foresight.js";
 import { canon, covers, live, locate, parse, read, target, write } from "./form.js";
 import { isEmpty, make, raw as rawJson, show } from "./result.js";
 
@@ -129,53 +131,13 @@ form.addEventListener("focusout", (event) => {
 
 // ---- What the call would do ----
 
-const words = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes" };
-const approvals = { none: "Runs without asking", ask: "Waits until a person approves", deny: "Policy denies it" };
-const time = (text) => (text ? new Date(text).toLocaleString() : "");
-const standings = {
-  replay: (s) => `This key has run${s.completedAt ? ` (${time(s.completedAt)})` : ""}: you would get the first result again`,
-  running: (s) => `It is running${s.since ? ` since ${time(s.since)}` : ""}: you would wait for that call`,
-  waiting: () => "A person has been asked already, and has not answered",
-  approved: (s) => `Approved by ${s.by}: it would start at once`,
-  denied: (s) => `Denied by ${s.by}${s.reason ? `: ${s.reason}` : ""}`,
-  unknown: () => "It was started, and nobody knows what came of it: it would not start again",
-  reused: () => "This key stands for other arguments: take a new one",
-  closed: () => "This key cannot be used any more: take a new one",
-  unavailable: () => "The ledger cannot be asked just now",
-};
 let known;
 
 function tell(answer) {
   known = answer;
-  panel.dataset.state = answer.exact ? "exact" : "partial";
-  panel.dataset.verdict = answer.verdict;
-  const verdict = make("span", { class: `verdict ${answer.verdict in words ? answer.verdict : "deletes"}` }, words[answer.verdict] ?? "Deletes");
-  by("verdict").replaceChildren(verdict);
-  const hints = answer.annotations;
-  by("besides").textContent = `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;
-  by("besides").className = "besides";
-  by("exact").textContent = answer.exact ? "With these very arguments" : "What is still possible with what is written so far";
-  for (const row of panel.querySelectorAll("[data-hint]")) {
-    const name = row.dataset.hint;
-    row.children[1].textContent = String(hints[name]);
-    row.children[2].textContent = answer.sources[name] === "resolved" ? "resolved for these arguments" : answer.sources[name];
-  }
   const errors = placed(answer.errors ?? []);
-  by("fits").dataset.valid = String(answer.valid);
-  by("fits").replaceChildren(...(answer.valid ? ["fit the schema"] : [make("ul", {}, ...errors.slice(0, 6).map((error) =>
-    make("li", {}, make("code", {}, named(error.pointer)), ` ${error.message}`)))]));
-  by("asks").textContent = approvals[answer.approval] ?? answer.approval;
-  const standing = answer.standing && (standings[answer.standing.state]?.(answer.standing) ?? answer.standing.state);
-  by("standing").hidden = by("standing-is").hidden = !standing;
-  by("standing").dataset.state = answer.standing?.state ?? "";
-  by("standing").textContent = standing ?? "";
-  by("answer").textContent = JSON.stringify(answer, null, 2);
+  foretell(panel, answer, errors.map(({ pointer, message }) => ({ name: named(pointer), message })));
   mark(errors);
-}
-
-function cannotTell(why) {
-  panel.dataset.state = "unknown";
-  by("fits").textContent = why;
 }
 
 const key = () => by("key")?.value.trim() ?? "";
@@ -191,12 +153,12 @@ async function foresee(text) {
   try {
     const response = await ask("POST", `${path}/annotations`, text, headers(), asking.signal);
     if (mine !== asked) return undefined;
-    if (!response.ok) { cannotTell(await told(response)); return undefined; }
+    if (!response.ok) { cannotTell(panel, await told(response)); return undefined; }
     const answer = await response.json();
     if (mine === asked) tell(answer);
     return answer;
   } catch (error) {
-    if (error.name !== "AbortError") cannotTell("The server cannot be reached");
+    if (error.name !== "AbortError") cannotTell(panel, "The server cannot be reached");
     return undefined;
   } finally {
     if (mine === asked) panel.removeAttribute("aria-busy");
@@ -208,40 +170,13 @@ function changed() {
   clearTimeout(soon);
   soon = setTimeout(() => {
     const { value, text, wrong } = written();
-    if (value === undefined) { cannotTell("not JSON yet"); return; }
-    copies(value, text);
+    if (value === undefined) { cannotTell(panel, "not JSON yet"); return; }
+    elsewhere(tool, path, key(), value, text);
     if (!by("errors").hidden && !wrong.length) by("errors").hidden = true;
     foresee(text);
   }, 200);
 }
 live(form, changed);
-
-// ---- The same call elsewhere ----
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-const bare = (text) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : quoted(text));
-
-function copies(value, text) {
-  const here = location.origin + base;
-  const lines = [
-    `curl -X POST ${quoted(`${here}${path}/call`)}`,
-    `-H "Authorization: Bearer $CANDOR_TOKEN"`,
-    `-H 'Content-Type: application/json'`,
-    ...(key() ? [`-H ${quoted(`Idempotency-Key: ${key()}`)}`] : []),
-    `-d ${quoted(text)}`,
-  ];
-  by("as-curl").textContent = lines.join(" \\\n  ");
-  // A text that is JSON would be taken for it.
-  const isJson = (v) => { try { JSON.parse(v); return true; } catch { return false; } };
-  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && v !== "" && !isJson(v));
-  const plain = Object.entries(value).every(([name, v]) => /^[A-Za-z_][\w-]*$/.test(name) && simple(v));
-  const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--json", quoted(text)];
-  by("as-candor").textContent = ["candor call", bare(`${here}/mcp`), bare(tool), ...(key() ? ["--key", bare(key())] : []), ...given].join(" ");
-  const params = { name: tool, arguments: value };
-  if (key()) params._meta = { "dev.candor/idempotencyKey": key() };
-  by("as-mcp").textContent = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
-  by("as-link").textContent = `${location.origin}${location.pathname}#args=${encodeURIComponent(text)}`;
-}
 
 // ---- Calling ----
 
@@ -370,7 +305,7 @@ async function check() {
   const { value, text, wrong } = written();
   all = true;
   if (wrong.length) { mark(wrong); if (view === "json") raw.focus(); else summarise(wrong.map((w) => ({ ...w, pointer: `/${w.node?.dataset.name ?? ""}` }))); return undefined; }
-  copies(value, text);
+  elsewhere(tool, path, key(), value, text);
   const answer = await foresee(text);
   if (!answer) return undefined;
   const errors = placed(answer.errors ?? []);

@@ -143,7 +143,8 @@ impl Reader<'_> {
         let tag = tag(&flats);
         let mut fields: Vec<Field> = Vec::new();
         for (shape, flat) in whole.iter().zip(&flats) {
-            let tagged = tag.as_deref().and_then(|tag| single(flat["properties"][tag].as_object()?));
+            let tagged =
+                tag.as_deref().and_then(|tag| single(flat["properties"][tag].as_object()?));
             let name = tagged.map(plain).or_else(|| words(flat, "title")).unwrap_or_default();
             let mut field = self.field(name, shape, true, depth + 1);
             if field.name.is_empty() {
@@ -191,8 +192,7 @@ impl Reader<'_> {
             .get("additionalProperties")
             .filter(|rest| rest.as_object().is_some_and(|rest| !rest.is_empty()))
             .or_else(|| patterns.filter(|all| all.len() == 1)?.values().next());
-        let rest =
-            rest.map(|schema| Box::new(self.field(String::new(), schema, true, depth + 1)));
+        let rest = rest.map(|schema| Box::new(self.field(String::new(), schema, true, depth + 1)));
         let closed = flat.get("additionalProperties") == Some(&Value::Bool(false));
         if fields.is_empty() && rest.is_none() && !closed && depth > 0 {
             return Kind::Json;
@@ -339,7 +339,7 @@ fn picked(picks: impl Iterator<Item = Pick>) -> Kind {
     let picks: Vec<Pick> = picks.collect();
     match picks.len() {
         0 => Kind::Json,
-        ..=MOST_PICKS => Kind::Choice(picks),
+        1..=MOST_PICKS => Kind::Choice(picks),
         _ if picks.iter().all(|pick| pick.value.is_string()) => Kind::Text(Text::Line),
         _ => Kind::Json,
     }

@@ -67,26 +67,26 @@ impl Writer {
         match &field.kind {
             Kind::Group { fields, rest } => {
                 let members = self.members(fields, rest.as_deref());
-                self.fieldset(field, "group", members)
+                self.fieldset(field, "group", &members)
             }
             Kind::List(item) => {
                 let items = self.items(item, "Add");
-                self.fieldset(field, "list", items)
+                self.fieldset(field, "list", &items)
             }
             Kind::Tuple(places) => {
-                let places = places.iter().map(|place| self.field(place)).collect();
-                self.fieldset(field, "tuple", places)
+                let places: Html = places.iter().map(|place| self.field(place)).collect();
+                self.fieldset(field, "tuple", &places)
             }
             Kind::Shapes(shapes) => {
                 let chooser = self.chooser(field, shapes);
-                self.fieldset(field, "shapes", chooser)
+                self.fieldset(field, "shapes", &chooser)
             }
             _ => self.control(field),
         }
     }
 
     /// A field that holds fields.
-    fn fieldset(&mut self, field: &Field, kind: &str, inside: Html) -> Html {
+    fn fieldset(&mut self, field: &Field, kind: &str, inside: &Html) -> Html {
         let Around { id, label, hint, error, described } = self.around(field);
         html!(
             "<fieldset class=\"field\" id=\"{}\" tabindex=\"-1\" data-kind=\"{}\"{} aria-describedby=\"{}\">\
@@ -167,8 +167,8 @@ impl Writer {
                 ("number", input("text", &same, &extra, field))
             }
             Kind::Truth => {
-                let picks = [true, false]
-                    .map(|value| Pick { value: value.into(), text: String::new() });
+                let picks =
+                    [true, false].map(|value| Pick { value: value.into(), text: String::new() });
                 ("choice", select(&same, field, &picks))
             }
             Kind::Choice(picks) => ("choice", select(&same, field, picks)),
@@ -254,7 +254,12 @@ fn input(kind: &str, same: &Html, extra: &Html, field: &Field) -> Html {
 }
 
 fn area(same: &Html, rows: usize, place: &str) -> Html {
-    html!("<textarea{} rows=\"{}\" spellcheck=\"false\" placeholder=\"{}\"></textarea>", same, rows, place)
+    html!(
+        "<textarea{} rows=\"{}\" spellcheck=\"false\" placeholder=\"{}\"></textarea>",
+        same,
+        rows,
+        place
+    )
 }
 
 fn select(same: &Html, field: &Field, picks: &[Pick]) -> Html {

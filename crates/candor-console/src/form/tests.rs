@@ -25,9 +25,10 @@ fn extent(field: &Field) -> (usize, usize) {
         Kind::Tuple(fields) | Kind::Shapes(fields) => fields.iter().collect(),
         _ => Vec::new(),
     };
-    within.into_iter().map(extent).fold((1, 1), |(count, depth), (inner, deep)| {
-        (count + inner, depth.max(deep + 1))
-    })
+    within
+        .into_iter()
+        .map(extent)
+        .fold((1, 1), |(count, depth), (inner, deep)| (count + inner, depth.max(deep + 1)))
 }
 
 fn rendered(schema: &Value) -> String {
@@ -112,10 +113,12 @@ fn shapes_are_told_apart_by_the_member_that_is_constant_in_each() {
 
 #[test]
 fn what_stands_beside_shapes_holds_for_each() {
-    let field = read(&json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}, "oneOf": [
-        {"required": ["a"], "properties": {"a": {"type": "integer"}}},
-        {"required": ["b"], "properties": {"b": {"type": "boolean"}}},
-    ]}));
+    let field = read(
+        &json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}, "oneOf": [
+            {"required": ["a"], "properties": {"a": {"type": "integer"}}},
+            {"required": ["b"], "properties": {"b": {"type": "boolean"}}},
+        ]}),
+    );
     let Kind::Shapes(shapes) = &field.kind else { panic!("{field:?}") };
     for (shape, own) in shapes.iter().zip(["a", "b"]) {
         assert!(inside(shape, own).required);
@@ -125,7 +128,10 @@ fn what_stands_beside_shapes_holds_for_each() {
 
 #[test]
 fn lists_tuples_maps_and_dates() {
-    assert_eq!(type_of(&of(&json!({"type": "array", "items": {"enum": ["a", "b"]}}))), r#"("a" | "b")[]"#);
+    assert_eq!(
+        type_of(&of(&json!({"type": "array", "items": {"enum": ["a", "b"]}}))),
+        r#"("a" | "b")[]"#
+    );
     let pair = json!({"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}]});
     assert_eq!(type_of(&of(&pair)), "[number, string]");
     let older = json!({"type": "array", "items": [{"type": "number"}]});
@@ -136,15 +142,8 @@ fn lists_tuples_maps_and_dates() {
     assert_eq!(type_of(&of(&pattern)), "map of boolean");
     let kinds = ["date", "date-time", "email", "uri", "uuid", "password", "ipv4"]
         .map(|format| of(&json!({"type": "string", "format": format})).kind);
-    let texts = [
-        Text::Date,
-        Text::DateTime,
-        Text::Email,
-        Text::Uri,
-        Text::Uuid,
-        Text::Secret,
-        Text::Line,
-    ];
+    let texts =
+        [Text::Date, Text::DateTime, Text::Email, Text::Uri, Text::Uuid, Text::Secret, Text::Line];
     assert_eq!(kinds, texts.map(Kind::Text));
 }
 
@@ -191,7 +190,10 @@ fn what_is_deep_or_large_is_asked_for_as_json() {
     }
     assert!(extent(&read(&deep)).1 < 15);
     let many = |count: usize| -> Value {
-        (0..count).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect::<serde_json::Map<_, _>>().into()
+        (0..count)
+            .map(|n| (format!("p{n}"), json!({"type": "string"})))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     };
     assert!(form(&read(&json!({"type": "object", "properties": many(200)}))).is_some());
     let large = read(&json!({"type": "object", "properties": many(5000)}));
@@ -228,7 +230,12 @@ fn nonsense_makes_no_form_and_no_panic() {
         json!({"type": "object", "properties": {"x": {"minimum": "1", "pattern": 3, "description": {}, "default": null}}}),
     ] {
         let field = read(&schema);
-        drop((form(&field), outline(&field, "x"), prefill(&schema), signature("t", &field, Some(&field))));
+        drop((
+            form(&field),
+            outline(&field, "x"),
+            prefill(&schema),
+            signature("t", &field, Some(&field)),
+        ));
     }
     // A member that nothing fits can only be left out.
     let schema = json!({"type": "object", "properties": {"never": false, "x": {}}});
@@ -248,7 +255,10 @@ fn json_begins_with_exactly_what_must_be_there() {
 
 #[test]
 fn results_are_shown_without_their_box() {
-    let (takes, boxed) = (json!({"type": "object"}), json!({"type": "object", "properties": {"result": {"type": "number"}}}));
+    let (takes, boxed) = (
+        json!({"type": "object"}),
+        json!({"type": "object", "properties": {"result": {"type": "number"}}}),
+    );
     assert_eq!(signature("t", &read(&takes), Some(&read(&boxed))), "t() → number");
     let record = json!({"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "number"}}});
     assert_eq!(signature("t", &read(&takes), Some(&read(&record))), "t() → {id, n}");
@@ -265,12 +275,17 @@ fn every_field_has_a_label_and_is_described_by_what_is_there() {
     assert!(html.contains(r#"<option value="">default: true</option>"#), "{html}");
     assert!(html.contains("data-null"), "{html}");
     // What is in a template has ids of its own.
-    let ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let ids: Vec<&str> =
+        html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let mut unique = ids.clone();
     unique.sort_unstable();
     unique.dedup();
     assert_eq!(ids.len(), unique.len(), "{ids:?}");
-    for id in html.split("aria-describedby=\"").skip(1).flat_map(|rest| rest.split('"').next().unwrap().split(' ')) {
+    for id in html
+        .split("aria-describedby=\"")
+        .skip(1)
+        .flat_map(|rest| rest.split('"').next().unwrap().split(' '))
+    {
         assert!(ids.contains(&id), "{id} is nowhere");
     }
 }

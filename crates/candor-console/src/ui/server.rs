@@ -37,7 +37,10 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
 fn head(about: &About) -> Html {
     let info = &about.info;
     let instructions = about.instructions.as_deref().map(|text| {
-        html!("<h2>Instructions for models</h2><pre data-testid=\"instructions\">{}</pre>", shown(text))
+        html!(
+            "<h2>Instructions for models</h2><pre data-testid=\"instructions\">{}</pre>",
+            shown(text)
+        )
     });
     html!(
         "<h1 data-testid=\"server-name\">{} <span class=\"soft\">{}</span></h1><p class=\"lead\">{}</p>{}",
@@ -49,11 +52,8 @@ fn head(about: &About) -> Html {
 }
 
 fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html {
-    let health = if engine.is_stopping() {
-        "is stopping: nothing new is let in"
-    } else {
-        "takes requests"
-    };
+    let health =
+        if engine.is_stopping() { "is stopping: nothing new is let in" } else { "takes requests" };
     let asks = match engine.asks() {
         Ask::Never => "about no call; whoever uses the server decides",
         Ask::Destructive => "about calls that may delete or overwrite",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::hints::{Effective, Hints};
+use candor_server::hints::Effective;
 use candor_server::protocol::json::RawValue;
 use candor_server::tool::{Idempotency, KEY_ARGUMENT};
 use candor_server::{Judgement, Listed};
@@ -18,7 +18,6 @@ use crate::problem::Problem;
 use crate::rest::tools::catalogue;
 use crate::route::encoded;
 use crate::serve::Asked;
-
 
 pub(crate) async fn page(
     console: &Arc<Inner>,
@@ -157,7 +156,9 @@ fn actions(console: &Inner, asked: &Asked, tool: &Listed<'_>) -> Html {
         );
     }
     let preview = tool.preview.map(|_| {
-        html!("<button type=\"button\" data-act=\"preview\" data-testid=\"preview\">Preview</button>")
+        html!(
+            "<button type=\"button\" data-act=\"preview\" data-testid=\"preview\">Preview</button>"
+        )
     });
     html!(
         "<div class=\"actions\"><button class=\"main\" data-testid=\"call\">Call</button>{}{}\
@@ -194,7 +195,9 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
             )
         })
     };
-    let must = tool.requires_preview.then(|| html!("<dt></dt><dd>A call needs the token of a preview</dd>"));
+    let must = tool
+        .requires_preview
+        .then(|| html!("<dt></dt><dd>A call needs the token of a preview</dd>"));
     let rate = tool.rate.as_deref().map(|rate| html!("<dt>At most</dt><dd>{}</dd>", shown(rate)));
     html!(
         "<aside class=\"foresight sheet\" aria-labelledby=\"would\" data-testid=\"foresight\" data-state=\"worst\" data-verdict=\"{}\">\
@@ -222,21 +225,21 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
 /// All four hints, and where each is known from.
 fn hint_table(effective: Effective) -> Html {
     let Effective { hints, sources } = effective;
-    let values: [(&str, fn(Hints) -> bool); 4] = [
-        ("readOnlyHint", Hints::is_read_only),
-        ("destructiveHint", Hints::is_destructive),
-        ("idempotentHint", Hints::is_idempotent),
-        ("openWorldHint", Hints::is_open_world),
+    let values = [
+        ("readOnlyHint", hints.is_read_only()),
+        ("destructiveHint", hints.is_destructive()),
+        ("idempotentHint", hints.is_idempotent()),
+        ("openWorldHint", hints.is_open_world()),
     ];
     let rows: Html = values
         .into_iter()
         .zip(sources)
-        .map(|((name, of), source)| {
+        .map(|((name, value), source)| {
             html!(
                 "<tr data-hint=\"{}\"><th scope=\"row\" class=\"mono\">{}</th><td class=\"mono\">{}</td><td>{}</td></tr>",
                 name,
                 name,
-                if of(hints) { "true" } else { "false" },
+                if value { "true" } else { "false" },
                 source.as_str()
             )
         })
@@ -261,7 +264,10 @@ fn reference(tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> Html {
     let effects: Html =
         tool.effects.iter().map(|line| html!("<li class=\"mono\">{}</li>", shown(line))).collect();
     let effects = (!tool.effects.is_empty()).then(|| {
-        html!("<h2>What makes a difference</h2><ul class=\"effects\" data-testid=\"effects\">{}</ul>", effects)
+        html!(
+            "<h2>What makes a difference</h2><ul class=\"effects\" data-testid=\"effects\">{}</ul>",
+            effects
+        )
     });
     let outlined = |title: &str, field: Option<&Field>, schema: Option<&RawValue>| {
         let schema = schema?;

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::hints::Verdict;
 use candor_server::Listed;
+use candor_server::hints::Verdict;
 use serde_json::Value;
 
 use super::shell::{self, Page, Section, besides, shown, verdict};
+use crate::Inner;
 use crate::form::{self, Kind};
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::tools::catalogue;
 use crate::route::encoded;
 use crate::serve::Asked;
-use crate::Inner;
 
 /// Letters of a description that are searched besides those that are seen.
 const SEARCHED: usize = 600;
@@ -38,10 +38,8 @@ fn empty() -> Html {
 }
 
 fn list(base: &str, tools: &[Listed<'_>]) -> Html {
-    let groups: Html = grouped(tools)
-        .into_iter()
-        .map(|(prefix, tools)| group(base, prefix, &tools))
-        .collect();
+    let groups: Html =
+        grouped(tools).into_iter().map(|(prefix, tools)| group(base, prefix, &tools)).collect();
     let count = tools.len();
     html!(
         "<h1>Tools <span class=\"soft\" data-testid=\"tool-count\">{}</span></h1>\
