@@ -31,7 +31,7 @@ export function foretell(panel, answer, errors) {
   for (const row of panel.querySelectorAll("[data-hint]")) {
     const name = row.dataset.hint;
     row.children[1].textContent = String(hints[name]);
-    row.children[2].textContent = answer.sources[name] === "resolved" ? "resolved for these arguments" : answer.sources[name];
+    row.children[2].textContent = answer.sources[name];
   }
   by("fits").dataset.valid = String(answer.valid);
   by("fits").replaceChildren(answer.valid ? "fit the schema" : make("ul", {}, ...errors.slice(0, 6).map(({ name, message }) =>

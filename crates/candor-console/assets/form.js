@@ -40,7 +40,8 @@ export function read(node, wrong = [], there = false) {
   const blank = there ? null : undefined;
   const text = control(node)?.value ?? "";
   switch (node.dataset.kind) {
-    case "only": return read(kid(node, ".field"), wrong, true);
+    // Arguments are an object, also while no shape is chosen.
+    case "only": return read(kid(node, ".field"), wrong, true) ?? {};
     case "text": return text || there || "empty" in control(node).dataset ? text : undefined;
     case "number": return text.trim() === "" ? blank : NUMBER.test(text.trim()) ? exact(text.trim()) : text;
     case "choice": return text === "" ? blank : parse(text);

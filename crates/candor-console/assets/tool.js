@@ -112,7 +112,7 @@ function summarise(errors) {
   const summary = by("errors");
   summary.hidden = !errors.length;
   if (!errors.length) return;
-  by("errors-title").textContent = errors.length === 1 ? "Not sent: one thing is wrong" : `Not sent: ${errors.length} things are wrong`;
+  by("errors-title").textContent = errors.length === 1 ? "One thing is wrong; nothing was sent" : `${errors.length} things are wrong; nothing was sent`;
   summary.querySelector("ul").replaceChildren(...errors.map(({ node, control, pointer, message }) => {
     const goal = control ?? (node ? target(node) : view === "json" ? raw : fields);
     if (!goal.id) goal.id = `g${Math.random().toString(36).slice(2)}`;

@@ -127,6 +127,16 @@ fn what_stands_beside_shapes_holds_for_each() {
 }
 
 #[test]
+fn a_choice_of_what_must_be_there_is_no_choice_of_shapes() {
+    let field = read(
+        &json!({"type": "object", "properties": {"phone": {"type": "string"}, "email": {"type": "string"}},
+        "anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}),
+    );
+    assert_eq!(signature("t", &field, None), "t(phone?: string, email?: string)");
+    assert_eq!(field.limits, ["needs phone or email"]);
+}
+
+#[test]
 fn lists_tuples_maps_and_dates() {
     assert_eq!(
         type_of(&of(&json!({"type": "array", "items": {"enum": ["a", "b"]}}))),

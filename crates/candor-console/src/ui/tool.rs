@@ -104,7 +104,13 @@ fn arguments(takes: &Field, schema: &Value) -> Html {
             "<p class=\"soft\">This schema is too large or too unusual for a form. Write the arguments as JSON.</p>"
         ),
         (_, true) => html!("<p class=\"soft\">It takes no arguments.</p>"),
-        _ => Html::new(),
+        _ => takes
+            .limits
+            .iter()
+            .map(|limit| {
+                html!("<p class=\"soft\"><span class=\"limit\">{}</span></p>", shown(limit))
+            })
+            .collect(),
     };
     let root = if matches!(takes.kind, Kind::Group { .. }) { "group" } else { "only" };
     let prefill = form::prefill(schema);
@@ -246,7 +252,8 @@ fn hint_table(effective: Effective) -> Html {
         .collect();
     html!(
         "<table class=\"hints\" data-testid=\"hints\"><caption class=\"unseen\">The four hints and where each is known from</caption>\
-         <thead><tr><th scope=\"col\">Hint</th><th scope=\"col\">Value</th><th scope=\"col\">Source</th></tr></thead><tbody>{}</tbody></table>",
+         <thead><tr><th scope=\"col\">Hint</th><th scope=\"col\">Value</th><th scope=\"col\">Source</th></tr></thead><tbody>{}</tbody></table>\
+         <p class=\"small\">Declared by the tool, resolved for these arguments, or the default where nobody says anything.</p>",
         rows
     )
 }
