@@ -1,5 +1,5 @@
 // The page of one tool: what the call that is being written would do, and making it.
-import { ask, base, say, told } from "./console.js";
+import { ask, base, operator, say, told } from "./console.js";
 import { elsewhere } from "./elsewhere.js";
 import { cannotTell, foretell } from "./foresight.js";
 import { canon, covers, live, locate, parse, read, target, write } from "./form.js";
@@ -141,10 +141,13 @@ function tell(answer) {
 }
 
 const key = () => by("key")?.value.trim() ?? "";
-const headers = () => (key() ? { "Idempotency-Key": key() } : {});
+// What a header can hold, and the ledger.
+const keyFits = () => /^[\x20-\x7e]{0,255}$/.test(key());
+const headers = () => (key() && keyFits() ? { "Idempotency-Key": key() } : {});
 
 let asked = 0;
 let asking;
+/** The server's answer; `null` if somebody has asked again since, nothing if there is none. */
 async function foresee(text) {
   const mine = ++asked;
   asking?.abort();
@@ -152,13 +155,14 @@ async function foresee(text) {
   panel.setAttribute("aria-busy", "true");
   try {
     const response = await ask("POST", `${path}/annotations`, text, headers(), asking.signal);
-    if (mine !== asked) return undefined;
+    if (mine !== asked) return null;
     if (!response.ok) { cannotTell(panel, await told(response)); return undefined; }
     const answer = await response.json();
     if (mine === asked) tell(answer);
     return answer;
   } catch (error) {
-    if (error.name !== "AbortError") cannotTell(panel, "The server cannot be reached");
+    if (error.name === "AbortError") return null;
+    cannotTell(panel, "The server cannot be reached");
     return undefined;
   } finally {
     if (mine === asked) panel.removeAttribute("aria-busy");
@@ -205,6 +209,8 @@ async function* events(body) {
   }
 }
 
+const waitsThere = () => make("p", {}, make("a", { href: `${base}/ui/approvals` }, "See what waits for approval"));
+
 // Codes with which nobody can say whether it was done.
 const UNSURE = ["outcome_unknown", "timed_out", "in_progress", "internal"];
 
@@ -215,7 +221,7 @@ function refused(problem, status) {
   const said = problem.detail ?? problem.error ?? `Status ${status}`;
   state(waits ? "waiting" : unsure ? "unknown" : "error", unsure ? `The outcome is unknown. ${said}` : said);
   const more = [];
-  if (waits) more.push(make("p", {}, make("a", { href: `${base}/ui/approvals` }, "See what waits for approval")));
+  if (waits && operator) more.push(waitsThere());
   if (status === 401) more.push(make("p", {}, "Log in at the top of the page, then call again."));
   if (problem.suggestions?.length) more.push(make("ul", {}, ...problem.suggestions.map((text) => make("li", {}, text))));
   by("outcome-shows").replaceChildren(...more, rawJson(problem));
@@ -255,8 +261,8 @@ function progressed({ progress, total, message }) {
   const bar = by("progress");
   bar.hidden = false;
   if (total) { bar.max = total; bar.value = progress; } else bar.removeAttribute("value");
-  const part = total ? `${progress} of ${total}` : `${progress}`;
-  state("running", message ? `${message} (${part})` : `Running: ${part}`);
+  const part = total ? ` (${progress} of ${total})` : "";
+  state("running", `${message || "Running…"}${part}`);
 }
 
 let running;
@@ -265,7 +271,8 @@ async function run(verb, text) {
   const label = callButton?.textContent;
   if (callButton) { callButton.disabled = true; callButton.textContent = verb === "call" ? "Calling…" : "Previewing…"; }
   if (cancelButton) cancelButton.hidden = false;
-  by("outcome-shows").replaceChildren();
+  const decide = verb === "call" && known?.approval === "ask" && operator;
+  by("outcome-shows").replaceChildren(...(decide ? [waitsThere()] : []));
   state("running", "Running…");
   say(verb === "call" ? "Calling" : "Previewing");
   let ended = false;
@@ -304,9 +311,17 @@ async function check() {
   clearTimeout(soon);
   const { value, text, wrong } = written();
   all = true;
-  if (wrong.length) { mark(wrong); if (view === "json") raw.focus(); else summarise(wrong.map((w) => ({ ...w, pointer: `/${w.node?.dataset.name ?? ""}` }))); return undefined; }
+  if (!keyFits()) wrong.push({ control: by("key"), pointer: "/Idempotency-Key", message: "takes up to 255 letters, digits and signs of ASCII" });
+  by("key")?.setAttribute("aria-invalid", String(!keyFits()));
+  if (value === undefined) { raw.focus(); return undefined; }
+  if (wrong.length) {
+    mark(wrong);
+    summarise(wrong.map((one) => ({ pointer: `/${one.node?.dataset.name ?? ""}`, ...one })));
+    return undefined;
+  }
   elsewhere(tool, path, key(), value, text);
   const answer = await foresee(text);
+  if (answer === undefined) state("error", `Nothing was sent: ${by("fits").textContent}`);
   if (!answer) return undefined;
   const errors = placed(answer.errors ?? []);
   mark(errors);
