@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::clients;
 use crate::conformance::{self, Selection};
 use crate::deny;
+use crate::fuzz;
 use crate::postgres::Postgres;
 use crate::process::{self, Outcome};
 use crate::soak;
@@ -22,12 +23,13 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 5] = [
+const THOROUGH: [Step; 6] = [
     ("docs", docs),
     ("dependencies", deny::run),
     ("soak", a_minute),
     ("conformance", official_suite),
     ("official clients", official_clients),
+    ("fuzzed REST API", fuzz::run),
 ];
 
 /// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by

@@ -80,7 +80,12 @@ impl Server {
     /// By name, as most clients are configured: the DNS rebinding scenario takes the `Host` and
     /// `Origin` that the server must accept from this URL.
     pub(crate) fn url(&self) -> String {
-        format!("http://localhost:{}/mcp", self.port)
+        format!("{}/mcp", self.origin())
+    }
+
+    /// Where everything is that it serves.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://localhost:{}", self.port)
     }
 
     /// A crash halfway makes every later scenario fail; say so, rather than only list them.

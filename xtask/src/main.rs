@@ -8,9 +8,11 @@
 //! | `conformance` | the official MCP suite against the example server |
 //! | `clients` | the clients of the official SDKs against the example servers |
 //! | `soak` | the soak test, for as long as one likes |
+//! | `fuzz` | Schemathesis against the REST API of the example servers |
 //! | `example_server` | an example server as a child process |
 //! | `postgres` | a throw-away PostgreSQL for the tests |
 //! | `npm` | pinned packages of npm, and a Node that can run them |
+//! | `python` | pinned packages of PyPI |
 //! | `workspace` | where the repository and its target directory are |
 //! | `process` | running other programs, one line and one time each |
 //!
@@ -24,9 +26,11 @@ mod clients;
 mod conformance;
 mod deny;
 mod example_server;
+mod fuzz;
 mod npm;
 mod postgres;
 mod process;
+mod python;
 mod soak;
 mod workspace;
 
@@ -41,8 +45,8 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   check [--fast]      Everything a change must pass: format, lints, tests, docs,
-                      dependencies, a minute's soak, conformance, official clients. Installs
-                      what it needs under target/. --fast stops after the tests.
+                      dependencies, a minute's soak, conformance, official clients, a fuzzed REST
+                      API. Installs what it needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
                       The official MCP conformance suite against the example server.
@@ -53,6 +57,9 @@ Usage: cargo xtask COMMAND
                       The clients of the official SDKs against the example servers, in both
                       eras, over stdio and HTTP. --only runs one of them: typescript,
                       typescript-1, python or rust.
+
+  fuzz                Schemathesis against the REST API of example servers, for a minute, from
+                      the description that they give of themselves.
 
   soak [MINUTES]      Clients of every kind against one server, ten minutes if not said
                       otherwise: nothing may be left behind.
@@ -72,6 +79,7 @@ enum Request {
     Clients(clients::Selection),
     Bench(Choice),
     Soak { minutes: u64 },
+    Fuzz,
 }
 
 fn main() -> ExitCode {
@@ -106,6 +114,7 @@ fn obey(request: &Request) -> Outcome<bool> {
             conformance::run(&Workspace::enter()?, selection).map(|()| true)
         }
         Request::Soak { minutes } => soak::run(&Workspace::enter()?, *minutes).map(|()| true),
+        Request::Fuzz => fuzz::run(&Workspace::enter()?).map(|()| true),
         Request::Bench(choice) => bench::run(&Workspace::enter()?, choice),
         Request::Clients(selection) => clients::run(&Workspace::enter()?, selection).map(|()| true),
     }
@@ -117,6 +126,7 @@ fn understand(words: &[&str]) -> Outcome<Request> {
         ["check"] => Ok(Request::Check { fast: false }),
         ["check", "--fast"] => Ok(Request::Check { fast: true }),
         ["conformance", options @ ..] => Selection::from_options(options).map(Request::Conformance),
+        ["fuzz"] => Ok(Request::Fuzz),
         ["soak"] => Ok(Request::Soak { minutes: soak::MINUTES }),
         ["soak", minutes] => match minutes.parse() {
             Ok(minutes @ 1..) => Ok(Request::Soak { minutes }),

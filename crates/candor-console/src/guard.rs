@@ -124,6 +124,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
             return Ok(Visitor { principal, operator: true, way: Way::Bearer });
         }
         let Some(authenticator) = &console.authenticator else {
+            tracing::warn!(path = parts.uri.path(), "a token was refused");
             return Err(Problem::unauthorized("This token is not the one of this launch"));
         };
         return match authenticator.authenticate(parts).await {
@@ -131,7 +132,10 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
                 let operator = authenticator.is_operator(&principal);
                 Ok(Visitor { principal, operator, way: Way::Bearer })
             }
-            Err(_) => Err(Problem::unauthorized("This token is not known here")),
+            Err(_) => {
+                tracing::warn!(path = parts.uri.path(), "a token was refused");
+                Err(Problem::unauthorized("This token is not known here"))
+            }
         };
     }
     if let Some(LoggedIn { principal, operator, csrf }) =
@@ -153,7 +157,6 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
 pub(crate) fn admit(console: &Inner, visitor: &Visitor, route: &Route) -> Result<(), Problem> {
     let closed = console.authenticator.is_some();
     match access(route) {
-        Access::Anybody => Ok(()),
         Access::Caller if !closed => Ok(()),
         Access::Caller | Access::Known | Access::Operator if !visitor.is_known() => {
             Err(Problem::unauthorized(console.where_the_token_is()))

@@ -38,7 +38,7 @@ impl FromIterator<Html> for Html {
 }
 
 /// What can stand in a place of a template.
-pub(crate) trait Place {
+pub(crate) trait Place: Sync {
     /// Writes it, escaped for text and for attributes in double quotes.
     fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
 }

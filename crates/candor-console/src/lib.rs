@@ -6,7 +6,7 @@
 //!
 //! let console = Console::of(engine).title("Invoices").allow_execute();
 //! println!("open http://127.0.0.1:7332/tools-console#token={}", console.launch_token());
-//! let app = axum::Router::new().nest("/tools-console", console.router());
+//! let app = axum::Router::new().merge(console.mounted("/tools-console"));
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:7332").await?;
 //! axum::serve(listener, app).await
 //! # }
@@ -142,7 +142,17 @@ impl Console {
         &self.launch
     }
 
-    /// The routes, to be served at the root or nested under any path.
+    /// The routes below a path, to be merged into another app: `/explorer` and `/explorer/` are both its home.
+    ///
+    /// The same is `nest_service` with [`router`](Self::router); `nest` would leave out the one with the slash.
+    pub fn mounted(self, base: &str) -> Router {
+        match base.trim_end_matches('/') {
+            "" => self.router(),
+            base => Router::new().nest_service(base, self.router()),
+        }
+    }
+
+    /// The routes, to be served at the root or below any path.
     pub fn router(self) -> Router {
         let console = Arc::new(self.inner);
         Router::new().fallback(move |request| {

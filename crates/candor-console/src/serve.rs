@@ -38,11 +38,6 @@ impl Asked {
             (decoded(key) == name).then(|| decoded(value)).filter(|value| !value.is_empty())
         })
     }
-
-    /// Whether a person with a browser is asking.
-    pub(crate) fn wants_html(&self) -> bool {
-        accepts(&self.parts.headers, "text/html")
-    }
 }
 
 /// A part of a query or of a form.
@@ -106,8 +101,7 @@ async fn answer(
     base: String,
 ) -> Result<Response, Problem> {
     guard::check_host(console, &parts)?;
-    let posts = parts.method == Method::POST || is_preflight_of_post(&parts);
-    let route = Route::read(parts.uri.path(), posts)?;
+    let route = Route::read(parts.uri.path(), !looks(&parts))?;
     let allow = allowed(&route);
     if parts.method == Method::OPTIONS {
         return Ok(options(allow));
@@ -165,10 +159,13 @@ pub(crate) fn allowed(route: &Route) -> &'static str {
     }
 }
 
-/// Whether a page asks if it may post.
-fn is_preflight_of_post(parts: &Parts) -> bool {
+/// Whether it wants to see something, or to know whether it may.
+fn looks(parts: &Parts) -> bool {
     let wanted = parts.headers.get("access-control-request-method");
-    parts.method == Method::OPTIONS && wanted.is_some_and(|method| method == "POST")
+    match parts.method {
+        Method::OPTIONS => wanted.is_some_and(|method| method == "GET" || method == "HEAD"),
+        _ => parts.method == Method::GET,
+    }
 }
 
 fn options(allow: &'static str) -> Response {

@@ -214,9 +214,7 @@ async fn pages_below_another_path_lead_to_each_other() {
     let home = page(&site, "/x").await;
     let mut links: Vec<&str> =
         home.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    links.retain(|link| {
-        !link.starts_with('#') && !link.contains("approvals") && !link.contains("history")
-    });
+    links.retain(|link| !link.starts_with('#'));
     assert!(links.len() > 6, "{links:?}");
     for link in links {
         assert!(link.starts_with("/x"), "{link}");

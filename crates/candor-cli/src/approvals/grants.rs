@@ -1,10 +1,9 @@
 //! `candor approvals grants` and `revoke ID`: what is permitted for a while, and the end of it.
 
-use candor_ledger::{Filter, Grant, Moment, Page, Scope, Store};
-use serde_json::{Value, json};
+use candor_ledger::{Grant, Moment, Scope, Store};
 
 use crate::out::{Out, Problem, told};
-use candor::desk::permission::in_words;
+use candor::desk::permission::{in_words, kept, members};
 use candor::desk::shown::shown;
 use candor::desk::when;
 
@@ -108,26 +107,6 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
     lines
 }
 
-fn members(grant: &Grant, now: Moment) -> Value {
-    let Scope { principal, server, instance, tool } = &grant.scope;
-    let pattern: Option<Value> = serde_json::from_str(&grant.pattern).ok();
-    json!({
-        "id": grant.id.to_string(),
-        "principal": principal,
-        "server": server,
-        "instance": instance,
-        "tool": tool,
-        "pattern": pattern.unwrap_or_else(|| json!(grant.pattern)),
-        "binding": grant.binding.map(|binding| binding.to_string()),
-        "by": grant.by,
-        "since": when::exact(grant.since),
-        "until": when::exact(grant.until),
-        "inForce": grant.binding.is_some() && grant.is_in_force(now),
-        "revokedBy": grant.revoked.as_ref().map(|(by, _)| by),
-        "revokedAt": grant.revoked.as_ref().and_then(|(_, at)| when::exact(*at)),
-    })
-}
-
 /// Asks nobody: whoever takes back too much is asked once more than needed, later.
 pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> Result<(), Problem> {
     let wanted = args.id.to_lowercase();
@@ -160,16 +139,4 @@ pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> R
         None => format!("{id}  had ended by itself, {}.", when::written(grant.until)),
     })?;
     Ok(())
-}
-
-/// All that are kept, the latest first.
-async fn kept(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
-    let mut grants = Vec::new();
-    let mut page = Some(Page::default());
-    while let Some(this) = page {
-        let paged = store.grants(Filter::default(), this).await?;
-        grants.extend(paged.items);
-        page = paged.next.map(|next| Page { from: Some(next), ..this });
-    }
-    Ok(grants)
 }

@@ -16,6 +16,7 @@ mod watch;
 
 use crate::ledger::Ledger;
 use crate::out::Out;
+use candor::desk::waiting;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

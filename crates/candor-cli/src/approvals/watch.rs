@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use candor_ledger::{Decision, Question, RecordDigest, Seen, StateKind, Store};
 
-use super::decide::{decide, say, show_on_terminal};
+use super::decide::{THROUGH, say, show_on_terminal};
 use super::{list, show};
 use crate::out::{Out, Problem};
 use crate::terminal::Terminal;
 use candor::desk::shown::shown;
 use candor::desk::waiting::{All, Waiting};
-use candor::desk::when;
+use candor::desk::{self, decide, when};
 
 use crate::operator;
 
@@ -92,11 +92,11 @@ async fn offer(
         gone = store.watch(&waiting.id, seen) => gone.map(|()| Next::Gone)?,
     };
     match next {
-        Next::Decided(decision) => match decide(store, waiting, by, decision).await {
+        Next::Decided(decision) => match decide(store, waiting, by, decision, THROUGH).await {
             Ok(()) => say(store, waiting, None, out).await?,
+            Err(desk::Problem::Store(error)) => return Err(error.into()),
             // Somebody was quicker. There are other questions.
-            Err(Problem::Told(error)) => eprintln!("{error}"),
-            Err(other) => return Err(other),
+            Err(problem) => eprintln!("{problem}"),
         },
         Next::Skipped => eprintln!("{}  skipped; it still waits.", waiting.short()),
         Next::Gone => eprintln!("\n{}  is no longer asked.", waiting.short()),

@@ -13,9 +13,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let mut rows = Export::of(store, args.filters.of_rows());
+    let filters = args.filters.meant();
+    let mut rows = Export::of(store, filters.of_rows());
     while let Some(row) = rows.next().await? {
-        if args.filters.has_row(&row) {
+        if filters.has_row(&row) {
             out.value(&row::json(&row))?;
         }
     }

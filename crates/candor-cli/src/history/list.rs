@@ -1,12 +1,13 @@
 //! `candor history`: operations, the latest first; with `--calls`, the rows of the audit.
 
+use candor::desk::filter::Filters;
 use candor::desk::operation::{self, Operation};
 use candor::desk::shown::{cut, shown};
 use candor::desk::{row, when, words};
 use candor_ledger::{AuditRow, Filter, Key, Moment, Page, State, Store, StoreError};
 use serde_json::Value;
 
-use super::filter::Filters;
+use super::filter;
 use crate::out::{Out, Problem};
 
 /// So many are read at once. Each record may bring a megabyte.
@@ -18,7 +19,7 @@ const LIMIT: usize = 50;
 #[group(skip)] // it stands among the arguments of `history`, whose group has the same name
 pub(crate) struct Args {
     #[command(flatten)]
-    filters: Filters,
+    filters: filter::Filters,
 
     /// At most so many, 0 for all [default: 50]
     #[arg(long, value_name = "N")]
@@ -43,12 +44,12 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
 }
 
 async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let (now, most) = (when::now(), args.most());
+    let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
     let (mut lines, mut listed, mut unknown, mut more) = (Vec::new(), 0, 0, false);
     let mut page = Some(Page { most: AT_ONCE, ..Page::default() });
     'pages: while let Some(this) = page {
-        let paged = store.records(args.filters.of_records(), this).await?;
-        for entry in paged.items.into_iter().filter(|entry| args.filters.has_entry(entry)) {
+        let paged = store.records(filters.of_records(), this).await?;
+        for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
             if listed == most {
                 more = true;
                 break 'pages;
@@ -69,7 +70,7 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
         return Ok(());
     }
     if listed == 0 {
-        eprintln!("{}", nothing(store, &args.filters, false).await?);
+        eprintln!("{}", nothing(store, &filters, false).await?);
         return Ok(());
     }
     let head = ["WHEN", "ID", "STATE", "TOOL", "KEY", "WHO", "SERVER", "STARTS", "TOOK"];
@@ -77,9 +78,9 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
     out.flush()?;
     say_more(more, most);
     // Among those that are not listed, too: they do not grow better with age.
-    let all_unknown = match args.filters.by_state() {
+    let all_unknown = match filters.state.is_some() {
         true => unknown,
-        false => count(store, args.filters.of_unknown()).await?,
+        false => count(store, filters.of_unknown()).await?,
     };
     if all_unknown > unknown {
         let elsewhere = all_unknown - unknown;
@@ -110,12 +111,12 @@ fn line(operation: &Operation, terminal: bool, now: Moment) -> [String; 9] {
 }
 
 async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let (now, most) = (when::now(), args.most());
+    let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
     let (mut lines, mut listed, mut more) = (Vec::new(), 0, false);
     let mut page = Some(Page { most: 500, ..Page::default() });
     'pages: while let Some(this) = page {
-        let paged = store.rows(args.filters.of_rows(), this).await?;
-        for row in paged.items.iter().filter(|row| args.filters.has_row(row)) {
+        let paged = store.rows(filters.of_rows(), this).await?;
+        for row in paged.items.iter().filter(|row| filters.has_row(row)) {
             if listed == most {
                 more = true;
                 break 'pages;
@@ -134,7 +135,7 @@ async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Prob
         return Ok(());
     }
     if listed == 0 {
-        eprintln!("{}", nothing(store, &args.filters, true).await?);
+        eprintln!("{}", nothing(store, &filters, true).await?);
         return Ok(());
     }
     out.table(["WHEN", "ID", "TOOL", "KEY", "WHO", "SERVER", "WHAT", "TOOK"], &lines)?;

@@ -13,6 +13,7 @@ mod show;
 
 use crate::ledger::Ledger;
 use crate::out::{Out, misused};
+use candor::desk::{operation, row};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,38 +1,264 @@
-//! What waits for a person, and what a person says.
+//! What waits for a person, what a person says, and what they have permitted for a while.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::response::Response;
+use bytes::Bytes;
+use candor_server::desk::waiting::{self, Waiting};
+use candor_server::desk::{self, Permission, permission, when};
+use candor_server::store::{Decision, Filter, Grant, Order, Page, Store};
+use futures_util::stream;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
+use super::{Sent, json as answer_json, refused, store};
 use crate::Inner;
 use crate::problem::Problem;
+use crate::route::Decided;
 use crate::serve::Asked;
 
-pub(crate) async fn list(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// As much as a page shows.
+const MOST: usize = 200;
+
+/// How often somebody who listens is looked after.
+const LOOK: Duration = Duration::from_millis(600);
+
+/// A line now and then, so that whoever stands in between does not take us for dead.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// More browsers than decide about one ledger.
+const MOST_LISTENERS: usize = 64;
+
+/// Where a decision was made, in the audit.
+const THROUGH: &str = "console";
+
+/// Which question it is: a decision must be on exactly the one that was shown.
+pub(crate) fn question(waiting: &Waiting) -> String {
+    let asked = &waiting.question;
+    format!("{}.{}.{}", asked.fence.0, asked.fingerprint, asked.binding)
 }
 
-pub(crate) async fn events(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// A call that waits, with the name of its question.
+fn item(waiting: &Waiting) -> String {
+    let json = waiting.json();
+    let members = json.strip_prefix('{').unwrap_or(&json);
+    format!("{{\"question\":{},{members}", Value::from(question(waiting)))
 }
 
-pub(crate) async fn one(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// All that waits, the oldest first.
+pub(crate) async fn waiting(store: &dyn Store) -> Result<Vec<Waiting>, Problem> {
+    let page = Page { from: None, most: MOST, order: Order::Oldest };
+    let paged =
+        store.waiting(Filter::default(), page).await.map_err(|error| refused(error.into()))?;
+    Ok(paged.items.into_iter().filter_map(Waiting::of).collect())
 }
 
-pub(crate) async fn rules(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+pub(crate) async fn list(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    let items: Vec<_> = waiting(store(console)?).await?.iter().map(item).collect();
+    Ok(answer_json(format!("[{}]", items.join(","))))
 }
 
-pub(crate) async fn revoke(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Response, Problem> {
+    let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
+    Ok(answer_json(item(&waiting)))
 }
 
+/// `{"question": "…"}`, and to permit more than this call `"for": {"minutes": 15, "any": ["why"], "under": {"path": "notes"}}`; or
+/// `"reason"` with a no.
 pub(crate) async fn decide(
-    _: &Arc<Inner>,
-    _: &Asked,
-    _id: &str,
-    _: crate::route::Decided,
+    console: &Arc<Inner>,
+    asked: &Asked,
+    id: &str,
+    decided: Decided,
 ) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+    let store = store(console)?;
+    let sent = Sent::read(console, asked)?;
+    sent.only(&["question", "for", "reason"])?;
+    let shown = sent.text("question")?.ok_or_else(|| {
+        Problem::bad_request(
+            "Name the question that was decided: its member `question`, as the list has it",
+        )
+    })?;
+    let waiting = waiting::wanted(store, id).await.map_err(refused)?;
+    if question(&waiting) != shown {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "asked_anew",
+            "Nothing was decided: something else is asked by now than what was shown. Look again",
+        ));
+    }
+    let by = asked.visitor.principal.as_str();
+    let mut permission = None;
+    let decision = match decided {
+        Decided::Deny => Decision::Deny { reason: sent.text("reason")?.map(str::to_owned) },
+        Decided::Approve => {
+            let Some(content) = waiting.asked() else {
+                return Err(Problem::new(
+                    StatusCode::CONFLICT,
+                    "not_readable",
+                    "Nothing was decided: what is asked cannot be read here, and nobody should approve what they have not seen",
+                ));
+            };
+            if let Some(wanted) = sent.member("for") {
+                permission = Some(permitted(wanted, &content)?);
+            }
+            Decision::Approve
+        }
+    };
+    desk::decide(store, &waiting, by, decision, THROUGH).await.map_err(refused)?;
+    let mut grant = None;
+    if let Some(permission) = permission {
+        grant = Some(permission.give(store, &waiting, by).await.map_err(refused)?);
+    }
+    let word = match decided {
+        Decided::Approve => "approved",
+        Decided::Deny => "denied",
+    };
+    let said = json!({
+        "id": waiting.id.digest().to_string(),
+        "decision": word,
+        "by": by,
+        "rule": grant.as_ref().map(|grant| permission::members(grant, when::now())),
+    });
+    Ok(answer_json(said.to_string()))
+}
+
+/// What is permitted besides the call itself.
+fn permitted(wanted: &Value, asked: &desk::Asked) -> Result<Permission, Problem> {
+    let wrong = |what: &str| {
+        Problem::bad_request(format!(
+            "`for` is {{\"minutes\": NUMBER, \"any\": [NAMES], \"under\": {{NAME: FOLDER}}}}: {what}"
+        ))
+    };
+    let Some(members) = wanted.as_object() else { return Err(wrong("it is an object")) };
+    if let Some(other) =
+        members.keys().find(|name| !["minutes", "any", "under"].contains(&name.as_str()))
+    {
+        return Err(wrong(&format!("it has no {other:?}")));
+    }
+    let minutes = wanted["minutes"].as_u64().filter(|minutes| (1..=7 * 24 * 60).contains(minutes));
+    let minutes = minutes.ok_or_else(|| wrong("minutes are between 1 and 10080"))?;
+    let any: Option<Vec<&str>> = match &wanted["any"] {
+        Value::Null => Some(Vec::new()),
+        Value::Array(names) => names.iter().map(Value::as_str).collect(),
+        _ => None,
+    };
+    let any = any.ok_or_else(|| wrong("any is a list of names"))?;
+    let under: Option<Vec<(&str, &str)>> = match &wanted["under"] {
+        Value::Null => Some(Vec::new()),
+        Value::Object(folders) => {
+            folders.iter().map(|(name, at)| Some((name.as_str(), at.as_str()?))).collect()
+        }
+        _ => None,
+    };
+    let under = under.ok_or_else(|| wrong("under is an object of folders"))?;
+    let lasts = Duration::from_secs(minutes * 60);
+    Permission::like(asked, &any, &under, lasts).map_err(|problem| wrong(&problem.to_string()))
+}
+
+/// What is permitted for a while, the latest first.
+pub(crate) async fn in_force(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
+    let now = when::now();
+    let mut grants = permission::kept(store).await.map_err(refused)?;
+    grants.retain(|grant| grant.binding.is_some() && grant.is_in_force(now));
+    Ok(grants)
+}
+
+pub(crate) async fn rules(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    let (grants, now) = (in_force(store(console)?).await?, when::now());
+    let rules = grants.iter().map(|grant| permission::members(grant, now));
+    Ok(answer_json(rules.collect::<Value>().to_string()))
+}
+
+pub(crate) async fn revoke(
+    console: &Arc<Inner>,
+    asked: &Asked,
+    id: &str,
+) -> Result<Response, Problem> {
+    let store = store(console)?;
+    let unknown = || Problem::new(StatusCode::NOT_FOUND, "not_found", "No rule has this id");
+    let grants = permission::kept(store).await.map_err(refused)?;
+    let grant = grants.iter().find(|grant| grant.id.to_string() == id).ok_or_else(unknown)?;
+    let by = asked.visitor.principal.as_str().to_owned();
+    let grant = store.revoke(grant.id, by).await.map_err(|error| refused(error.into()))?;
+    let grant = grant.ok_or_else(unknown)?;
+    Ok(answer_json(permission::members(&grant, when::now()).to_string()))
+}
+
+/// How many calls wait, as that changes. What they are is for who is told to look.
+pub(crate) async fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+    store(console)?;
+    let listening = Listening::begin(console)?;
+    let state = (listening, None::<String>, Instant::now(), true);
+    let body = stream::unfold(state, |(listening, mut last, mut spoken, first)| async move {
+        if !first {
+            tokio::time::sleep(LOOK).await;
+        }
+        loop {
+            if listening.console.engine.as_ref().is_some_and(candor_server::Engine::is_stopping) {
+                return None;
+            }
+            let said = listening.look().await;
+            if let Some(said) = said.filter(|said| last.as_ref() != Some(said)) {
+                let event = format!("event: waiting\ndata: {said}\n\n");
+                last = Some(said);
+                return Some((
+                    Ok::<_, Infallible>(Bytes::from(event)),
+                    (listening, last, Instant::now(), false),
+                ));
+            }
+            if spoken.elapsed() >= QUIET {
+                spoken = Instant::now();
+                let event = Bytes::from_static(b": still here\n\n");
+                return Some((Ok(event), (listening, last, spoken, false)));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Somebody who listens.
+struct Listening {
+    console: Arc<Inner>,
+}
+
+/// How many do, of all consoles in the process.
+static LISTENERS: AtomicUsize = AtomicUsize::new(0);
+
+impl Listening {
+    fn begin(console: &Arc<Inner>) -> Result<Self, Problem> {
+        if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST_LISTENERS {
+            LISTENERS.fetch_sub(1, Ordering::Relaxed);
+            let words = "Too many listen already; try again later";
+            return Err(
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after_ms(5000)
+            );
+        }
+        Ok(Self { console: Arc::clone(console) })
+    }
+
+    /// What is to be said now; nothing while the ledger does not answer.
+    async fn look(&self) -> Option<String> {
+        let waiting = waiting(store(&self.console).ok()?).await.ok()?;
+        let mut hash = Sha256::new();
+        waiting.iter().for_each(|one| hash.update(question(one)));
+        let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(json!({"waiting": waiting.len(), "tag": tag}).to_string())
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        LISTENERS.fetch_sub(1, Ordering::Relaxed);
+    }
 }

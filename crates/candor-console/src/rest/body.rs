@@ -5,6 +5,7 @@ use candor_server::protocol::json::{RawValue, scan};
 use candor_server::transport::http::idempotency_key;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
+use serde_json::{Map, Value};
 
 use super::engine;
 use crate::problem::Problem;
@@ -19,7 +20,7 @@ pub(super) fn arguments(console: &Inner, asked: &Asked) -> Result<Box<RawValue>,
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
-            "The arguments are sent as Content-Type: application/json",
+            "The body is sent as Content-Type: application/json",
         ));
     }
     let json = scan(&asked.body, console.limits.depth)
@@ -55,4 +56,40 @@ pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
         Some(parent) => visit.meta(trace::TRACEPARENT, parent),
         None => visit,
     })
+}
+
+/// What an operator says: an object of few members.
+pub(crate) struct Sent(Map<String, Value>);
+
+impl Sent {
+    pub(crate) fn read(console: &Inner, asked: &Asked) -> Result<Self, Problem> {
+        let body = arguments(console, asked)?;
+        match serde_json::from_str(body.get()) {
+            Ok(members) => Ok(Self(members)),
+            Err(error) => Err(Problem::bad_request(format!("The body cannot be read: {error}"))),
+        }
+    }
+
+    /// Refuses members that nobody would look at: they may be meant.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
+        match self.0.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(other) => Err(Problem::bad_request(format!(
+                "`{other}` means nothing here; there are {}",
+                known.join(", ")
+            ))),
+        }
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Problem> {
+        match self.member(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::bad_request(format!("`{name}` is a string"))),
+        }
+    }
 }

@@ -53,12 +53,11 @@ async fn make(
     let arguments = body::arguments(console, asked)?;
     let params = Object::new().with("name", &tool.definition.name).with("arguments", &arguments);
     let visit = body::visit(console, asked)?.key(key);
-    let schema = tool.definition.input_schema.clone();
     if accepts(&asked.parts.headers, EVENTS) {
         let said = visit.meta(meta::PROGRESS_TOKEN, "call").send(method::TOOLS_CALL, params);
-        return Ok(events(Box::pin(said), console.limits.keep_alive, schema));
+        return Ok(events(Box::pin(said), console.limits.keep_alive));
     }
-    let (result, replayed) = settled(visit.ask(method::TOOLS_CALL, params).await, &schema)?;
+    let (result, replayed) = settled(visit.ask(method::TOOLS_CALL, params).await)?;
     let mut response = json(write(&result));
     if replayed {
         response.headers_mut().insert(header::REPLAYED, HeaderValue::from_static("true"));
@@ -67,13 +66,10 @@ async fn make(
 }
 
 /// The result, and whether it is an old one; or why there is none. A tool that fails has a result.
-fn settled(
-    answer: Result<Box<RawValue>, ErrorObject>,
-    schema: &RawValue,
-) -> Result<(Object, bool), Problem> {
+fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool), Problem> {
     let mut result = Object::decode((&*answer.map_err(|error| failed(&error))?).into())
         .map_err(|error| failed(&ErrorObject::internal(error.to_string())))?;
-    if let Some(problem) = refused::problem(&result, schema) {
+    if let Some(problem) = refused::problem(&result) {
         return Err(problem);
     }
     plain(&mut result);
@@ -89,9 +85,9 @@ const EVENTS: &str = "text/event-stream";
 type Saying = Pin<Box<dyn Stream<Item = Said> + Send>>;
 
 /// What is said on the way, and then the result. Whoever hangs up takes the call back, as far as it can be.
-fn events(said: Saying, quiet: Duration, schema: Box<RawValue>) -> Response {
-    let events = stream::unfold(Some((said, schema)), move |state| async move {
-        let (mut said, schema) = state?;
+fn events(said: Saying, quiet: Duration) -> Response {
+    let events = stream::unfold(Some(said), move |said| async move {
+        let mut said = said?;
         let (text, ended) = loop {
             match tokio::time::timeout(quiet, said.next()).await {
                 // Nobody in between should take silence for the end.
@@ -101,11 +97,11 @@ fn events(said: Saying, quiet: Duration, schema: Box<RawValue>) -> Response {
                         break (event("progress", &write(&params)), false);
                     }
                 }
-                Ok(Some(Said::Answer(answer))) => break (last(answer, &schema), true),
+                Ok(Some(Said::Answer(answer))) => break (last(answer), true),
                 Ok(None) => return None,
             }
         };
-        Some((Ok::<_, Infallible>(text), (!ended).then_some((said, schema))))
+        Some((Ok::<_, Infallible>(text), (!ended).then_some(said)))
     });
     let mut response = Response::new(Body::from_stream(events));
     let headers = response.headers_mut();
@@ -114,8 +110,8 @@ fn events(said: Saying, quiet: Duration, schema: Box<RawValue>) -> Response {
     response
 }
 
-fn last(answer: Result<Box<RawValue>, ErrorObject>, schema: &RawValue) -> Bytes {
-    match settled(answer, schema) {
+fn last(answer: Result<Box<RawValue>, ErrorObject>) -> Bytes {
+    match settled(answer) {
         Ok((result, _)) => event("result", &write(&result)),
         Err(problem) => event("problem", &problem.body().to_string()),
     }

@@ -1,25 +1,183 @@
-//! What happened: operations, one by one and all.
+//! What happened: operations, one by one and all, and the rows of the audit.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::response::Response;
+use bytes::Bytes;
+use candor_server::desk::filter::Filters;
+use candor_server::desk::{self, Given, Operation, find, row, when};
+use candor_server::store::{Export, Page, Resolution, State};
+use futures_util::stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
 
+use super::{Sent, json as answer_json, refused, store};
 use crate::Inner;
 use crate::problem::Problem;
 use crate::serve::Asked;
 
-pub(crate) async fn list(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// As many as are asked for, if nobody says how many; and at most.
+const USUAL: usize = 50;
+const MOST: usize = 500;
+
+/// What the query asks for.
+pub(crate) fn filters(asked: &Asked) -> Result<Filters, Problem> {
+    let wrong = |name: &str, problem: String| Problem::bad_request(format!("`{name}`: {problem}"));
+    let time = |name: &str| {
+        let text = asked.query(name);
+        text.map(|text| when::read(&text).map_err(|problem| wrong(name, problem))).transpose()
+    };
+    let state =
+        asked.query("state").map(|text| text.parse().map_err(|problem| wrong("state", problem)));
+    Ok(Filters {
+        tool: asked.query("tool"),
+        principal: asked.query("principal"),
+        key: asked.query("key"),
+        state: state.transpose()?,
+        since: time("since")?,
+        before: time("before")?,
+    })
 }
 
-pub(crate) async fn export(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// The part of the list that the query asks for.
+pub(crate) fn page(asked: &Asked) -> Result<Page, Problem> {
+    let number = |name: &str| match asked.query(name) {
+        None => Ok(None),
+        Some(text) => text
+            .parse::<u64>()
+            .map(Some)
+            .map_err(|_| Problem::bad_request(format!("`{name}` is a number"))),
+    };
+    let most = number("limit")?.map_or(USUAL, |limit| usize::try_from(limit).unwrap_or(MOST));
+    Ok(Page { from: number("cursor")?, most: most.clamp(1, MOST), ..Page::default() })
 }
 
-pub(crate) async fn one(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// `{"items": […], "next": …}`: operations, or with `?calls=true` the rows of the audit; the latest first.
+pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let (store, filters, page) = (store(console)?, filters(asked)?, page(asked)?);
+    let now = when::now();
+    let mut items = Vec::new();
+    let next;
+    if asked.query("calls").as_deref() == Some("true") {
+        let paged = store.rows(filters.of_rows(), page).await.map_err(|e| refused(e.into()))?;
+        items.extend(paged.items.iter().filter(|one| filters.has_row(one)).map(row::json));
+        next = paged.next;
+    } else {
+        let paged =
+            store.records(filters.of_records(), page).await.map_err(|e| refused(e.into()))?;
+        for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
+            let operation = Operation::brief(store, entry).await.map_err(|e| refused(e.into()))?;
+            items.push(Value::Object(operation.json(now)));
+        }
+        next = paged.next;
+    }
+    Ok(answer_json(json!({"items": items, "next": next}).to_string()))
 }
 
-pub(crate) async fn resolve(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// All rows of the audit as lines of JSON, the earliest first.
+pub(crate) async fn export(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    store(console)?;
+    let filters = filters(asked)?;
+    let lines = async_lines(Arc::clone(console), filters);
+    let mut response = Response::new(Body::from_stream(lines));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/jsonl"));
+    let name = HeaderValue::from_static("attachment; filename=\"candor-history.jsonl\"");
+    headers.insert(CONTENT_DISPOSITION, name);
+    Ok(response)
+}
+
+/// Lines, a part at a time, so that whoever reads slowly costs no memory.
+fn async_lines(
+    console: Arc<Inner>,
+    filters: Filters,
+) -> impl futures_util::Stream<Item = Result<Bytes, Infallible>> + Send {
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(4);
+    tokio::spawn(async move {
+        let Ok(store) = store(&console) else { return };
+        let mut rows = Export::of(store, filters.of_rows());
+        let mut part = Vec::new();
+        loop {
+            match rows.next().await {
+                Ok(Some(one)) if filters.has_row(&one) => {
+                    part.extend(row::json(&one).to_string().into_bytes());
+                    part.push(b'\n');
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::error!(%error, "history could not be exported to its end");
+                    // A last line that is no row: whoever reads must not take a part for the whole.
+                    part.extend(b"{\"error\":\"the ledger could not be read any further\"}\n");
+                    break;
+                }
+            }
+            if part.len() >= 64 * 1024
+                && sender.send(std::mem::take(&mut part).into()).await.is_err()
+            {
+                return;
+            }
+        }
+        let _ = sender.send(part.into()).await;
+    });
+    stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|part| (Ok(part), receiver))
+    })
+}
+
+pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Response, Problem> {
+    let operation = find::find(store(console)?, id).await.map_err(refused)?;
+    Ok(answer_json(operation.full_json(when::now())))
+}
+
+/// `{"finding": "done" | "failed" | "not_done" | "abandon", "result": any JSON?, "text": string?}`
+pub(crate) async fn resolve(
+    console: &Arc<Inner>,
+    asked: &Asked,
+    id: &str,
+) -> Result<Response, Problem> {
+    let store = store(console)?;
+    let sent = Sent::read(console, asked)?;
+    sent.only(&["finding", "result", "text"])?;
+    let failed = sent.text("finding")? == Some("failed");
+    let result = sent.member("result").map(Value::to_string);
+    let resolution = match sent.text("finding")? {
+        Some("done" | "failed") => {
+            let given = match (&result, sent.text("text")?) {
+                (Some(_), Some(_)) => {
+                    return Err(Problem::bad_request("Send either `result` or `text`"));
+                }
+                (Some(json), None) => Given::Json(json),
+                (None, Some(text)) => Given::Text(text),
+                (None, None) => Given::Nothing,
+            };
+            let outcome = given.outcome(failed);
+            Resolution::Done(
+                outcome.map_err(|problem| Problem::bad_request(format!("`result`: {problem}")))?,
+            )
+        }
+        Some("not_done") => Resolution::NotDone,
+        Some("abandon") => Resolution::Abandon,
+        _ => {
+            let words = "`finding` is one of done, failed, not_done, abandon";
+            return Err(Problem::bad_request(words));
+        }
+    };
+    let operation = find::find(store, id).await.map_err(refused)?;
+    let Some(State::Indeterminate { .. }) = operation.state() else {
+        let words =
+            format!("Only what is unknown can be resolved; this stands at `{}`", operation.words());
+        return Err(Problem::new(StatusCode::CONFLICT, "not_unknown", words));
+    };
+    let by = asked.visitor.principal.as_str();
+    desk::resolve(store, &operation, by, resolution, "console").await.map_err(refused)?;
+    let entry = store.find(&operation.id).await.map_err(|error| refused(error.into()))?;
+    let entry = entry.ok_or_else(|| {
+        Problem::new(StatusCode::NOT_FOUND, "not_found", "It is no longer on record")
+    })?;
+    let operation = Operation::of(store, entry).await.map_err(|error| refused(error.into()))?;
+    Ok(answer_json(Value::Object(operation.json(when::now())).to_string()))
 }

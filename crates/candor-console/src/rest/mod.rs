@@ -13,10 +13,11 @@ pub(crate) mod tools;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::Engine;
 use candor_server::protocol::json::{Object, raw};
 use candor_server::protocol::names::{extension, meta};
 use candor_server::protocol::rpc::{ErrorObject, code};
+use candor_server::store::Store;
+use candor_server::{Engine, desk};
 use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
@@ -24,6 +25,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::problem::Problem;
 use crate::{Inner, trace};
+
+pub(crate) use body::Sent;
 
 /// A JSON answer.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
@@ -121,5 +124,29 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
             "It asks something on the way, and nobody here can answer; use a client of MCP that can",
         ),
         _ => Problem::new(StatusCode::BAD_REQUEST, said.unwrap_or("bad_request"), detail),
+    }
+}
+
+/// The ledger, if there is one.
+pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
+    console.store.as_deref().ok_or_else(|| {
+        let words = "This server keeps no ledger, so there are no approvals and no history: start it with --ledger";
+        Problem::new(StatusCode::NOT_FOUND, "no_ledger", words)
+    })
+}
+
+/// Why an operator's wish was not done.
+pub(crate) fn refused(problem: desk::Problem) -> Problem {
+    match problem {
+        desk::Problem::Store(error) => {
+            let trace_id = trace::new();
+            tracing::error!(%error, trace_id, "the ledger could not be used");
+            let words = "The ledger cannot be used just now; the server's log says why";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ledger_unavailable", words)
+                .member("trace_id", trace_id)
+                .retry_after_ms(1000)
+        }
+        desk::Problem::Unknown(words) => Problem::new(StatusCode::NOT_FOUND, "not_found", words),
+        other => Problem::new(StatusCode::CONFLICT, "refused", other.to_string()),
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! A tool's own failure is no failure of the request, so it stays a result, whatever code it has.
 
-use candor_server::protocol::json::{Object, RawValue};
+use candor_server::protocol::json::Object;
 use candor_server::protocol::names::extension;
 use candor_server::tool::code;
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::problem::Problem;
 
@@ -30,7 +30,7 @@ fn status(code: &str) -> Option<StatusCode> {
 }
 
 /// The problem that a result is, if the framework refused the call.
-pub(super) fn problem(result: &Object, schema: &RawValue) -> Option<Problem> {
+pub(super) fn problem(result: &Object) -> Option<Problem> {
     let meta: Value = serde_json::from_str(result.get("_meta")?.text()).ok()?;
     let said = meta.get(extension::ERROR).filter(|said| said["raisedBy"] == "server")?;
     let code = said["code"].as_str()?;
@@ -52,39 +52,23 @@ pub(super) fn problem(result: &Object, schema: &RawValue) -> Option<Problem> {
     }
     let fields = said["fields"].as_array().map_or(&[][..], Vec::as_slice);
     if !fields.is_empty() {
-        let schema: Value = serde_json::from_str(schema.get()).unwrap_or_default();
-        problem =
-            problem.member("errors", fields.iter().map(|f| field(f, &schema)).collect::<Value>());
+        problem = problem.member("errors", fields.iter().map(field).collect::<Value>());
     }
     Some(problem.member("suggestions", suggestions(code, said)))
 }
 
-/// What is wrong with one argument, and what the schema wants there.
-fn field(field: &Value, schema: &Value) -> Value {
-    let mut told = Map::new();
-    told.insert("pointer".to_owned(), field["pointer"].clone());
-    told.insert("reason".to_owned(), field["problem"].clone());
-    if let Some(at) = field["pointer"].as_str().and_then(|pointer| wanted(schema, pointer)) {
-        if let Some(kind) = at.get("type") {
-            told.insert("expected".to_owned(), kind.clone());
-        }
-        let values = at.get("enum").cloned().or_else(|| Some(json!([at.get("const")?])));
-        if let Some(values) = values {
-            told.insert("valid_values".to_owned(), values);
-        }
-    }
-    told.into()
-}
-
-/// The schema of a part of the arguments, where it stands in plain sight.
-fn wanted<'a>(schema: &'a Value, pointer: &str) -> Option<&'a Value> {
-    pointer.split('/').skip(1).try_fold(schema, |at, step| {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        at["properties"].get(&step).or_else(|| {
-            let is_index = step.parse::<usize>().is_ok();
-            at.get("items").filter(|items| is_index && items.is_object())
-        })
-    })
+/// What is wrong with one argument, in the words of HTTP.
+fn field(field: &Value) -> Value {
+    let names = [
+        ("pointer", "pointer"),
+        ("reason", "problem"),
+        ("expected", "expected"),
+        ("valid_values", "validValues"),
+    ];
+    let told = names.into_iter().filter_map(|(ours, theirs)| {
+        field.get(theirs).map(|value| (ours.to_owned(), value.clone()))
+    });
+    Value::Object(told.collect())
 }
 
 /// What to do now, the likeliest first.
@@ -124,13 +108,13 @@ fn suggestions(code: &str, said: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_server::protocol::json::raw;
+    use serde_json::json;
 
     fn told(said: &Value) -> Option<Problem> {
         let meta = json!({(extension::ERROR): said});
         let content = json!([{"type": "text", "text": "No."}]);
         let result = Object::new().with("content", &content).with("_meta", &meta);
-        problem(&result, &raw(&json!({})))
+        problem(&result)
     }
 
     #[test]

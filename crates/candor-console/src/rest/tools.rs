@@ -222,3 +222,43 @@ pub(crate) async fn act(
         Verb::Call => call::call(console, asked, &found).await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_server::protocol::Principal;
+    use candor_server::tool::{JsonTool, Tool, ToolError, provider_fn};
+    use candor_server::{Engine, Server};
+
+    fn tools() -> Vec<Arc<dyn Tool>> {
+        vec![Arc::new(JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") }))]
+    }
+
+    async fn twice(lists: &Lists, engine: &Engine) -> [Arc<List>; 2] {
+        let one = engine.catalogue(&Principal::anonymous()).await.unwrap();
+        let one = lists.of(&one);
+        let other = engine.catalogue(&Principal::new("alice")).await.unwrap();
+        [one, lists.of(&other)]
+    }
+
+    #[tokio::test]
+    async fn a_set_is_written_once_and_what_is_made_anew_is_never_kept() {
+        let lists = Lists::default();
+        let set = Arc::new(ToolSet::new(tools()).unwrap());
+        for kept in [
+            Server::new("s", "1").tools_from(tools()),
+            Server::new("s", "1").tools_from(provider_fn(move |_| Ok(set.clone()))),
+        ] {
+            let [one, other] = twice(&lists, &kept.build().unwrap()).await;
+            assert!(Arc::ptr_eq(&one, &other));
+        }
+        let called = Server::new("s", "1").tools_from(tools).build().unwrap();
+        let [one, other] = twice(&lists, &called).await;
+        assert!(!Arc::ptr_eq(&one, &other));
+        for _ in 0..100 {
+            twice(&lists, &called).await;
+        }
+        let kept = lists.0.lock().unwrap();
+        assert!(kept.len() <= 2, "sets that are gone leave nothing: {}", kept.len());
+    }
+}

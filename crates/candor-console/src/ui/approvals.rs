@@ -1,17 +1,343 @@
-//! What waits for a person.
+//! What waits for a person: each call with all that there is to know of it, and what is permitted for a while.
 
 use std::sync::Arc;
 
 use axum::response::Response;
+use candor_server::desk::waiting::{self, Asked as Content, Waiting};
+use candor_server::desk::{json, permission, when};
+use candor_server::store::{Grant, Moment, Scope, Store};
+use serde_json::Value;
 
+use super::shell::{self, Page, Section, shown};
 use crate::Inner;
+use crate::html::{Html, html};
 use crate::problem::Problem;
+use crate::rest::approvals::{in_force, question, waiting as all_waiting};
+use crate::rest::{refused, store};
 use crate::serve::Asked;
 
-pub(crate) async fn page(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// For how long calls may be permitted.
+const LENGTHS: [(u64, &str); 4] =
+    [(5, "5 minutes"), (15, "15 minutes"), (60, "an hour"), (8 * 60, "8 hours")];
+
+/// More of an argument than fits into a headline.
+const HEADLINE: usize = 160;
+
+pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let desk = desk(console, asked, store(console)?).await?;
+    if asked.query("part").is_some() {
+        return Ok(shell::part(desk));
+    }
+    let main = html!(
+        "<h1>Approvals</h1><p class=\"lead\">Calls that do not start until somebody says yes. What you see is what runs.</p>\
+         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\">{}</div>",
+        desk
+    );
+    Ok(shell::page(console, asked, page_of("Approvals", main)))
 }
 
-pub(crate) async fn one(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// One call, for whoever was sent a link to it.
+pub(crate) async fn one(
+    console: &Arc<Inner>,
+    asked: &Asked,
+    id: &str,
+) -> Result<Response, Problem> {
+    let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
+    let main = html!(
+        "<p class=\"back\"><a href=\"{}/ui/approvals\">Approvals</a></p><h1>May this run?</h1>\
+         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\" data-one>{}</div>",
+        asked.base,
+        card(console, asked, &waiting, when::now(), true)
+    );
+    Ok(shell::page(console, asked, page_of("Approval", main)))
+}
+
+fn page_of(title: &str, main: Html) -> Page<'_> {
+    Page { section: Section::Approvals, title, script: Some("approvals.js"), main }
+}
+
+async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html, Problem> {
+    let (waiting, rules, now) = (all_waiting(store).await?, in_force(store).await?, when::now());
+    let cards: Html = waiting
+        .iter()
+        .enumerate()
+        .map(|(at, one)| card(console, asked, one, now, at == 0))
+        .collect();
+    let cards = if waiting.is_empty() { nothing(console) } else { cards };
+    Ok(html!(
+        "<section id=\"questions\" aria-label=\"Calls that wait\" data-list>{}</section>{}",
+        cards,
+        rules_of(&rules, now)
+    ))
+}
+
+fn nothing(console: &Inner) -> Html {
+    let asks = console.engine.as_ref().is_none_or(|engine| {
+        engine
+            .about()
+            .capabilities
+            .extensions
+            .is_some_and(|all| all.contains_key("dev.candor/approval"))
+    });
+    let next = if asks {
+        html!("A call that needs a person appears here by itself; leave this page open.")
+    } else {
+        html!(
+            "This server asks about no call. Start it with <code>--ask destructive</code>, and calls that may delete or overwrite wait here for you."
+        )
+    };
+    html!(
+        "<div class=\"empty\" data-testid=\"nothing-waits\"><strong>Nothing waits for you</strong>{}</div>",
+        next
+    )
+}
+
+/// The class of a verdict, from its words.
+pub(super) fn class_of(words: &str) -> &'static str {
+    match words.split(' ').next().unwrap_or_default().to_lowercase().as_str() {
+        "reads" => "reads",
+        "adds" => "adds",
+        "changes" => "changes",
+        _ => "deletes",
+    }
+}
+
+fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
+    let Scope { principal, server, instance, tool } = &waiting.id.scope;
+    let content = waiting.asked();
+    let id = waiting.id.digest().to_string();
+    let focus = first.then(|| html!(" autofocus"));
+    let (verdict, effect) = match &content {
+        Some(content) => {
+            let (word, rest) = content.effect.split_once(" · ").unwrap_or((&content.effect, ""));
+            let class = class_of(word);
+            (
+                html!("<span class=\"verdict {}\">{}</span>", class, capital(word)),
+                html!("{}", shown(rest)),
+            )
+        }
+        None => (
+            html!("<span class=\"verdict deletes\">Not known</span>"),
+            html!("what it would do cannot be read here"),
+        ),
+    };
+    let name = console.engine.is_some().then(|| {
+        html!(
+            "<a href=\"{}/ui/tools/{}\">{}</a>",
+            asked.base,
+            crate::route::encoded(tool),
+            shown(tool)
+        )
+    });
+    let name = name.unwrap_or_else(|| shown(tool));
+    html!(
+        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\" data-testid=\"question\" aria-labelledby=\"h-{}\">\
+         <h2 id=\"h-{}\">{} <span class=\"what\">{}</span></h2>\
+         <p class=\"soft\"><span class=\"name\">{}</span> · {} · <span class=\"left\">{}</span></p>\
+         {}\
+         <dl><dt>Who asks</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}\
+         <dt>Asked</dt><dd>{}</dd><dt>Operation</dt><dd class=\"mono\"><a href=\"{}/ui/history/{}\">{}</a></dd></dl>\
+         {}\
+         <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>\
+         <button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button></div>{}{}</article>",
+        waiting.short(),
+        id,
+        question(waiting),
+        when::written(waiting.until),
+        waiting.short(),
+        waiting.short(),
+        verdict,
+        headline(tool, content.as_ref()),
+        name,
+        effect,
+        left(waiting.until, now),
+        content.as_ref().and_then(preview),
+        shown(principal),
+        shown(server),
+        shown(instance),
+        content.as_ref().map(client),
+        when::ago(waiting.since, now),
+        asked.base,
+        id,
+        waiting.short(),
+        content.as_ref().map_or_else(|| unreadable(waiting), arguments),
+        focus,
+        deny_because(waiting),
+        content.as_ref().map(|content| permit(waiting, content))
+    )
+}
+
+pub(super) fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters.flat_map(char::to_lowercase)).collect()
+}
+
+fn left(until: Moment, now: Moment) -> String {
+    format!("{} left to decide", when::length(now.until(until)))
+}
+
+/// One sentence: what the preview says of it first, or else the call with its arguments.
+fn headline(tool: &str, content: Option<&Content>) -> Html {
+    let said =
+        content.and_then(|content| content.preview.as_deref()).and_then(|text| text.lines().next());
+    if let Some(line) =
+        said.filter(|line| !line.trim().is_empty() && line.chars().count() <= HEADLINE)
+    {
+        return shown(line);
+    }
+    let arguments: Value = content
+        .and_then(|content| serde_json::from_str(content.arguments.get()).ok())
+        .unwrap_or_default();
+    let mut words = vec![tool.to_owned()];
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        words.push(format!("{name}={value}"));
+    }
+    let line = words.join(" ");
+    if line.chars().count() <= HEADLINE {
+        return html!("<span class=\"mono\">{}</span>", shown(&line));
+    }
+    // Said to be cut: all of it stands below.
+    let cut: String = line.chars().take(HEADLINE).collect();
+    html!(
+        "<span class=\"mono\">{}</span> <span class=\"soft\">(all arguments below)</span>",
+        shown(&cut)
+    )
+}
+
+fn client(content: &Content) -> Html {
+    let says = content.client.as_deref();
+    html!(
+        "<dt>Client</dt><dd>{}</dd>",
+        says.map_or_else(
+            || html!("does not say what it is"),
+            |says| html!("claims to be {}", shown(says))
+        )
+    )
+}
+
+fn preview(content: &Content) -> Option<Html> {
+    let preview = content.preview.as_deref()?;
+    Some(html!(
+        "<h3>What its preview shows</h3><pre data-testid=\"preview\">{}</pre>",
+        shown(preview)
+    ))
+}
+
+/// All of them, digit for digit.
+fn arguments(content: &Content) -> Html {
+    let author = content.title.iter().chain(&content.description).map(String::as_str);
+    let author = author.collect::<Vec<_>>().join("\n");
+    let author = (!author.is_empty()).then(|| {
+        html!(
+            "<details><summary>What the tool's author says of it</summary><pre>{}</pre></details>",
+            shown(&author)
+        )
+    });
+    html!(
+        "<h3>Arguments</h3><pre data-testid=\"arguments\">{}</pre>{}",
+        shown(&json::pretty(content.arguments.get(), "")),
+        author
+    )
+}
+
+fn unreadable(waiting: &Waiting) -> Html {
+    html!(
+        "<h3>What is asked, which this version cannot read</h3><pre>{}</pre>",
+        shown(&String::from_utf8_lossy(waiting.bytes()))
+    )
+}
+
+fn deny_because(waiting: &Waiting) -> Html {
+    html!(
+        "<details class=\"more\"><summary>Deny with a reason</summary>\
+         <label for=\"why-{}\">Why, for the caller</label><input id=\"why-{}\" data-reason maxlength=\"500\">\
+         <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-with=\"reason\">Deny and say why</button></div></details>",
+        waiting.short(),
+        waiting.short()
+    )
+}
+
+/// Calls like this one, for a while: which arguments may differ.
+fn permit(waiting: &Waiting, content: &Content) -> Html {
+    let id = waiting.short();
+    let arguments: Value = serde_json::from_str(content.arguments.get()).unwrap_or_default();
+    let choices: Html = arguments
+        .as_object()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(|(at, (name, value))| {
+            let folder = value.as_str().and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
+            let folder = folder.filter(|folder| !folder.is_empty()).map(|folder| {
+                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, folder)
+            });
+            let value = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let value: String = value.chars().take(60).collect();
+            html!(
+                "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
+                 <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or left out</option></select></td></tr>",
+                id, at, shown(name), id, at, name, value, folder
+            )
+        })
+        .collect();
+    let lengths: Html = LENGTHS
+        .iter()
+        .map(|(minutes, words)| {
+            let chosen = (*minutes == 15).then(|| html!(" selected"));
+            html!("<option value=\"{}\"{}>{}</option>", *minutes, chosen, *words)
+        })
+        .collect();
+    html!(
+        "<details class=\"more\" data-testid=\"permit\"><summary>Approve calls like this one for a while</summary>\
+         <p>The same caller may then call <span class=\"name\">{}</span> without asking, as often as it likes, as long as its arguments are:</p>\
+         <table class=\"like\">{}</table>\
+         <p><label for=\"for-{}\">For</label> <select id=\"for-{}\" data-minutes class=\"short\">{}</select></p>\
+         <div class=\"actions\"><button type=\"button\" data-decide=\"approve\" data-with=\"rule\">Approve, and permit such calls</button></div></details>",
+        shown(&waiting.id.scope.tool),
+        choices,
+        id,
+        id,
+        lengths
+    )
+}
+
+fn rules_of(rules: &[Grant], now: Moment) -> Html {
+    if rules.is_empty() {
+        return html!(
+            "<h2>Rules</h2><p class=\"soft\" data-testid=\"no-rules\">Nothing is permitted beforehand: every call that needs a person asks.</p>"
+        );
+    }
+    let lines: Html = rules
+        .iter()
+        .map(|grant| {
+            let Scope { principal, tool, server, .. } = &grant.scope;
+            let pattern = permission::in_words(&grant.pattern);
+            let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", line.trim())).collect();
+            html!(
+                "<tr data-testid=\"rule\"><td>{} may call <span class=\"name\">{}</span> of {} where<ul>{}</ul></td>\
+                 <td>{} left<br><span class=\"soft\">says {}</span></td>\
+                 <td><button type=\"button\" data-revoke=\"{}\" data-item>Revoke</button></td></tr>",
+                shown(principal),
+                shown(tool),
+                shown(server),
+                pattern,
+                when::length(now.until(grant.until)),
+                shown(&grant.by),
+                grant.id.to_string()
+            )
+        })
+        .collect();
+    html!(
+        "<h2>Rules</h2><div class=\"wide\"><table class=\"rules\"><thead><tr><th scope=\"col\">What runs without asking</th>\
+         <th scope=\"col\">For</th><th scope=\"col\"><span class=\"unseen\">Take back</span></th></tr></thead><tbody>{}</tbody></table></div>",
+        lines
+    )
 }

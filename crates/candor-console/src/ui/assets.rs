@@ -25,6 +25,7 @@ macro_rules! assets {
 }
 
 assets! {
+    "approvals.js": "text/javascript; charset=utf-8",
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
     "elsewhere.js": "text/javascript; charset=utf-8",
@@ -34,6 +35,7 @@ assets! {
     "tool.js": "text/javascript; charset=utf-8",
     "tools.js": "text/javascript; charset=utf-8",
     "tree.js": "text/javascript; charset=utf-8",
+    "history.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "icon-waiting.svg": "image/svg+xml",
 }

@@ -1,17 +1,477 @@
-//! What happened.
+//! What happened: every call that is on record or was noted, the latest first; and one of them with its story.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::response::Response;
+use candor_server::desk::filter::{Filters, Standing};
+use candor_server::desk::{Operation, find, json, when, words};
+use candor_server::store::{
+    AuditRow, Body, Filter, Moment, Page as Part, Scope, State, StateKind, Store,
+};
 
+use super::approvals::{capital, class_of};
+use super::shell::{self, Page, Section, shown};
 use crate::Inner;
+use crate::html::{Html, html};
 use crate::problem::Problem;
+use crate::rest::history::{filters, page as part_of};
+use crate::rest::{refused, store};
+use crate::route::encoded;
 use crate::serve::Asked;
 
-pub(crate) async fn page(_: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// What is still open comes first, at most so many of each kind.
+const MOST_OPEN: usize = 50;
+
+/// A call, as a line of the list.
+struct Line {
+    at: Moment,
+    tool: String,
+    hints: Option<String>,
+    state: Mark,
+    words: String,
+    principal: String,
+    server: String,
+    took: Option<Duration>,
+    /// The whole story, for those that are on record.
+    id: Option<String>,
 }
 
-pub(crate) async fn one(_: &Arc<Inner>, _: &Asked, _id: &str) -> Result<Response, Problem> {
-    Err(Problem::no_such_path())
+/// How a line is marked, besides its words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Done,
+    Failed,
+    Refused,
+    Replayed,
+    Running,
+    Waiting,
+    Unknown,
+    Other,
+}
+
+impl Mark {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Replayed => "replayed",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Unknown => "unknown",
+            Self::Other => "other",
+        }
+    }
+
+    fn of(operation: &Operation) -> Self {
+        match operation.state() {
+            Some(State::Completed { outcome, .. }) => match words::ended(outcome.kind) {
+                "done" => Self::Done,
+                _ => Self::Failed,
+            },
+            Some(State::Dispatched { .. } | State::Claimed { .. } | State::Suspended { .. }) => {
+                Self::Running
+            }
+            Some(State::Waiting { .. } | State::Approved { .. }) => Self::Waiting,
+            Some(State::Denied { .. }) => Self::Refused,
+            Some(State::Indeterminate { .. }) => Self::Unknown,
+            _ => Self::Other,
+        }
+    }
+}
+
+pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let store = store(console)?;
+    let (filters, part) = (filters(asked)?, part_of(asked)?);
+    let (lines, next) = lines(console, store, &filters, part).await?;
+    let longest = lines.iter().filter_map(|line| line.took).max().unwrap_or_default();
+    let now = when::now();
+    let rows: Html = lines.iter().map(|line| row(asked, line, longest, now)).collect();
+    let list = if lines.is_empty() { nothing(asked, &filters) } else { table(&rows) };
+    let older = next.map(|next| {
+        html!("<p class=\"actions\"><a class=\"button\" rel=\"next\" href=\"?{}cursor={}\">Older</a></p>", query(&filters), next)
+    });
+    let main = html!(
+        "<h1>History</h1><p class=\"lead\">Every call that changed something, had a key, was refused or asked about; and the last of those that only read.</p>{}{}{}",
+        bar(asked, &filters),
+        list,
+        older
+    );
+    let page =
+        Page { section: Section::History, title: "History", script: Some("history.js"), main };
+    Ok(shell::page(console, asked, page))
+}
+
+fn failed(error: candor_server::store::StoreError) -> Problem {
+    refused(error.into())
+}
+
+/// What is open first, then what has ended, and where the rest begins.
+async fn lines(
+    console: &Inner,
+    store: &dyn Store,
+    filters: &Filters,
+    part: Part,
+) -> Result<(Vec<Line>, Option<u64>), Problem> {
+    let ended = matches!(
+        filters.state,
+        None | Some(Standing::Done | Standing::Failed | Standing::Invalid | Standing::Ended)
+    );
+    if !ended {
+        let paged = store.records(filters.of_records(), part).await.map_err(failed)?;
+        let mut lines = Vec::new();
+        for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
+            lines.push(of_record(Operation::of(store, entry).await.map_err(failed)?));
+        }
+        return Ok((lines, paged.next));
+    }
+    let mut lines = Vec::new();
+    if filters.state.is_none() && part.from.is_none() {
+        for kind in [
+            StateKind::Indeterminate,
+            StateKind::Waiting,
+            StateKind::Suspended,
+            StateKind::Dispatched,
+        ] {
+            let open = Filter { state: Some(kind), ..filters.of_records() };
+            let few = Part { most: MOST_OPEN, ..Part::default() };
+            for entry in store.records(open, few).await.map_err(failed)?.items {
+                let operation = Operation::of(store, entry).await.map_err(failed)?;
+                // What time alone has changed is listed where it stands now.
+                if operation.state().map(State::kind) == Some(kind) {
+                    lines.push(of_record(operation));
+                }
+            }
+        }
+    }
+    let paged = store.rows(filters.of_rows(), part).await.map_err(failed)?;
+    let mut ended = Vec::new();
+    for row in paged.items.iter().filter(|row| filters.has_row(row)) {
+        ended.extend(of_row(store, row).await?);
+    }
+    // Those that only read leave no durable row: they are remembered for a while by the server that ran them.
+    if let (Some(engine), None) = (&console.engine, part.from) {
+        let oldest = paged.next.and(paged.items.last()).map(|row| row.at);
+        for row in engine.recent_calls() {
+            let fits = oldest.is_none_or(|oldest| row.at >= oldest)
+                && fits(filters, &row)
+                && filters.has_row(&row);
+            if fits {
+                ended.extend(of_row(store, &row).await?);
+            }
+        }
+    }
+    ended.sort_by_key(|line| std::cmp::Reverse(line.at));
+    lines.extend(ended);
+    Ok((lines, paged.next))
+}
+
+/// What the ledger's own filter would say of a row that is not in the ledger.
+fn fits(filters: &Filters, row: &AuditRow) -> bool {
+    let same =
+        |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
+    same(&filters.tool, &row.scope.tool)
+        && same(&filters.principal, &row.scope.principal)
+        && filters.key.is_none()
+        && filters.since.is_none_or(|since| row.at >= since)
+        && filters.before.is_none_or(|before| row.at < before)
+}
+
+fn of_record(operation: Operation) -> Line {
+    let Scope { principal, server, tool, .. } = operation.id.scope.clone();
+    Line {
+        at: operation.since.or_else(|| operation.created()).unwrap_or(Moment(0)),
+        tool,
+        hints: operation.told(|row| row.circumstances.hints.as_deref()).map(str::to_owned),
+        state: Mark::of(&operation),
+        words: operation.words().to_owned(),
+        principal,
+        server,
+        took: operation.took(when::now()),
+        id: Some(operation.digits()),
+    }
+}
+
+/// A row that tells how a call ended, or that there was one; nothing for the steps on the way.
+async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Problem> {
+    use candor_server::store::OutcomeKind;
+    let to = row.change.map(|change| change.to);
+    let state = match (row.event.as_str(), to) {
+        ("complete", _) | ("resolve", Some(StateKind::Completed)) | ("called", None) => {
+            match row.outcome {
+                Some(OutcomeKind::Success) => Mark::Done,
+                Some(_) => Mark::Failed,
+                None => Mark::Other,
+            }
+        }
+        ("discard", _) => Mark::Failed,
+        ("refused", None) | ("decide", Some(StateKind::Denied)) => Mark::Refused,
+        ("replayed", None) => Mark::Replayed,
+        ("left", None) | ("resolve" | "grant" | "revoke", _) => Mark::Other,
+        _ => return Ok(None),
+    };
+    let mut hints = row.circumstances.hints.as_deref().map(str::to_owned);
+    let mut took = row.circumstances.duration;
+    let id = row.record();
+    if let (Some(id), true) = (&id, hints.is_none() || took.is_none())
+        && let Some(entry) = store.find(id).await.map_err(failed)?
+    {
+        let operation = Operation::of(store, entry).await.map_err(failed)?;
+        hints = hints.or_else(|| {
+            operation.told(|row| row.circumstances.hints.as_deref()).map(str::to_owned)
+        });
+        if row.event == "complete" {
+            took = took.or_else(|| operation.took(when::now()));
+        }
+    }
+    let Scope { principal, server, tool, .. } = row.scope.clone();
+    Ok(Some(Line {
+        at: row.at,
+        tool,
+        hints,
+        state,
+        words: words::event(row),
+        principal,
+        server,
+        took,
+        id: id.map(|id| id.digest().to_string()),
+    }))
+}
+
+/// The filters again, for the next page.
+fn query(filters: &Filters) -> String {
+    let mut query = String::new();
+    let standing = filters.state.and_then(|state| {
+        Standing::ALL.iter().find(|(one, ..)| *one == state).map(|(_, word, ..)| (*word).to_owned())
+    });
+    for (name, value) in [
+        ("tool", filters.tool.clone()),
+        ("principal", filters.principal.clone()),
+        ("key", filters.key.clone()),
+        ("state", standing),
+        ("since", filters.since.map(when::written)),
+        ("before", filters.before.map(when::written)),
+    ] {
+        if let Some(value) = value {
+            query += &format!("{name}={}&", encoded(&value));
+        }
+    }
+    query
+}
+
+fn bar(asked: &Asked, filters: &Filters) -> Html {
+    let states: Html = Standing::ALL
+        .iter()
+        .map(|(standing, word, _, help)| {
+            let chosen = (filters.state == Some(*standing)).then(|| html!(" selected"));
+            html!("<option value=\"{}\" title=\"{}\"{}>{}</option>", *word, *help, chosen, *word)
+        })
+        .collect();
+    html!(
+        "<form class=\"bar\" role=\"search\" aria-label=\"Filter\" method=\"get\">\
+         <input type=\"search\" name=\"tool\" aria-label=\"Tool\" placeholder=\"Tool\" value=\"{}\">\
+         <input name=\"principal\" class=\"short\" aria-label=\"Caller\" placeholder=\"Caller\" value=\"{}\">\
+         <input name=\"key\" class=\"short\" aria-label=\"Key\" placeholder=\"Key\" value=\"{}\">\
+         <select name=\"state\" aria-label=\"State\"><option value=\"\">any state</option>{}</select>\
+         <input name=\"since\" class=\"short\" aria-label=\"Since\" placeholder=\"Since, such as 2h\" value=\"{}\">\
+         <button>Filter</button><a class=\"button\" href=\"{}/history/export?{}\" download data-testid=\"export\">Export</a></form>",
+        filters.tool,
+        filters.principal,
+        filters.key,
+        states,
+        asked.query("since"),
+        asked.base,
+        query(filters)
+    )
+}
+
+fn nothing(asked: &Asked, filters: &Filters) -> Html {
+    if *filters == Filters::default() {
+        return html!(
+            "<div class=\"empty\"><strong>Nothing has happened yet</strong>Calls appear here as they are made. <a href=\"{}/\">Try a tool</a></div>",
+            asked.base
+        );
+    }
+    html!(
+        "<div class=\"empty\"><strong>Nothing matches</strong><a href=\"{}/ui/history\">Show all</a></div>",
+        asked.base
+    )
+}
+
+fn table(rows: &Html) -> Html {
+    html!(
+        "<div class=\"wide\"><table class=\"history\" data-list data-testid=\"history\"><thead><tr><th scope=\"col\">When</th><th scope=\"col\">Tool</th>\
+         <th scope=\"col\">Effect</th><th scope=\"col\">What came of it</th><th scope=\"col\">Caller</th><th scope=\"col\">Took</th></tr></thead><tbody>{}</tbody></table></div>",
+        rows
+    )
+}
+
+fn row(asked: &Asked, line: &Line, longest: Duration, now: Moment) -> Html {
+    let effect = line.hints.as_deref().map(|hints| {
+        let word = hints.split(" · ").next().unwrap_or_default();
+        html!(
+            "<span class=\"verdict {}\" title=\"{}\">{}</span>",
+            class_of(word),
+            hints,
+            capital(word)
+        )
+    });
+    let tool = match &line.id {
+        Some(id) => html!(
+            "<a data-item href=\"{}/ui/history/{}\">{}</a>",
+            asked.base,
+            id.as_str(),
+            shown(&line.tool)
+        ),
+        None => html!("{}", shown(&line.tool)),
+    };
+    let took = line.took.map(|took| {
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        html!(
+            "<meter min=\"0\" max=\"{}\" value=\"{}\" aria-hidden=\"true\"></meter> <span>{}</span>",
+            micros(longest).max(1),
+            micros(took),
+            when::length(took)
+        )
+    });
+    html!(
+        "<tr data-state=\"{}\" data-testid=\"call\"><td><time datetime=\"{}\" title=\"{}\">{}</time></td><td class=\"name\">{}</td><td>{}</td>\
+         <td class=\"state\">{}</td><td>{} <span class=\"soft\">{}</span></td><td class=\"took\">{}</td></tr>",
+        line.state.as_str(),
+        when::written(line.at),
+        when::written(line.at),
+        when::ago(line.at, now),
+        tool,
+        effect,
+        shown(&line.words),
+        shown(&line.principal),
+        shown(&line.server),
+        took
+    )
+}
+
+/// One operation with all that is known of it.
+pub(crate) async fn one(
+    console: &Arc<Inner>,
+    asked: &Asked,
+    id: &str,
+) -> Result<Response, Problem> {
+    let operation = find::find(store(console)?, id).await.map_err(refused)?;
+    let now = when::now();
+    let Scope { principal, server, instance, tool } = &operation.id.scope;
+    let hints = operation.told(|row| row.circumstances.hints.as_deref());
+    let effect = hints.map(|hints| {
+        let (word, rest) = hints.split_once(" · ").unwrap_or((hints, ""));
+        html!("<dt>Effect</dt><dd><span class=\"verdict {}\">{}</span> <span class=\"soft\">{}</span></dd>", class_of(word), capital(word), rest)
+    });
+    let shape = operation.told(|row| row.circumstances.shape.as_deref());
+    let shape =
+        shape.map(|shape| html!("<dt>Arguments</dt><dd class=\"mono\">{}</dd>", shown(shape)));
+    let again = console.engine.as_ref().filter(|engine| engine.name() == server).map(|_| {
+        html!(
+            "<a class=\"button\" href=\"{}/ui/tools/{}\">Call it again</a>",
+            asked.base,
+            encoded(tool)
+        )
+    });
+    let decide = matches!(operation.state(), Some(State::Waiting { .. })).then(|| {
+        html!(
+            "<a class=\"button\" href=\"{}/ui/approvals/{}\">Decide</a>",
+            asked.base,
+            operation.digits()
+        )
+    });
+    let key = operation.id.key.as_str();
+    let key = (!key.starts_with('~'))
+        .then(|| html!("<dt>Key</dt><dd class=\"mono\">{}</dd>", shown(key)));
+    let main = html!(
+        "<p class=\"back\"><a href=\"{}/ui/history\">History</a></p>\
+         <h1 class=\"name\">{}</h1><p class=\"lead\" data-testid=\"stands\" data-state=\"{}\">{}</p>\
+         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>{}\
+         <dl>{}{}{}<dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}<dt>Operation</dt><dd class=\"mono\">{}</dd></dl>\
+         <div class=\"actions\">{}{}</div><h2>What happened</h2>{}{}",
+        asked.base,
+        shown(tool),
+        Mark::of(&operation).as_str(),
+        stands(&operation),
+        resolve(&operation),
+        effect,
+        shape,
+        key,
+        shown(principal),
+        shown(server),
+        shown(instance),
+        operation.took(now).map(|took| html!("<dt>Took</dt><dd>{}</dd>", when::length(took))),
+        operation.digits(),
+        decide,
+        again,
+        story(&operation),
+        result(&operation)
+    );
+    let page = Page { section: Section::History, title: tool, script: Some("history.js"), main };
+    Ok(shell::page(console, asked, page))
+}
+
+fn stands(operation: &Operation) -> String {
+    let words = operation.words();
+    match operation.reason() {
+        Some(reason) => format!("{words}: {}", words::reason(reason)),
+        None => match operation.by() {
+            Some(by) => format!("{words}, says {by}"),
+            None => words.to_owned(),
+        },
+    }
+}
+
+fn story(operation: &Operation) -> Html {
+    let rows: Html = operation
+        .story
+        .iter()
+        .map(|row| {
+            let note = row.circumstances.note.as_deref();
+            html!(
+                "<li><time datetime=\"{}\" class=\"soft mono\">{}</time> {} {}</li>",
+                when::written(row.at),
+                when::written(row.at),
+                shown(&words::event(row)),
+                note.map(|note| html!("<span class=\"soft\">({})</span>", shown(note)))
+            )
+        })
+        .collect();
+    html!("<ol class=\"story\" data-testid=\"story\">{}</ol>", rows)
+}
+
+fn result(operation: &Operation) -> Option<Html> {
+    let outcome = operation.outcome()?;
+    Some(match &outcome.body {
+        Body::Omitted { len, .. } => {
+            html!("<h2>Result</h2><p>It had {} bytes, too many to keep.</p>", *len)
+        }
+        Body::Kept(bytes) => {
+            let text = json::text(bytes).map_or_else(
+                || String::from_utf8_lossy(bytes).into_owned(),
+                |text| json::pretty(text, ""),
+            );
+            html!("<h2>Result</h2><pre data-testid=\"result\">{}</pre>", shown(&text))
+        }
+    })
+}
+
+/// What a person may find out about a call of which nobody knows.
+fn resolve(operation: &Operation) -> Option<Html> {
+    matches!(operation.state(), Some(State::Indeterminate { .. })).then(|| {
+        html!(
+            "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>What came of it?</h2>\
+             <p>It was started, and nobody knows what came of it. Find out elsewhere, then say so here.</p>\
+             <fieldset><legend class=\"unseen\">Finding</legend>\
+             <label><input type=\"radio\" name=\"finding\" value=\"done\" required> It was done. <span class=\"soft\">The next call with this key gets the result below.</span></label>\
+             <label><input type=\"radio\" name=\"finding\" value=\"failed\"> It failed. <span class=\"soft\">The next call with this key gets the error below.</span></label>\
+             <label><input type=\"radio\" name=\"finding\" value=\"not_done\"> It was not done. <span class=\"soft\">The next call with this key starts it once more: if it was done after all, it is done twice.</span></label>\
+             <label><input type=\"radio\" name=\"finding\" value=\"abandon\"> Nobody will know. <span class=\"soft\">This key is refused from now on.</span></label></fieldset>\
+             <p><label for=\"text\">What it returned, if that is known</label><textarea id=\"text\" name=\"text\" rows=\"2\"></textarea></p>\
+             <div class=\"actions\"><button class=\"main\">Say so</button></div></form>",
+            operation.digits()
+        )
+    })
 }

@@ -25,7 +25,7 @@ const VERBS: [&str; 3] = ["validate", "annotations", "call"];
 #[tokio::test]
 async fn bodies_that_parsers_read_differently_are_refused_everywhere() {
     let site = site();
-    let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_00), "]".repeat(100_00));
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     for body in [
         r#"{"a":1,"a":2}"#,
         r#"{"a":1,"\u0061":2}"#,

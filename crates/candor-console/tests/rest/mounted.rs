@@ -7,8 +7,7 @@ use crate::site::{Site, seed};
 #[tokio::test]
 async fn a_mount_works_with_and_without_a_slash() {
     for base in ["", "/explorer", "/a/b"] {
-        let site = Site::of(seed());
-        let site = if base.is_empty() { site } else { site.nested(base) };
+        let site = Site::of(seed()).nested(base);
         for path in ["/tools", "/tools/"] {
             let listed = site.get(&format!("{base}{path}")).await.ok();
             assert_eq!(listed.as_array().unwrap().len(), 2, "{base}{path}");
@@ -17,7 +16,8 @@ async fn a_mount_works_with_and_without_a_slash() {
             site.get(&format!("{base}/")).await,
             site.get(if base.is_empty() { "/" } else { base }).await,
         ];
-        assert_eq!(home[0].status, home[1].status, "with a slash or without: {base}");
+        assert_eq!(home[0].status, home[1].status, "with a slash or without: {base}: {home:?}");
+        assert_eq!(home[0].status, 200, "{base}");
         let called =
             site.post(&format!("{base}/tools/get_weather/call"), json!({"city": "Oslo"})).await;
         assert_eq!(called.ok()["content"][0]["text"], "Sunny in Oslo");
@@ -71,15 +71,35 @@ async fn every_path_says_which_methods_it_takes() {
         assert_eq!((options.status.as_u16(), options.header("allow")), (204, allow), "{path}");
         assert_eq!(options.header("access-control-allow-origin"), "", "no origin was named");
     }
-    // A verb is one only where something is done; anything else is the name of a tool.
+    // What looks at such a path means a tool of that name; everything else means the verb.
     for verb in ["validate", "annotations", "preview", "call"] {
         let path = format!("/tools/get_weather/{verb}");
         for method in ["PUT", "PATCH", "DELETE"] {
             let refused = site.ask(method, &path).send().await;
             refused.problem(405, "method_not_allowed");
-            assert_eq!(refused.header("allow"), reads);
+            assert_eq!(refused.header("allow"), "POST, OPTIONS");
         }
-        let asked = site.ask("OPTIONS", &path).header("access-control-request-method", "POST");
-        assert_eq!(asked.send().await.header("allow"), "POST, OPTIONS");
+        let options = site.ask("OPTIONS", &path).send().await;
+        assert_eq!(options.header("allow"), "POST, OPTIONS");
+        let asked = |method: &'static str| {
+            site.ask("OPTIONS", &path).header("access-control-request-method", method).send()
+        };
+        assert_eq!(asked("POST").await.header("allow"), "POST, OPTIONS");
+        assert_eq!(asked("GET").await.header("allow"), reads);
+    }
+}
+
+#[tokio::test]
+async fn a_console_mounts_itself_in_somebody_elses_app() {
+    for base in ["/explorer", "/explorer/", "", "/"] {
+        let console = candor_console::Console::of(seed().build().unwrap());
+        let token = console.launch_token().to_owned();
+        let own = axum::routing::get(|| async { "mine" });
+        let router = axum::Router::new().route("/own", own).merge(console.mounted(base));
+        let site = Site { router, token };
+        let base = base.trim_end_matches('/');
+        assert_eq!(site.get("/own").await.body, "mine");
+        assert_eq!(site.get(&format!("{base}/tools")).await.ok().as_array().unwrap().len(), 2);
+        assert_eq!(site.get(&format!("{base}/")).await.status, 200);
     }
 }

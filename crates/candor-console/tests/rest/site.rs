@@ -32,7 +32,10 @@ impl Site {
 
     /// The same below another path.
     pub(crate) fn nested(self, base: &str) -> Self {
-        Self { router: Router::new().nest(base, self.router), token: self.token }
+        if base.is_empty() {
+            return self;
+        }
+        Self { router: Router::new().nest_service(base, self.router), token: self.token }
     }
 
     pub(crate) fn ask(&self, method: &str, path: &str) -> Ask<'_> {

@@ -2,10 +2,11 @@
 //! ledger and no server, so that one place shows what all servers do that write to it.
 //!
 //! - [`Waiting`], [`Asked`]: a call that waits, and what a person is told of it; [`decide`], [`Permission`]: their word on it.
-//! - [`Operation`]: a call that is on record, with its story; [`find`](mod@find), [`Given`], [`resolve`].
+//! - [`Operation`]: a call that is on record, with its story; [`find`](mod@find), [`filter`], [`Given`], [`resolve`].
 //! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.
 
 mod decide;
+pub mod filter;
 pub mod find;
 pub mod given;
 pub mod json;

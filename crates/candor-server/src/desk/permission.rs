@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use candor_ledger::{Grant, Granting, Moment, Scope, Store};
-use serde_json::Value;
+use candor_ledger::{Filter, Grant, Granting, Moment, Page, Scope, Store};
+use serde_json::{Value, json};
 
 use super::shown::{json_shown, shown};
 use super::{Asked, Problem, Waiting, when};
@@ -82,6 +82,43 @@ impl Permission {
             ))
         })
     }
+}
+
+/// What is permitted, for programs.
+#[must_use]
+pub fn members(grant: &Grant, now: Moment) -> Value {
+    let Scope { principal, server, instance, tool } = &grant.scope;
+    let pattern: Option<Value> = serde_json::from_str(&grant.pattern).ok();
+    json!({
+        "id": grant.id.to_string(),
+        "principal": principal,
+        "server": server,
+        "instance": instance,
+        "tool": tool,
+        "pattern": pattern.unwrap_or_else(|| json!(grant.pattern)),
+        "binding": grant.binding.map(|binding| binding.to_string()),
+        "by": grant.by,
+        "since": when::exact(grant.since),
+        "until": when::exact(grant.until),
+        "inForce": grant.binding.is_some() && grant.is_in_force(now),
+        "revokedBy": grant.revoked.as_ref().map(|(by, _)| by),
+        "revokedAt": grant.revoked.as_ref().and_then(|(_, at)| when::exact(*at)),
+    })
+}
+
+/// All that are kept, the latest first.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub async fn kept(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
+    let mut grants = Vec::new();
+    let mut page = Some(Page::default());
+    while let Some(this) = page {
+        let paged = store.grants(Filter::default(), this).await?;
+        grants.extend(paged.items);
+        page = paged.next.map(|next| Page { from: Some(next), ..this });
+    }
+    Ok(grants)
 }
 
 /// The lines of a pattern as the ledger keeps it.

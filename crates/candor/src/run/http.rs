@@ -86,7 +86,8 @@ fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> R
     if let Some(console) = console {
         routes = routes.merge(console.router());
     }
-    if prefix.is_empty() { routes } else { routes.clone().nest(prefix, routes) }
+    // Not `nest`, which would not have the prefix with a slash behind it.
+    if prefix.is_empty() { routes } else { routes.clone().nest_service(prefix, routes) }
 }
 
 /// Whether new requests are welcome: no longer once the server has been told to stop.

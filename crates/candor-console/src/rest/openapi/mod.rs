@@ -146,24 +146,27 @@ fn as_json(shape: &str) -> Value {
 
 fn content(answer: &Answer) -> Value {
     let mut described = json!({"description": answer.words});
+    let problem = json!({"schema": {"$ref": "#/components/schemas/Problem"}});
     let events = json!({"schema": {"type": "string"}});
+    let and = |mut one: Value, kind: &str, other: Value| {
+        one[kind] = other;
+        one
+    };
     described["content"] = match answer.content {
         Content::Nothing => return described,
         Content::Json(shape) => as_json(shape),
         Content::NoSuchTool => as_json("NoSuchTool"),
-        Content::Problem => {
-            json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}})
-        }
-        Content::Result => {
-            let mut both = as_json("CallResult");
-            both["text/event-stream"] = events;
-            both
-        }
-        Content::Events => json!({"text/event-stream": events}),
-        Content::Export => json!({"application/x-ndjson": {}, "application/json": {}}),
+        Content::NoSuchToolOrProblem => and(as_json("NoSuchTool"), PROBLEM, problem),
+        Content::Problem => json!({PROBLEM: problem}),
+        Content::Result => and(as_json("CallResult"), EVENTS, events),
+        Content::Events => json!({EVENTS: events}),
+        Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
     };
     described
 }
+
+const PROBLEM: &str = "application/problem+json";
+const EVENTS: &str = "text/event-stream";
 
 /// The name of a tool's schema among the others, which may hold only some characters. Different tools have different names.
 fn component(tool: &str) -> String {

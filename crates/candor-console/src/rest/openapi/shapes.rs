@@ -4,6 +4,84 @@ use serde_json::{Value, json};
 
 /// All of them, by name.
 pub(super) fn all() -> Value {
+    let mut all = of_tools();
+    if let (Value::Object(all), Value::Object(more)) = (&mut all, of_operators()) {
+        all.extend(more);
+    }
+    all
+}
+
+/// What those see and send who decide about the calls of others.
+fn of_operators() -> Value {
+    let question = json!({"type": "string", "description": "The question that was shown, as the list names it."});
+    json!({
+        "Waiting": {
+            "type": "object",
+            "properties": {"question": question, "id": {"type": "string"}},
+            "required": ["question", "id"],
+        },
+        "WaitingList": {"type": "array", "items": {"$ref": "#/components/schemas/Waiting"}},
+        "Approval": {
+            "type": "object",
+            "properties": {
+                "question": question,
+                "for": {
+                    "type": "object",
+                    "description": "Permits calls like this one for a while: with any value of some arguments, or any below a folder.",
+                    "properties": {
+                        "minutes": {"type": "integer", "minimum": 1, "maximum": 10080},
+                        "any": {"type": "array", "items": {"type": "string"}},
+                        "under": {"type": "object", "additionalProperties": {"type": "string"}},
+                    },
+                    "required": ["minutes"],
+                    "additionalProperties": false,
+                },
+            },
+            "required": ["question"],
+            "additionalProperties": false,
+        },
+        "Denial": {
+            "type": "object",
+            "properties": {"question": question, "reason": {"type": "string"}},
+            "required": ["question"],
+            "additionalProperties": false,
+        },
+        "Decided": {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string"},
+                "decision": {"enum": ["approved", "denied"]},
+                "by": {"type": "string"},
+                "rule": {"type": ["object", "null"]},
+            },
+            "required": ["id", "decision", "by", "rule"],
+        },
+        "Rule": {"type": "object", "properties": {"id": {}}, "required": ["id"]},
+        "Rules": {"type": "array", "items": {"$ref": "#/components/schemas/Rule"}},
+        "Operation": {"type": "object"},
+        "Operations": {
+            "type": "object",
+            "properties": {
+                "items": {"type": "array", "items": {"$ref": "#/components/schemas/Operation"}},
+                "next": {"type": ["integer", "null"], "description": "The cursor of the next page."},
+            },
+            "required": ["items", "next"],
+        },
+        "Finding": {
+            "type": "object",
+            "properties": {
+                "finding": {"enum": ["done", "failed", "not_done", "abandon"]},
+                "result": {"description": "What it came to."},
+                "text": {"type": "string", "description": "The same in words."},
+            },
+            "required": ["finding"],
+            "additionalProperties": false,
+        },
+    })
+}
+
+/// What everybody sees and sends.
+fn of_tools() -> Value {
     let hints = json!({
         "type": "object",
         "properties": {

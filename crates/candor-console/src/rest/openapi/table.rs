@@ -16,6 +16,7 @@ pub(super) struct Operation {
 /// A shape by its name among the schemas.
 pub(super) type Shape = &'static str;
 
+#[derive(Clone, Copy)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     /// Where it stands: `path`, `query`, `header`.
@@ -26,6 +27,7 @@ pub(super) struct Parameter {
     pub(super) kind: Kind,
 }
 
+#[derive(Clone, Copy)]
 pub(super) enum Kind {
     Text,
     /// A text that cannot be empty.
@@ -49,10 +51,13 @@ pub(super) enum Content {
     Problem,
     /// The one body that is as short as it has always been.
     NoSuchTool,
+    /// Either of the two.
+    NoSuchToolOrProblem,
     /// The result, or events on the way to it.
     Result,
     Events,
-    Export,
+    /// Lines of JSON.
+    Lines,
 }
 
 const fn at(name: &'static str, words: &'static str) -> Parameter {
@@ -101,6 +106,28 @@ const NO_SUCH: Answer = problem(404, "There is nothing of this name.");
 const BAD: Answer = problem(400, "The request cannot be read.");
 const TOO_LARGE: Answer = problem(413, "The body is larger than the server takes.");
 const NOT_JSON: Answer = problem(415, "The body is not announced as JSON.");
+
+const CONFLICT: Answer = problem(
+    409,
+    "It is not as it was when it was shown, or the id is that of several; look again.",
+);
+const UNAVAILABLE: Answer = problem(503, "The ledger cannot be used just now.");
+
+const FILTERS: &[Parameter] = &[
+    query("tool", "Calls of this tool.", false),
+    query("principal", "Calls of this caller.", false),
+    query("key", "Calls with this key.", false),
+    query("state", "Operations that stand here: done, running, unknown, …", false),
+    query("since", "Not before: a time, or how long ago (`2h`).", false),
+    query("before", "Before: the same.", false),
+];
+
+/// What can become of an operator's word.
+macro_rules! settled {
+    ($shape:expr) => {
+        &[json($shape, "It was settled."), BAD, NO_SUCH, CONFLICT, TOO_LARGE, NOT_JSON, UNAVAILABLE]
+    };
+}
 
 const ABOUT_A_CALL: &[Answer] = &[BAD, NO_SUCH_TOOL, TOO_LARGE, NOT_JSON];
 
@@ -191,7 +218,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "tools",
         parameters: &[TOOL],
         body: Some("Arguments"),
-        answers: called!(problem(404, "There is no such tool, or it has no preview.")),
+        answers: called!(Answer {
+            status: 404,
+            words: "There is no such tool, or it has no preview.",
+            content: Content::NoSuchToolOrProblem,
+        }),
     },
     Operation {
         method: "post",
@@ -242,21 +273,25 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/approvals",
         id: "listApprovals",
-        summary: "The calls that wait for a person.",
+        summary: "The calls that wait for a person, the oldest first.",
         tag: "approvals",
         parameters: &[],
         body: None,
-        answers: &[json("Anything", "They."), BAD, NO_SUCH],
+        answers: &[json("WaitingList", "They."), NO_SUCH, UNAVAILABLE],
     },
     Operation {
         method: "get",
         path: "/approvals/events",
         id: "watchApprovals",
-        summary: "News of calls that wait for a person, as long as somebody listens.",
+        summary: "How many calls wait for a person, whenever that changes, as long as somebody listens.",
         tag: "approvals",
         parameters: &[],
         body: None,
-        answers: &[Answer { status: 200, words: "Events.", content: Content::Events }, NO_SUCH],
+        answers: &[
+            Answer { status: 200, words: "Events: `waiting`.", content: Content::Events },
+            NO_SUCH,
+            UNAVAILABLE,
+        ],
     },
     Operation {
         method: "get",
@@ -266,17 +301,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "approvals",
         parameters: &[OPERATION],
         body: None,
-        answers: &[json("Anything", "The call."), BAD, NO_SUCH],
+        answers: &[json("Waiting", "The call."), BAD, NO_SUCH, CONFLICT, UNAVAILABLE],
     },
     Operation {
         method: "post",
         path: "/approvals/{id}/approve",
         id: "approveCall",
-        summary: "Says yes to a call.",
+        summary: "Says yes to a call, and if wanted to those like it for a while.",
         tag: "approvals",
         parameters: &[OPERATION],
-        body: Some("Anything"),
-        answers: DECIDED,
+        body: Some("Approval"),
+        answers: settled!("Decided"),
     },
     Operation {
         method: "post",
@@ -285,28 +320,28 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Says no to a call.",
         tag: "approvals",
         parameters: &[OPERATION],
-        body: Some("Anything"),
-        answers: DECIDED,
+        body: Some("Denial"),
+        answers: settled!("Decided"),
     },
     Operation {
         method: "get",
         path: "/approvals/rules",
         id: "listRules",
-        summary: "What was approved once and for all.",
+        summary: "What is permitted for a while.",
         tag: "approvals",
         parameters: &[],
         body: None,
-        answers: &[json("Anything", "The rules."), BAD, NO_SUCH],
+        answers: &[json("Rules", "The rules."), NO_SUCH, UNAVAILABLE],
     },
     Operation {
         method: "delete",
         path: "/approvals/rules/{id}",
         id: "revokeRule",
-        summary: "Takes such an approval back.",
+        summary: "Takes such a permission back.",
         tag: "approvals",
         parameters: &[at("id", "The rule's id.")],
         body: None,
-        answers: DECIDED,
+        answers: &[json("Rule", "The rule as it is now."), BAD, NO_SUCH, UNAVAILABLE],
     },
     Operation {
         method: "get",
@@ -314,22 +349,33 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "listOperations",
         summary: "The calls that were made or wanted, the latest first.",
         tag: "history",
-        parameters: &[],
+        parameters: &[
+            FILTERS[0],
+            FILTERS[1],
+            FILTERS[2],
+            FILTERS[3],
+            FILTERS[4],
+            FILTERS[5],
+            query("calls", "`true`: every call that was noted, not operations.", false),
+            LIMIT,
+            Parameter { kind: Kind::Number(0, 1 << 53), ..CURSOR },
+        ],
         body: None,
-        answers: &[json("Anything", "They."), BAD, NO_SUCH],
+        answers: &[json("Operations", "A page of them."), BAD, NO_SUCH, UNAVAILABLE],
     },
     Operation {
         method: "get",
         path: "/history/export",
         id: "exportHistory",
-        summary: "All of history, for programs.",
+        summary: "Every call that was noted, a line of JSON each, the earliest first.",
         tag: "history",
-        parameters: &[],
+        parameters: FILTERS,
         body: None,
         answers: &[
-            Answer { status: 200, words: "History.", content: Content::Export },
+            Answer { status: 200, words: "History.", content: Content::Lines },
             BAD,
             NO_SUCH,
+            UNAVAILABLE,
         ],
     },
     Operation {
@@ -340,7 +386,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tag: "history",
         parameters: &[OPERATION],
         body: None,
-        answers: &[json("Anything", "The call."), BAD, NO_SUCH],
+        answers: &[json("Operation", "The call."), BAD, NO_SUCH, CONFLICT, UNAVAILABLE],
     },
     Operation {
         method: "post",
@@ -349,8 +395,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Settles a call of which nobody knew what came of it.",
         tag: "history",
         parameters: &[OPERATION],
-        body: Some("Anything"),
-        answers: DECIDED,
+        body: Some("Finding"),
+        answers: settled!("Operation"),
     },
     Operation {
         method: "get",
@@ -362,15 +408,4 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: None,
         answers: &[json("Anything", "An OpenAPI document."), UNCHANGED],
     },
-];
-
-const DECIDED: &[Answer] = &[
-    json("Anything", "It was settled."),
-    Answer { status: 204, words: "It was settled.", content: Content::Nothing },
-    BAD,
-    NO_SUCH,
-    problem(409, "It is not as it was when it was shown; look again."),
-    TOO_LARGE,
-    NOT_JSON,
-    problem(422, "What was sent does not fit."),
 ];

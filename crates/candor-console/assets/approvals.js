@@ -1,0 +1,92 @@
+// Approvals: questions arrive by themselves, and a decision is on exactly what was shown.
+
+import { ask, base, say, told } from "./console.js";
+
+const desk = document.getElementById("desk");
+const trouble = document.getElementById("trouble");
+
+function complain(text) {
+  trouble.textContent = text;
+  trouble.hidden = !text;
+  if (text) trouble.scrollIntoView({ block: "nearest" });
+}
+
+/** What the card's form permits besides this call. */
+function rule(card) {
+  const wanted = { minutes: Number(card.querySelector("[data-minutes]").value), any: [], under: {} };
+  for (const select of card.querySelectorAll("[data-like]")) {
+    if (select.value === "any") wanted.any.push(select.dataset.like);
+    if (select.value === "under") wanted.under[select.dataset.like] = select.selectedOptions[0].dataset.folder;
+  }
+  return wanted;
+}
+
+async function decide(card, button) {
+  const body = { question: card.dataset.question };
+  if (button.dataset.with === "reason") body.reason = card.querySelector("[data-reason]").value;
+  if (button.dataset.with === "rule") body.for = rule(card);
+  const verb = button.dataset.decide;
+  card.querySelectorAll("button").forEach((one) => { one.disabled = true; });
+  const response = await ask("POST", `/approvals/${card.dataset.id}/${verb}`, body);
+  if (response.ok) {
+    complain("");
+    say(verb === "approve" ? "Approved" : "Denied");
+    if ("one" in desk.dataset) { location.href = `${base}/ui/history/${card.dataset.id}`; return; }
+    await refresh(true);
+  } else {
+    complain(await told(response));
+    card.querySelectorAll("button").forEach((one) => { one.disabled = false; });
+    await refresh(false);
+  }
+}
+
+/** Takes in what is new, and leaves alone what somebody is looking at or typing into. */
+async function refresh(moveOn) {
+  if ("one" in desk.dataset) return;
+  const response = await fetch(`${base}/ui/approvals?part=desk`, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+  if (!response.ok) { complain(await told(response)); return; }
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
+  const kept = new Map([...was.querySelectorAll("[data-question]")].map((card) => [card.dataset.question, card]));
+  const inside = was.contains(document.activeElement);
+  const cards = [...now.children].map((card) => kept.get(card.dataset.question) ?? document.importNode(card, true));
+  for (const card of cards) card.querySelectorAll("[autofocus]").forEach((one) => one.removeAttribute("autofocus"));
+  const same = cards.length === was.children.length && cards.every((card, at) => card === was.children[at]);
+  if (!same) {
+    // Moving a node takes its focus away, so only what is gone or new is touched.
+    for (const card of [...was.children]) if (!cards.includes(card)) card.remove();
+    cards.forEach((card, at) => { if (was.children[at] !== card) was.insertBefore(card, was.children[at] ?? null); });
+    if (moveOn || (inside && !was.contains(document.activeElement))) (was.querySelector("[data-decide=deny]") ?? document.getElementById("main")).focus();
+  }
+  const rules = desk.querySelector("#questions").nextSibling;
+  while (rules && desk.lastChild !== desk.querySelector("#questions")) desk.lastChild.remove();
+  let node = now.nextSibling;
+  while (node) { const next = node.nextSibling; desk.append(document.importNode(node, true)); node = next; }
+  count();
+}
+
+/** The time that is left, as it goes by. */
+function count() {
+  for (const card of desk.querySelectorAll("[data-until]")) {
+    const left = Math.max(0, Math.round((Date.parse(card.dataset.until) - Date.now()) / 1000));
+    const [minutes, seconds] = [Math.floor(left / 60), left % 60];
+    const words = minutes ? `${minutes} min ${seconds} s` : `${seconds} s`;
+    card.querySelector(".left").textContent = left ? `${words} left to decide` : "too late to decide";
+  }
+}
+
+desk.addEventListener("click", async (event) => {
+  const button = event.target.closest("button");
+  if (button?.dataset.decide) decide(button.closest("[data-question]"), button);
+  if (button?.dataset.revoke) {
+    button.disabled = true;
+    const response = await ask("DELETE", `/approvals/rules/${button.dataset.revoke}`);
+    complain(response.ok ? "" : await told(response));
+    if (response.ok) say("Revoked");
+    await refresh(false);
+  }
+});
+
+addEventListener("candor:waiting", () => refresh(false));
+setInterval(count, 1000);
+count();
