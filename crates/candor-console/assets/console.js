@@ -74,7 +74,7 @@ document.addEventListener("click", async (event) => {
 });
 
 // Keys: single letters, and never while somebody types.
-const places = { t: "/", a: "/ui/approvals", h: "/ui/history", r: "/ui/resources", s: "/ui/server" };
+const places = { t: "/ui/tools", a: "/ui/approvals", h: "/ui/history", r: "/ui/resources", s: "/ui/server" };
 let going = 0;
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

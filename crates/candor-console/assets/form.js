@@ -11,10 +11,19 @@ const exact = (text) => {
 export const parse = (text) => JSON.parse(text, (_, value, context) =>
   typeof value === "number" && context?.source ? exact(context.source) : value);
 
+const isObject = (value) => Boolean(value) && typeof value === "object" && !Array.isArray(value) && !JSON.isRawJSON?.(value);
+
 /** The same text for values that are the same. */
 export const canon = (value) => JSON.stringify(value, (_, v) =>
-  v && typeof v === "object" && !Array.isArray(v) && !JSON.isRawJSON?.(v)
-    ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v);
+  isObject(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v);
+
+/** Whether all of a value is in another one, which has nothing more than what must be there and is still blank. */
+export function covers(whole, value) {
+  if (Array.isArray(whole) && Array.isArray(value)) return whole.length === value.length && whole.every((item, at) => covers(item, value[at]));
+  if (!isObject(whole) || !isObject(value)) return canon(whole) === canon(value);
+  return Object.keys(value).every((name) => Object.hasOwn(whole, name))
+    && Object.entries(whole).every(([name, member]) => (Object.hasOwn(value, name) ? covers(member, value[name]) : covers(member, Array.isArray(member) ? [] : {})));
+}
 
 const kids = (node, selector) => [...node.querySelectorAll(`:scope > ${selector}`)];
 const kid = (node, selector) => node.querySelector(`:scope > ${selector}`);
@@ -31,7 +40,8 @@ export function read(node, wrong = [], there = false) {
   const blank = there ? null : undefined;
   const text = control(node)?.value ?? "";
   switch (node.dataset.kind) {
-    case "only": return read(kid(node, ".field"), wrong, true);
+    // Arguments are an object, also while no shape is chosen.
+    case "only": return read(kid(node, ".field"), wrong, true) ?? {};
     case "text": return text || there || "empty" in control(node).dataset ? text : undefined;
     case "number": return text.trim() === "" ? blank : NUMBER.test(text.trim()) ? exact(text.trim()) : text;
     case "choice": return text === "" ? blank : parse(text);
@@ -55,7 +65,7 @@ export function read(node, wrong = [], there = false) {
         if (Object.hasOwn(value, name.value)) wrong.push({ node: row, control: name, message: "is there twice" });
         value[name.value] = read(kid(row, ".field"), wrong, true);
       }
-      return content || kept ? value : undefined;
+      return content || kept || "empty" in node.dataset ? value : undefined;
     }
     case "list": {
       const items = rows(node).map((row) => read(kid(row, ".field"), wrong, true));
@@ -80,7 +90,7 @@ export function write(node, value) {
   if (box && value === null) value = undefined;
   const field = control(node);
   const set = (text) => { field.value = text; };
-  const members = value && typeof value === "object" && !Array.isArray(value) && !JSON.isRawJSON?.(value) ? value : {};
+  const members = isObject(value) ? value : {};
   switch (node.dataset.kind) {
     case "only": write(kid(node, ".field"), value); break;
     case "text":
@@ -95,6 +105,7 @@ export function write(node, value) {
     }
     case "json": set(value === undefined ? "" : JSON.stringify(value, null, 2)); break;
     case "group": {
+      node.toggleAttribute("data-empty", isObject(value) && !Object.keys(value).length);
       const named = new Set();
       for (const child of kids(node, ".field")) {
         named.add(child.dataset.name);

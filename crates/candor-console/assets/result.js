@@ -85,12 +85,17 @@ export const isEmpty = (result) => result.structuredContent === undefined
 
 /** A whole result. */
 export function show(result, place, canon) {
-  const structured = result.structuredContent;
+  // A text that was put into a box is shown without the box.
+  const boxed = result.structuredContent;
+  const texts = (result.content ?? []).filter((item) => item?.type === "text").map((item) => item.text);
+  const isBox = isTree(boxed) && Object.keys(boxed).join() === "result" && texts.includes(boxed.result);
+  const structured = isBox ? undefined : boxed;
   const same = (item) => {
     if (structured === undefined || item?.type !== "text") return false;
     try { return canon(JSON.parse(item.text)) === canon(structured); } catch { return false; }
   };
-  const pieces = (result.content ?? []).filter((item) => !same(item)).map(piece);
+  const blank = (item) => item?.type === "text" && item.text === "";
+  const pieces = (result.content ?? []).filter((item) => !same(item) && !blank(item)).map(piece);
   if (structured !== undefined) pieces.push(make("div", { class: "tree", "data-testid": "structured" }, tree(structured)));
   place.replaceChildren(...pieces, raw(result));
 }

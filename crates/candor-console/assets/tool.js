@@ -1,6 +1,8 @@
 // The page of one tool: what the call that is being written would do, and making it.
-import { ask, base, say, told } from "./console.js";
-import { canon, live, locate, parse, read, target, write } from "./form.js";
+import { ask, base, operator, say, told } from "./console.js";
+import { elsewhere } from "./elsewhere.js";
+import { cannotTell, foretell } from "./foresight.js";
+import { canon, covers, live, locate, parse, read, target, write } from "./form.js";
 import { isEmpty, make, raw as rawJson, show } from "./result.js";
 
 const by = (id) => document.getElementById(id);
@@ -67,7 +69,7 @@ function switchTo(at) {
     if (value === undefined) { raw.focus(); return; }
     const before = read(fields);
     write(fields, value);
-    if (canon(read(fields)) !== canon(value)) {
+    if (!covers(read(fields), value)) {
       write(fields, before);
       complainAboutJson("The form has no place for all of this, so it stays here as it is.");
       raw.focus();
@@ -110,7 +112,7 @@ function summarise(errors) {
   const summary = by("errors");
   summary.hidden = !errors.length;
   if (!errors.length) return;
-  by("errors-title").textContent = errors.length === 1 ? "Not sent: one thing is wrong" : `Not sent: ${errors.length} things are wrong`;
+  by("errors-title").textContent = errors.length === 1 ? "One thing is wrong; nothing was sent" : `${errors.length} things are wrong; nothing was sent`;
   summary.querySelector("ul").replaceChildren(...errors.map(({ node, control, pointer, message }) => {
     const goal = control ?? (node ? target(node) : view === "json" ? raw : fields);
     if (!goal.id) goal.id = `g${Math.random().toString(36).slice(2)}`;
@@ -123,65 +125,29 @@ function summarise(errors) {
 
 form.addEventListener("focusout", (event) => {
   const node = event.target.closest(".field");
-  if (node && fields.contains(node) && event.target.value) { seen.add(node); if (known) mark(placed(known.errors ?? [])); }
+  // Not at once: what moves while a button is pressed takes the click away.
+  if (node && fields.contains(node) && event.target.value && !seen.has(node)) { seen.add(node); changed(); }
 });
 
 // ---- What the call would do ----
 
-const words = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes" };
-const approvals = { none: "Runs without asking", ask: "Waits until a person approves", deny: "Policy denies it" };
-const time = (text) => (text ? new Date(text).toLocaleString() : "");
-const standings = {
-  replay: (s) => `This key has run${s.completedAt ? ` (${time(s.completedAt)})` : ""}: you would get the first result again`,
-  running: (s) => `It is running${s.since ? ` since ${time(s.since)}` : ""}: you would wait for that call`,
-  waiting: () => "A person has been asked already, and has not answered",
-  approved: (s) => `Approved by ${s.by}: it would start at once`,
-  denied: (s) => `Denied by ${s.by}${s.reason ? `: ${s.reason}` : ""}`,
-  unknown: () => "It was started, and nobody knows what came of it: it would not start again",
-  reused: () => "This key stands for other arguments: take a new one",
-  closed: () => "This key cannot be used any more: take a new one",
-  unavailable: () => "The ledger cannot be asked just now",
-};
 let known;
 
 function tell(answer) {
   known = answer;
-  panel.dataset.state = answer.exact ? "exact" : "partial";
-  panel.dataset.verdict = answer.verdict;
-  const verdict = make("span", { class: `verdict ${answer.verdict in words ? answer.verdict : "deletes"}` }, words[answer.verdict] ?? "Deletes");
-  by("verdict").replaceChildren(verdict);
-  const hints = answer.annotations;
-  by("besides").textContent = `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;
-  by("besides").className = "besides";
-  by("exact").textContent = answer.exact ? "With these very arguments" : "What is still possible with what is written so far";
-  for (const row of panel.querySelectorAll("[data-hint]")) {
-    const name = row.dataset.hint;
-    row.children[1].textContent = String(hints[name]);
-    row.children[2].textContent = answer.sources[name] === "resolved" ? "resolved for these arguments" : answer.sources[name];
-  }
   const errors = placed(answer.errors ?? []);
-  by("fits").dataset.valid = String(answer.valid);
-  by("fits").replaceChildren(...(answer.valid ? ["fit the schema"] : [make("ul", {}, ...errors.slice(0, 6).map((error) =>
-    make("li", {}, make("code", {}, named(error.pointer)), ` ${error.message}`)))]));
-  by("asks").textContent = approvals[answer.approval] ?? answer.approval;
-  const standing = answer.standing && (standings[answer.standing.state]?.(answer.standing) ?? answer.standing.state);
-  by("standing").hidden = by("standing-is").hidden = !standing;
-  by("standing").dataset.state = answer.standing?.state ?? "";
-  by("standing").textContent = standing ?? "";
-  by("answer").textContent = JSON.stringify(answer, null, 2);
+  foretell(panel, answer, errors.map(({ pointer, message }) => ({ name: named(pointer), message })));
   mark(errors);
 }
 
-function cannotTell(why) {
-  panel.dataset.state = "unknown";
-  by("fits").textContent = why;
-}
-
 const key = () => by("key")?.value.trim() ?? "";
-const headers = () => (key() ? { "Idempotency-Key": key() } : {});
+// What a header can hold, and the ledger.
+const keyFits = () => /^[\x20-\x7e]{0,255}$/.test(key());
+const headers = () => (key() && keyFits() ? { "Idempotency-Key": key() } : {});
 
 let asked = 0;
 let asking;
+/** The server's answer; `null` if somebody has asked again since, nothing if there is none. */
 async function foresee(text) {
   const mine = ++asked;
   asking?.abort();
@@ -189,13 +155,14 @@ async function foresee(text) {
   panel.setAttribute("aria-busy", "true");
   try {
     const response = await ask("POST", `${path}/annotations`, text, headers(), asking.signal);
-    if (mine !== asked) return undefined;
-    if (!response.ok) { cannotTell(await told(response)); return undefined; }
+    if (mine !== asked) return null;
+    if (!response.ok) { cannotTell(panel, await told(response)); return undefined; }
     const answer = await response.json();
     if (mine === asked) tell(answer);
     return answer;
   } catch (error) {
-    if (error.name !== "AbortError") cannotTell("The server cannot be reached");
+    if (error.name === "AbortError") return null;
+    cannotTell(panel, "The server cannot be reached");
     return undefined;
   } finally {
     if (mine === asked) panel.removeAttribute("aria-busy");
@@ -207,39 +174,13 @@ function changed() {
   clearTimeout(soon);
   soon = setTimeout(() => {
     const { value, text, wrong } = written();
-    if (value === undefined) { cannotTell("not JSON yet"); return; }
-    copies(value, text);
+    if (value === undefined) { cannotTell(panel, "not JSON yet"); return; }
+    elsewhere(tool, path, key(), value, text);
     if (!by("errors").hidden && !wrong.length) by("errors").hidden = true;
     foresee(text);
   }, 200);
 }
 live(form, changed);
-
-// ---- The same call elsewhere ----
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-const bare = (text) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : quoted(text));
-
-function copies(value, text) {
-  const here = location.origin + base;
-  const lines = [
-    `curl -X POST ${quoted(`${here}${path}/call`)}`,
-    `-H "Authorization: Bearer $CANDOR_TOKEN"`,
-    `-H 'Content-Type: application/json'`,
-    ...(key() ? [`-H ${quoted(`Idempotency-Key: ${key()}`)}`] : []),
-    `-d ${quoted(text)}`,
-  ];
-  by("as-curl").textContent = lines.join(" \\\n  ");
-  // A word that looks like JSON would be taken for it.
-  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && !/^\s*([[{"\d-]|true$|false$|null$)/.test(v) && v !== "");
-  const plain = Object.entries(value).every(([name, v]) => /^[A-Za-z_][\w-]*$/.test(name) && simple(v));
-  const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--json", quoted(text)];
-  by("as-candor").textContent = ["candor call", bare(`${here}/mcp`), bare(tool), ...(key() ? ["--key", bare(key())] : []), ...given].join(" ");
-  const params = { name: tool, arguments: value };
-  if (key()) params._meta = { "dev.candor/idempotencyKey": key() };
-  by("as-mcp").textContent = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
-  by("as-link").textContent = `${location.origin}${location.pathname}#args=${encodeURIComponent(text)}`;
-}
 
 // ---- Calling ----
 
@@ -268,6 +209,8 @@ async function* events(body) {
   }
 }
 
+const waitsThere = () => make("p", {}, make("a", { href: `${base}/ui/approvals` }, "See what waits for approval"));
+
 // Codes with which nobody can say whether it was done.
 const UNSURE = ["outcome_unknown", "timed_out", "in_progress", "internal"];
 
@@ -278,7 +221,7 @@ function refused(problem, status) {
   const said = problem.detail ?? problem.error ?? `Status ${status}`;
   state(waits ? "waiting" : unsure ? "unknown" : "error", unsure ? `The outcome is unknown. ${said}` : said);
   const more = [];
-  if (waits) more.push(make("p", {}, make("a", { href: `${base}/ui/approvals` }, "See what waits for approval")));
+  if (waits && operator) more.push(waitsThere());
   if (status === 401) more.push(make("p", {}, "Log in at the top of the page, then call again."));
   if (problem.suggestions?.length) more.push(make("ul", {}, ...problem.suggestions.map((text) => make("li", {}, text))));
   by("outcome-shows").replaceChildren(...more, rawJson(problem));
@@ -318,8 +261,8 @@ function progressed({ progress, total, message }) {
   const bar = by("progress");
   bar.hidden = false;
   if (total) { bar.max = total; bar.value = progress; } else bar.removeAttribute("value");
-  const part = total ? `${progress} of ${total}` : `${progress}`;
-  state("running", message ? `${message} (${part})` : `Running: ${part}`);
+  const part = total ? ` (${progress} of ${total})` : "";
+  state("running", `${message || "Running…"}${part}`);
 }
 
 let running;
@@ -328,7 +271,8 @@ async function run(verb, text) {
   const label = callButton?.textContent;
   if (callButton) { callButton.disabled = true; callButton.textContent = verb === "call" ? "Calling…" : "Previewing…"; }
   if (cancelButton) cancelButton.hidden = false;
-  by("outcome-shows").replaceChildren();
+  const decide = verb === "call" && known?.approval === "ask" && operator;
+  by("outcome-shows").replaceChildren(...(decide ? [waitsThere()] : []));
   state("running", "Running…");
   say(verb === "call" ? "Calling" : "Previewing");
   let ended = false;
@@ -367,9 +311,17 @@ async function check() {
   clearTimeout(soon);
   const { value, text, wrong } = written();
   all = true;
-  if (wrong.length) { mark(wrong); if (view === "json") raw.focus(); else summarise(wrong.map((w) => ({ ...w, pointer: `/${w.node?.dataset.name ?? ""}` }))); return undefined; }
-  copies(value, text);
+  if (!keyFits()) wrong.push({ control: by("key"), pointer: "/Idempotency-Key", message: "takes up to 255 letters, digits and signs of ASCII" });
+  by("key")?.setAttribute("aria-invalid", String(!keyFits()));
+  if (value === undefined) { raw.focus(); return undefined; }
+  if (wrong.length) {
+    mark(wrong);
+    summarise(wrong.map((one) => ({ pointer: `/${one.node?.dataset.name ?? ""}`, ...one })));
+    return undefined;
+  }
+  elsewhere(tool, path, key(), value, text);
   const answer = await foresee(text);
+  if (answer === undefined) state("error", `Nothing was sent: ${by("fits").textContent}`);
   if (!answer) return undefined;
   const errors = placed(answer.errors ?? []);
   mark(errors);
@@ -383,7 +335,9 @@ function confirmed({ answer, value }) {
   by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, "Deletes"),
     ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
   by("confirm-arguments").textContent = JSON.stringify(value, null, 2);
-  by("confirm-undo").textContent = answer.undo ? `To take it back: ${answer.undo}` : "No tool is known that takes this back.";
+  const instead = panel.querySelector("[data-testid=instead-tool]")?.textContent;
+  by("confirm-undo").textContent = (answer.undo ? `To take it back: ${answer.undo}.` : "No tool is known that takes this back.")
+    + (instead ? ` A gentler tool: ${instead}.` : "");
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "call"), { once: true }));
@@ -419,7 +373,7 @@ function prefill() {
   try {
     const value = parse(given);
     if (offered) write(fields, value);
-    if (!offered || canon(read(fields)) !== canon(value)) { look("json"); raw.value = JSON.stringify(value, null, 2); }
+    if (!offered || !covers(read(fields), value)) { look("json"); raw.value = JSON.stringify(value, null, 2); }
   } catch {
     look("json");
     raw.value = given;

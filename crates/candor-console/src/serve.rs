@@ -122,7 +122,7 @@ async fn answer(
             Page::Approval(id) => ui::approvals::one(console, &asked, &id).await,
             Page::History => ui::history::page(console, &asked).await,
             Page::Operation(id) => ui::history::one(console, &asked, &id).await,
-            Page::Resources => ui::resources::page(console, &asked).await,
+            Page::Resources => ui::resources::page(console, &asked),
             Page::Server => ui::server::page(console, &asked).await,
         },
         Route::Session => ui::session::answer(console, &asked).await,

@@ -81,3 +81,6 @@ pub(crate) enum Text {
     /// Made up by whoever calls, and used again on a retry.
     Key,
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,8 +101,11 @@ impl Reader<'_> {
             return picked(values.map(|value| Pick { value: value.clone(), text: String::new() }));
         }
         for word in ["oneOf", "anyOf"] {
-            if let Some(Value::Array(shapes)) = flat.get(word) {
-                return self.shapes(flat, word, shapes, depth);
+            match flat.get(word) {
+                Some(Value::Array(shapes)) if !shapes.iter().all(is_condition) => {
+                    return self.shapes(flat, word, shapes, depth);
+                }
+                _ => {}
             }
         }
         match types(flat, nullable)[..] {
@@ -291,6 +294,25 @@ fn is_null(schema: &Value) -> bool {
         || schema.get("const").is_some_and(Value::is_null)
 }
 
+/// Whether a schema says nothing of what a place takes, but only which members must be there: no shape to be chosen.
+fn is_condition(schema: &Value) -> bool {
+    const CONDITIONS: [&str; 4] = ["required", "not", "description", "title"];
+    let words = schema.as_object();
+    words.is_some_and(|all| all.keys().all(|word| CONDITIONS.contains(&word.as_str())))
+}
+
+/// Such conditions in words: `phone or email`.
+fn conditions(flat: &Schema) -> Option<String> {
+    let all = ["oneOf", "anyOf"].into_iter().flat_map(|word| array(flat, word));
+    let names = |schema: &Value| {
+        let names: Vec<&str> =
+            schema["required"].as_array()?.iter().filter_map(Value::as_str).collect();
+        Some(names.join(" and "))
+    };
+    let all: Vec<String> = all.filter(|schema| is_condition(schema)).filter_map(names).collect();
+    (!all.is_empty()).then(|| format!("needs {}", all.join(" or ")))
+}
+
 fn bare(name: String, kind: Kind) -> Field {
     Field {
         name,
@@ -339,7 +361,7 @@ fn picked(picks: impl Iterator<Item = Pick>) -> Kind {
     let picks: Vec<Pick> = picks.collect();
     match picks.len() {
         0 => Kind::Json,
-        ..=MOST_PICKS => Kind::Choice(picks),
+        1..=MOST_PICKS => Kind::Choice(picks),
         _ if picks.iter().all(|pick| pick.value.is_string()) => Kind::Text(Text::Line),
         _ => Kind::Json,
     }
@@ -403,6 +425,9 @@ fn limits(flat: &Schema, kind: &Kind) -> Vec<String> {
         Kind::List(_) | Kind::Tuple(_) => range("minItems", "maxItems", " items"),
         Kind::Group { .. } => range("minProperties", "maxProperties", " members"),
         _ => {}
+    }
+    if let Kind::Group { .. } = kind {
+        all.extend(conditions(flat));
     }
     let more: &[(&str, &str)] = match kind {
         Kind::Number { .. } => &[

@@ -67,26 +67,26 @@ impl Writer {
         match &field.kind {
             Kind::Group { fields, rest } => {
                 let members = self.members(fields, rest.as_deref());
-                self.fieldset(field, "group", members)
+                self.fieldset(field, "group", &members)
             }
             Kind::List(item) => {
                 let items = self.items(item, "Add");
-                self.fieldset(field, "list", items)
+                self.fieldset(field, "list", &items)
             }
             Kind::Tuple(places) => {
-                let places = places.iter().map(|place| self.field(place)).collect();
-                self.fieldset(field, "tuple", places)
+                let places: Html = places.iter().map(|place| self.field(place)).collect();
+                self.fieldset(field, "tuple", &places)
             }
             Kind::Shapes(shapes) => {
                 let chooser = self.chooser(field, shapes);
-                self.fieldset(field, "shapes", chooser)
+                self.fieldset(field, "shapes", &chooser)
             }
             _ => self.control(field),
         }
     }
 
     /// A field that holds fields.
-    fn fieldset(&mut self, field: &Field, kind: &str, inside: Html) -> Html {
+    fn fieldset(&mut self, field: &Field, kind: &str, inside: &Html) -> Html {
         let Around { id, label, hint, error, described } = self.around(field);
         html!(
             "<fieldset class=\"field\" id=\"{}\" tabindex=\"-1\" data-kind=\"{}\"{} aria-describedby=\"{}\">\
@@ -208,7 +208,12 @@ fn label(field: &Field) -> Html {
         name => html!("<span class=\"name\">{}</span> ", shown(name)),
     };
     let need = (!field.required).then(|| html!(" <span class=\"need\">optional</span>"));
-    html!("{}<span class=\"type\">{}</span>{}", name, shown(&type_of(field)), need)
+    // That something without a name is an object is seen.
+    let seen = match field.kind {
+        Kind::Group { .. } if field.name.is_empty() => "unseen",
+        _ => "type",
+    };
+    html!("{}<span class=\"{}\">{}</span>{}", name, seen, shown(&type_of(field)), need)
 }
 
 fn marks(field: &Field) -> Html {

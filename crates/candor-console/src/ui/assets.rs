@@ -28,6 +28,8 @@ assets! {
     "approvals.js": "text/javascript; charset=utf-8",
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
+    "elsewhere.js": "text/javascript; charset=utf-8",
+    "foresight.js": "text/javascript; charset=utf-8",
     "form.js": "text/javascript; charset=utf-8",
     "result.js": "text/javascript; charset=utf-8",
     "tool.js": "text/javascript; charset=utf-8",

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::rest::engine;
 use crate::serve::Asked;
 
-pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let has_some = engine(console)?.about().capabilities.resources.is_some();
     let main = if has_some { tree() } else { none() };
     let script = has_some.then_some("tree.js");

@@ -21,10 +21,11 @@ use crate::serve::Asked;
 pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let engine = engine(console)?;
     let about = engine.about();
+    let ledger = ledger(console, asked).await;
     let main = html!(
         "{}{}{}{}{}",
         head(&about),
-        facts(console, asked, engine, &about).await,
+        facts(console, engine, &about, &ledger),
         snippets(console, asked, &about),
         sessions(asked, engine),
         capabilities(&about)
@@ -50,7 +51,7 @@ fn head(about: &About) -> Html {
     )
 }
 
-async fn facts(console: &Inner, asked: &Asked, engine: &Engine, about: &About) -> Html {
+fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html {
     let health =
         if engine.is_stopping() { "is stopping: nothing new is let in" } else { "takes requests" };
     let asks = match engine.asks() {
@@ -74,7 +75,7 @@ async fn facts(console: &Inner, asked: &Asked, engine: &Engine, about: &About) -
         revisions.join(" · "),
         asks,
         callers,
-        ledger(console, asked).await
+        ledger
     )
 }
 
@@ -132,7 +133,7 @@ fn snippets(console: &Inner, asked: &Asked, about: &About) -> Html {
         })
         .collect();
     html!(
-        "<h2>Connect a host</h2>{}<p class=\"soft\">If the MCP endpoint is mounted elsewhere in your app, its URL stands here instead.</p>",
+        "<h2>Connect a host</h2>{}<p class=\"soft\">If you have mounted the MCP endpoint elsewhere in your app, put its URL here.</p>",
         all
     )
 }

@@ -11,6 +11,7 @@ use crate::guard::{self, OPERATOR};
 use crate::problem::Problem;
 use crate::serve::{Asked, decoded};
 use crate::session::hash;
+use crate::ui::shell::home;
 
 /// `POST` exchanges a token for a cookie, `DELETE` ends that.
 pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, Problem> {
@@ -28,7 +29,7 @@ pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, P
         return Ok(with_cookie(console, asked, &cookie, 30 * 24 * 3600, StatusCode::NO_CONTENT));
     }
     let mut response = with_cookie(console, asked, &cookie, 30 * 24 * 3600, StatusCode::SEE_OTHER);
-    let home = HeaderValue::from_str(&format!("{}/", asked.base));
+    let home = HeaderValue::from_str(home(&asked.base));
     response.headers_mut().insert(LOCATION, home.unwrap_or(HeaderValue::from_static("/")));
     Ok(response)
 }
@@ -75,8 +76,8 @@ fn with_cookie(
     let name = guard::cookie_name(&asked.parts.headers);
     let secure = if guard::is_secure(&console.hosts) { "; Secure" } else { "" };
     let cookie = format!(
-        "{name}={value}; Path={}/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
-        asked.base
+        "{name}={value}; Path={}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
+        home(&asked.base)
     );
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

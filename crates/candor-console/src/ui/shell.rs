@@ -58,14 +58,19 @@ pub(crate) fn problem(console: &Inner, base: &str, problem: &Problem) -> Respons
     let title = status.canonical_reason().unwrap_or("Problem");
     let login = (status == StatusCode::UNAUTHORIZED).then(|| login(base));
     let main = html!(
-        "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}/\">Back to the tools</a></p>",
+        "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}\">Back to the tools</a></p>",
         title,
         problem.detail(),
         login,
-        base
+        home(base)
     );
     let page = Page { section: Section::Elsewhere, title, script: None, main };
     respond(status, document(console, base, None, page))
+}
+
+/// The path of the first page. A router that is nested does not answer to a slash at its end.
+pub(crate) fn home(base: &str) -> &str {
+    if base.is_empty() { "/" } else { base }
 }
 
 /// Where a person can give a token.
@@ -168,13 +173,14 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
             let current = (of == section).then(|| html!(" aria-current=\"page\""));
             let count = (of == Section::Approvals)
                 .then(|| html!("<span class=\"count\" id=\"waiting\" hidden></span>"));
-            html!("<li><a href=\"{}{}\"{}>{}{}</a></li>", base, path, current, name, count)
+            let path = if path == "/" { home(base).to_owned() } else { format!("{base}{path}") };
+            html!("<li><a href=\"{}\"{}>{}{}</a></li>", path, current, name, count)
         })
         .collect();
     html!(
-        "<header class=\"top\"><a class=\"brand\" href=\"{}/\">{}</a>\
+        "<header class=\"top\"><a class=\"brand\" href=\"{}\">{}</a>\
          <nav aria-label=\"Main\"><ul>{}</ul></nav>{}</header>\n",
-        base,
+        home(base),
         console.title,
         links,
         visitor.map(who)

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::hints::{Effective, Hints};
+use candor_server::hints::Effective;
 use candor_server::protocol::json::RawValue;
 use candor_server::tool::{Idempotency, KEY_ARGUMENT};
 use candor_server::{Judgement, Listed};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, shown, verdict};
+use super::shell::{self, Page, Section, besides, home, shown, verdict};
 use super::tools::word;
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
@@ -36,7 +36,7 @@ pub(crate) async fn page(
     let key = (ledger && tool.idempotency == Idempotency::Beside).then(key_field);
     let main = html!(
         "{}<div class=\"bench\" data-tool=\"{}\" data-path=\"/tools/{}\" data-testid=\"bench\">\
-         <form id=\"call\" novalidate data-testid=\"form\">{}{}{}{}</form>{}</div>{}{}{}",
+         <form id=\"call\" novalidate data-testid=\"form\">{}{}{}{}</form>{}{}</div>{}{}",
         head(&asked.base, &tool, &takes, gives.as_ref()),
         name,
         encoded(name),
@@ -74,10 +74,10 @@ fn head(base: &str, tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> 
     let title = title.map(|title| html!("<p class=\"soft\">{}</p>", shown(title)));
     let depends = tool.dynamic.then(|| html!(" · depends on the arguments"));
     html!(
-        "<p class=\"back\"><a href=\"{}/\">Tools</a></p><div class=\"title\"><h1 class=\"name\">{}</h1>\
+        "<p class=\"back\"><a href=\"{}\">Tools</a></p><div class=\"title\"><h1 class=\"name\">{}</h1>\
          <p class=\"small\">{} {}{}</p></div>{}<p class=\"lead lines\">{}</p>\
          <p class=\"signature mono\" data-testid=\"signature\">{}</p>",
-        base,
+        home(base),
         shown(&definition.name),
         verdict(tool.worst.hints),
         besides(tool.worst.hints),
@@ -104,7 +104,13 @@ fn arguments(takes: &Field, schema: &Value) -> Html {
             "<p class=\"soft\">This schema is too large or too unusual for a form. Write the arguments as JSON.</p>"
         ),
         (_, true) => html!("<p class=\"soft\">It takes no arguments.</p>"),
-        _ => Html::new(),
+        _ => takes
+            .limits
+            .iter()
+            .map(|limit| {
+                html!("<p class=\"soft\"><span class=\"limit\">{}</span></p>", shown(limit))
+            })
+            .collect(),
     };
     let root = if matches!(takes.kind, Kind::Group { .. }) { "group" } else { "only" };
     let prefill = form::prefill(schema);
@@ -225,28 +231,29 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
 /// All four hints, and where each is known from.
 fn hint_table(effective: Effective) -> Html {
     let Effective { hints, sources } = effective;
-    let values: [(&str, fn(Hints) -> bool); 4] = [
-        ("readOnlyHint", Hints::is_read_only),
-        ("destructiveHint", Hints::is_destructive),
-        ("idempotentHint", Hints::is_idempotent),
-        ("openWorldHint", Hints::is_open_world),
+    let values = [
+        ("readOnlyHint", hints.is_read_only()),
+        ("destructiveHint", hints.is_destructive()),
+        ("idempotentHint", hints.is_idempotent()),
+        ("openWorldHint", hints.is_open_world()),
     ];
     let rows: Html = values
         .into_iter()
         .zip(sources)
-        .map(|((name, of), source)| {
+        .map(|((name, value), source)| {
             html!(
                 "<tr data-hint=\"{}\"><th scope=\"row\" class=\"mono\">{}</th><td class=\"mono\">{}</td><td>{}</td></tr>",
                 name,
                 name,
-                if of(hints) { "true" } else { "false" },
+                if value { "true" } else { "false" },
                 source.as_str()
             )
         })
         .collect();
     html!(
         "<table class=\"hints\" data-testid=\"hints\"><caption class=\"unseen\">The four hints and where each is known from</caption>\
-         <thead><tr><th scope=\"col\">Hint</th><th scope=\"col\">Value</th><th scope=\"col\">Source</th></tr></thead><tbody>{}</tbody></table>",
+         <thead><tr><th scope=\"col\">Hint</th><th scope=\"col\">Value</th><th scope=\"col\">Source</th></tr></thead><tbody>{}</tbody></table>\
+         <p class=\"small\">Declared by the tool, resolved for these arguments, or the default where nobody says anything.</p>",
         rows
     )
 }

@@ -43,7 +43,7 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
     let count = tools.len();
     html!(
         "<h1>Tools <span class=\"soft\" data-testid=\"tool-count\">{}</span></h1>\
-         <search class=\"bar\" hidden><label class=\"unseen\" for=\"search\">Search tools</label>\
+         <search class=\"bar\" role=\"search\" hidden><label class=\"unseen\" for=\"search\">Search tools</label>\
          <input id=\"search\" type=\"search\" placeholder=\"Search names, texts, parameters\" autocomplete=\"off\" spellcheck=\"false\" data-testid=\"search\">\
          <fieldset class=\"filters\" data-testid=\"filters\"><legend class=\"unseen\">Show only</legend>{}</fieldset></search>\
          <div data-list data-testid=\"tools\">{}</div>\

@@ -1,0 +1,248 @@
+//! The pages of tools, resources and the server, as a browser gets them: whole without a script, and never taken over by what a
+//! tool says of itself.
+
+#![allow(missing_docs)]
+
+#[allow(dead_code)]
+#[path = "rest/site.rs"]
+mod site;
+
+use candor_server::Server;
+use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::tool::{Idempotency, JsonTool, ToolError};
+use serde_json::{Value, json};
+
+use site::{Site, delete_record, seed, server, weather};
+
+async fn page(site: &Site, path: &str) -> String {
+    let reply = site.ask("GET", path).header("accept", "text/html").known().send().await;
+    assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+    assert_eq!(reply.header("content-type"), "text/html; charset=utf-8");
+    reply.body
+}
+
+fn tool(name: &str, schema: &Value) -> JsonTool {
+    JsonTool::new(name, schema, |_, _| async { Ok::<_, ToolError>("") })
+}
+
+/// Everything that could be run: tags that are not ours, and what our policy forbids anyway.
+#[track_caller]
+fn is_harmless(html: &str) {
+    let scripts = html.matches("<script").count();
+    let ours = html.matches("<script type=\"module\" src=\"/ui/assets/").count();
+    assert_eq!(scripts, ours, "a script that is not ours: {html}");
+    for bad in ["<img", "<iframe", "<svg", " onerror=\"", " onload=\"", " style=\"", "javascript:"]
+    {
+        assert!(!html.contains(bad), "{bad} in {html}");
+    }
+}
+
+#[tokio::test]
+async fn tools_are_listed_with_one_verdict_each() {
+    let html = page(&Site::of(seed()), "/").await;
+    assert_eq!(html.matches("data-testid=\"tool\"").count(), 2);
+    assert!(html.contains("<li data-verdict=\"reads\""), "{html}");
+    assert!(html.contains("href=\"/ui/tools/get_weather\""), "{html}");
+    let (_, deletes) = html.split_once("<li data-verdict=\"deletes\"").unwrap();
+    assert!(deletes.contains("<b>delete_record</b>"), "nothing declared is the worst case");
+    is_harmless(&html);
+}
+
+#[tokio::test]
+async fn a_server_without_tools_says_what_to_do_next() {
+    let html = page(&Site::of(server()), "/").await;
+    assert!(html.contains("data-testid=\"no-tools\"") && html.contains(".tools("), "{html}");
+    let html = page(&Site::of(server()), "/ui/resources").await;
+    assert!(html.contains("data-testid=\"no-resources\"") && html.contains(".resources("));
+}
+
+#[tokio::test]
+async fn tools_that_begin_alike_stand_together() {
+    let schema = json!({"type": "object"});
+    let names = ["mail/read", "other", "mail/send", "git_log", "git_add"];
+    let all = names.map(|name| std::sync::Arc::new(tool(name, &schema)) as _);
+    let html = page(&Site::of(server().tools(all.to_vec())), "/").await;
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} in {html}"));
+    assert!(at(">mail</h2>") < at("<b>mail/read") && at("<b>mail/read") < at("<b>mail/send"));
+    assert!(at("<b>mail/send") < at(">others</h2>") && at(">others</h2>") < at("<b>git_log"));
+    assert!(!html.contains(">git</h2>"), "two of an underscore are no group");
+}
+
+#[tokio::test]
+async fn a_tool_says_what_it_takes_gives_and_does() {
+    let schema = json!({"type": "object", "required": ["action"], "properties": {
+        "action": {"enum": ["read", "delete"], "description": "What to do"},
+        "times": {"type": "integer", "minimum": 1, "default": 2}}});
+    let is = |value: &str| Row::when("/action", Test::OneOf(vec![value.into()]));
+    let table = Table::new()
+        .row(is("read").then(Hints::READS))
+        .row(is("delete").then(Hints::DELETES))
+        .exhaustive();
+    let gives = json!({"type": "object", "properties": {"id": {"type": "string", "description": "Its name"}}});
+    let tool = tool("manage", &schema).output_schema(&gives).effects(table).undo("manage");
+    let html = page(&Site::of(server().tool(tool)), "/ui/tools/manage").await;
+    for part in [
+        "manage(action: &quot;read&quot; | &quot;delete&quot;, times?: integer = 2) → {id}",
+        "depends on the arguments",
+        "data-testid=\"effects\"",
+        "data-testid=\"undo-tool\"",
+        "placeholder=\"default: 2\"",
+        "<option value=\"&quot;delete&quot;\">delete</option>",
+        "<span class=\"limit\">at least 1</span>",
+        "Its name",
+        "data-hint=\"openWorldHint\"",
+        "data-testid=\"key\"",
+        "data-testid=\"call\"",
+        "&quot;action&quot;: null",
+    ] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert!(!html.contains("data-testid=\"preview\""), "it has none");
+    is_harmless(&html);
+}
+
+#[tokio::test]
+async fn a_tool_that_takes_its_key_as_an_argument_is_not_asked_for_it_twice() {
+    let schema = json!({"type": "object", "properties": {}});
+    let tool = tool("pay", &schema).idempotency(Idempotency::Required);
+    let html = page(&Site::of(server().tool(tool)), "/ui/tools/pay").await;
+    assert!(!html.contains("data-testid=\"key\""));
+    let (_, field) = html.split_once("data-name=\"idempotency_key\"").unwrap();
+    assert!(field.split("</div>").next().unwrap().contains("data-form=\"uuid\""), "{field}");
+}
+
+#[tokio::test]
+async fn who_may_not_call_is_told_why_and_can_still_validate() {
+    let closed = Site::with(seed(), |console| console);
+    let html = page(&closed, "/ui/tools/get_weather").await;
+    assert!(html.contains("Calling is switched off") && html.contains("data-testid=\"validate\""));
+    assert!(!html.contains("data-testid=\"call\""));
+    let open = Site::of(seed());
+    let unknown =
+        open.ask("GET", "/ui/tools/get_weather").header("accept", "text/html").send().await;
+    assert!(unknown.body.contains("log in with the token"), "{}", unknown.body);
+    assert!(unknown.body.contains("data-testid=\"validate\""));
+    assert!(!unknown.body.contains("data-testid=\"call\""));
+}
+
+#[tokio::test]
+async fn nothing_that_a_tool_says_is_markup() {
+    let hostile =
+        "</title></textarea><script>alert(1)</script><img src=x onerror=\"alert(2)\">\u{202e}";
+    let schema = json!({"type": "object", "required": [hostile], "properties": {
+        hostile: {"type": "string", "description": hostile, "default": hostile, "pattern": hostile},
+        "choice": {"enum": [hostile, "b"], "default": hostile},
+        "shape": {"oneOf": [{"title": hostile, "type": "integer"}, {"title": "x", "type": "boolean"}]},
+        "nested": {"type": "object", "properties": {hostile: {"type": "array", "items": {"const": hostile}}}}},
+        hostile: hostile});
+    let evil = tool(hostile, &schema).description(hostile).output_schema(&schema).define(|tool| {
+        tool.title = Some(hostile.to_owned());
+    });
+    let server = Server::new(hostile, hostile).instructions(hostile).tool(evil);
+    let site = Site::with(server, |console| console.allow_execute().title(hostile));
+    let list = page(&site, "/").await;
+    let link =
+        list.split("data-testid=\"tool\" href=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(link.starts_with("/ui/tools/%3C%2Ftitle%3E"), "{link}");
+    for path in ["/", link, "/ui/server", "/ui/resources"] {
+        let html = page(&site, path).await;
+        is_harmless(&html);
+        assert!(
+            html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"),
+            "it is shown as it is: {html}"
+        );
+    }
+    assert!(list.contains(">U+202E</span>"), "what turns the writing round is seen");
+}
+
+#[tokio::test]
+async fn a_schema_that_is_no_use_leaves_json() {
+    let many: serde_json::Map<String, Value> =
+        (0..3000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+    let site = Site::of(
+        server()
+            .tool(tool("huge", &json!({"type": "object", "properties": many})))
+            .tool(tool("odd", &json!({"type": "object", "properties": {"x": {"$ref": "#/properties/x"}, "y": {"type": "array", "items": {"$ref": "#"}}}}))),
+    );
+    let html = page(&site, "/ui/tools/huge").await;
+    assert!(html.contains("data-offered=\"false\"") && html.contains("id=\"raw\""));
+    let html = page(&site, "/ui/tools/odd").await;
+    assert!(html.contains("data-offered=\"true\""));
+}
+
+#[tokio::test]
+async fn any_name_has_a_page_and_what_is_not_there_has_none() {
+    let names = ["a/b", "..", "100% sure?", "é ü", "x/call"];
+    let schema = json!({"type": "object"});
+    let all = names.map(|name| std::sync::Arc::new(tool(name, &schema)) as _);
+    let site = Site::of(server().tools(all.to_vec()));
+    let list = page(&site, "/").await;
+    for link in list.split("data-testid=\"tool\" href=\"").skip(1) {
+        let link = link.split('"').next().unwrap();
+        assert!(page(&site, link).await.contains("data-testid=\"bench\""), "{link}");
+    }
+    let gone = site.ask("GET", "/ui/tools/gone").header("accept", "text/html").known().send().await;
+    assert_eq!(gone.status, 404);
+    assert!(gone.body.contains("Back to the tools"), "{}", gone.body);
+}
+
+#[tokio::test]
+async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody() {
+    let site = Site::of(seed().instructions("Be kind"));
+    let html = page(&site, "/ui/server").await;
+    for part in [
+        "claude mcp add --transport http test http://127.0.0.1:7332/mcp",
+        "&quot;mcpServers&quot;",
+        "2026-07-28",
+        "2025-11-25",
+        "Be kind",
+        "dev.candor/idempotency",
+        "in memory",
+        "takes requests",
+    ] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    let stranger = site.ask("GET", "/ui/server").header("accept", "text/html").send().await;
+    assert_eq!(stranger.status, 200);
+    assert!(!stranger.body.contains("in memory"), "where the ledger is");
+    assert!(stranger.body.contains("Only operators see who is connected"));
+}
+
+#[tokio::test]
+async fn pages_below_another_path_lead_to_each_other() {
+    let site = Site::of(seed()).nested("/x");
+    let home = page(&site, "/x").await;
+    let mut links: Vec<&str> =
+        home.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    links.retain(|link| !link.starts_with('#'));
+    assert!(links.len() > 6, "{links:?}");
+    for link in links {
+        assert!(link.starts_with("/x"), "{link}");
+        let reply = site.ask("GET", link).header("accept", "text/html").known().send().await;
+        assert_eq!(reply.status, 200, "{link}");
+    }
+    // The browser sends the cookie to the first page too.
+    let body = json!({"token": site.token});
+    let reply = site.ask("POST", "/x/ui/session").json(&body).send().await;
+    assert!(reply.header("set-cookie").contains("; Path=/x;"), "{}", reply.header("set-cookie"));
+}
+
+#[tokio::test]
+async fn the_first_page_is_small() {
+    let schema = json!({"type": "object", "required": ["id"], "properties": {
+        "id": {"type": "string", "description": "An id that another tool has given"},
+        "limit": {"type": "integer", "description": "At most so many of them", "default": 50}}});
+    let mut server = server().tool(weather()).tool(delete_record());
+    for n in 0..13 {
+        let about = "Does something that takes a sentence or two to be told, as tools do. It can be taken back.";
+        server = server.tool(tool(&format!("tool_number_{n}"), &schema).description(about));
+    }
+    let site = Site::of(server);
+    let home = page(&site, "/").await;
+    let mut whole = home.len();
+    let assets = home.split("/ui/assets/").skip(1).filter_map(|rest| rest.split('"').next());
+    for asset in assets {
+        whole += site.get(&format!("/ui/assets/{asset}")).await.body.len();
+    }
+    assert!(whole < 60_000, "{whole} bytes");
+}
