@@ -95,9 +95,18 @@ impl Books {
     pub(crate) fn at(path: &Path) -> rusqlite::Result<Self> {
         let db = Connection::open(path)?;
         db.busy_timeout(Duration::from_secs(5))?;
+        // To turn a file to WAL needs it alone for a moment, and SQLite does not wait for that by itself.
+        let turn = || db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
+        let mut tries = 0;
+        while let Err(error) = turn() {
+            tries += 1;
+            if tries == 1000 {
+                return Err(error);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         db.execute_batch(
-            "PRAGMA journal_mode = WAL;
-             PRAGMA synchronous = FULL;
+            "PRAGMA synchronous = FULL;
              CREATE TABLE IF NOT EXISTS invoices (
                  id INTEGER PRIMARY KEY, customer_id TEXT NOT NULL, amount_cents INTEGER NOT NULL,
                  status TEXT NOT NULL, idempotency_key TEXT NOT NULL);

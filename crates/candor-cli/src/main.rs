@@ -1,6 +1,7 @@
 //! The candor program.
 
 mod approvals;
+mod console;
 mod files;
 mod history;
 mod ledger;
@@ -30,6 +31,8 @@ enum Command {
     Approvals(approvals::Args),
     /// What happened: operations and calls, from the ledger
     History(history::Args),
+    /// Approvals and history in a browser, of every server that writes to a ledger
+    Console(console::Args),
     /// Make a bearer token for --tokens
     Token(token::Args),
 }
@@ -40,6 +43,7 @@ async fn main() -> ExitCode {
         Command::Files(args) => files::run(args).await,
         Command::Approvals(args) => approvals::run(args).await,
         Command::History(args) => history::run(args).await,
+        Command::Console(args) => console::run(args).await,
         Command::Token(args) => token::run(&args),
     };
     match done {

@@ -69,8 +69,8 @@ async function refresh(moveOn) {
 function count() {
   for (const card of desk.querySelectorAll("[data-until]")) {
     const left = Math.max(0, Math.round((Date.parse(card.dataset.until) - Date.now()) / 1000));
-    const [minutes, seconds] = [Math.floor(left / 60), left % 60];
-    const words = minutes ? `${minutes} min ${seconds} s` : `${seconds} s`;
+    const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+    const words = hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min ${seconds} s` : `${seconds} s`;
     card.querySelector(".left").textContent = left ? `${words} left to decide` : "too late to decide";
   }
 }

@@ -123,7 +123,6 @@ pub(crate) use html;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     #[test]
     fn values_are_escaped_and_html_is_not() {

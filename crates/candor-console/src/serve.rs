@@ -101,7 +101,11 @@ async fn answer(
     base: String,
 ) -> Result<Response, Problem> {
     guard::check_host(console, &parts)?;
-    let route = Route::read(parts.uri.path(), !looks(&parts))?;
+    let route = match Route::read(parts.uri.path(), !looks(&parts))? {
+        // Without a server there are no tools to begin with.
+        Route::Home if console.engine.is_none() => Route::Page(Page::Approvals),
+        route => route,
+    };
     let allow = allowed(&route);
     if parts.method == Method::OPTIONS {
         return Ok(options(allow));
@@ -134,7 +138,7 @@ async fn answer(
         Route::Resources(Resource::Metadata) => rest::resources::metadata(console, &asked).await,
         Route::Resources(Resource::Content) => rest::resources::content(console, &asked).await,
         Route::Approvals => rest::approvals::list(console, &asked).await,
-        Route::ApprovalEvents => rest::approvals::events(console, &asked).await,
+        Route::ApprovalEvents => rest::approvals::events(console, &asked),
         Route::Approval(id) => rest::approvals::one(console, &asked, &id).await,
         Route::Decision(id, decided) => {
             rest::approvals::decide(console, &asked, &id, decided).await
@@ -142,7 +146,7 @@ async fn answer(
         Route::Rules => rest::approvals::rules(console, &asked).await,
         Route::Rule(id) => rest::approvals::revoke(console, &asked, &id).await,
         Route::History => rest::history::list(console, &asked).await,
-        Route::Export => rest::history::export(console, &asked).await,
+        Route::Export => rest::history::export(console, &asked),
         Route::Operation(id) => rest::history::one(console, &asked, &id).await,
         Route::Resolve(id) => rest::history::resolve(console, &asked, &id).await,
         Route::OpenApi => rest::openapi::answer(console, &asked).await,

@@ -16,7 +16,7 @@ use crate::gate::Judgement;
 use crate::ledger::once::Operation;
 use crate::ledger::{Call, key};
 use crate::methods::{provider_failed, tools_call};
-use crate::tool::{Entry, Idempotency, ToolError};
+use crate::tool::{Idempotency, PLAN_ARGUMENT, ToolError};
 use crate::visit::Visit;
 
 /// What a call would do, and what would become of it.
@@ -96,9 +96,10 @@ impl Visit {
         let entry = found.entry;
         let judge = |effective: Effective| engine.parts().policy.judge(entry, effective.hints);
         let unfit = |arguments: Option<&Arguments>, invalid: Vec<Violation>| {
-            let effective =
-                arguments.map_or_else(|| entry.worst(), |a| entry.effects.of_partial(a));
-            let judgement = judge(effective);
+            let nature =
+                arguments.map_or_else(|| entry.effects.worst(), |a| entry.effects.of_partial(a));
+            let judgement = judge(nature);
+            let effective = entry.of_keyed(nature, false);
             Ok(Foresight { invalid, effective, exact: false, judgement, standing: None })
         };
         let arguments = match found.complete(arguments) {
@@ -117,10 +118,11 @@ impl Visit {
             Ok(brought) => brought,
             Err(error) => return unfit(Some(&arguments), wrong(&error)),
         };
-        let plan::Brought { arguments, .. } = match plan::take(entry, arguments.clone(), exchange) {
-            Ok(brought) => brought,
-            Err(error) => return unfit(Some(&arguments), wrong(&error)),
-        };
+        let plan::Brought { arguments, token } =
+            match plan::take(entry, arguments.clone(), exchange) {
+                Ok(brought) => brought,
+                Err(error) => return unfit(Some(&arguments), wrong(&error)),
+            };
         let prepared = match tools_call::validate(entry, &arguments) {
             Ok(prepared) => prepared,
             Err(invalid) => return unfit(Some(&arguments), invalid.violations),
@@ -146,15 +148,16 @@ impl Visit {
         };
         let effective = entry.of_keyed(nature, key.is_some());
         let mut invalid = Vec::new();
-        if key.is_none() && needs_key(entry) {
+        if key.is_none() && entry.idempotency == Idempotency::Required {
             invalid = wrong(&key::required(entry));
+        }
+        let plan =
+            engine.plans().check(&call, found.preview.map(|preview| &**preview), token.as_deref());
+        if let Err(error) = plan {
+            invalid.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
         }
         Ok(Foresight { invalid, effective, exact: true, judgement, standing })
     }
-}
-
-fn needs_key(entry: &Entry) -> bool {
-    entry.idempotency == Idempotency::Required
 }
 
 async fn standing(operation: &Operation) -> Option<Standing> {

@@ -192,7 +192,7 @@ pub(crate) async fn revoke(
 }
 
 /// How many calls wait, as that changes. What they are is for who is told to look.
-pub(crate) async fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+pub(crate) fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
     store(console)?;
     let listening = Listening::begin(console)?;
     let state = (listening, None::<String>, Instant::now(), true);

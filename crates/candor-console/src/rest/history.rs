@@ -78,7 +78,7 @@ pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response
 }
 
 /// All rows of the audit as lines of JSON, the earliest first.
-pub(crate) async fn export(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) fn export(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     store(console)?;
     let filters = filters(asked)?;
     let lines = async_lines(Arc::clone(console), filters);

@@ -122,7 +122,7 @@ async fn lines(
         let paged = store.records(filters.of_records(), part).await.map_err(failed)?;
         let mut lines = Vec::new();
         for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
-            lines.push(of_record(Operation::of(store, entry).await.map_err(failed)?));
+            lines.push(of_record(&Operation::of(store, entry).await.map_err(failed)?));
         }
         return Ok((lines, paged.next));
     }
@@ -140,7 +140,7 @@ async fn lines(
                 let operation = Operation::of(store, entry).await.map_err(failed)?;
                 // What time alone has changed is listed where it stands now.
                 if operation.state().map(State::kind) == Some(kind) {
-                    lines.push(of_record(operation));
+                    lines.push(of_record(&operation));
                 }
             }
         }
@@ -178,13 +178,13 @@ fn fits(filters: &Filters, row: &AuditRow) -> bool {
         && filters.before.is_none_or(|before| row.at < before)
 }
 
-fn of_record(operation: Operation) -> Line {
+fn of_record(operation: &Operation) -> Line {
     let Scope { principal, server, tool, .. } = operation.id.scope.clone();
     Line {
         at: operation.since.or_else(|| operation.created()).unwrap_or(Moment(0)),
         tool,
         hints: operation.told(|row| row.circumstances.hints.as_deref()).map(str::to_owned),
-        state: Mark::of(&operation),
+        state: Mark::of(operation),
         words: operation.words().to_owned(),
         principal,
         server,
@@ -231,7 +231,11 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
         tool,
         hints,
         state,
-        words: words::event(row),
+        words: match (row.event.as_str(), row.outcome) {
+            // That it was called is why it stands here.
+            ("called", Some(outcome)) => words::ended(outcome).to_owned(),
+            _ => words::event(row),
+        },
         principal,
         server,
         took,

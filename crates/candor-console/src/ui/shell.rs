@@ -58,7 +58,7 @@ pub(crate) fn problem(console: &Inner, base: &str, problem: &Problem) -> Respons
     let title = status.canonical_reason().unwrap_or("Problem");
     let login = (status == StatusCode::UNAUTHORIZED).then(|| login(base));
     let main = html!(
-        "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}\">Back to the tools</a></p>",
+        "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}\">Back to the beginning</a></p>",
         title,
         problem.detail(),
         login,

@@ -99,7 +99,7 @@ fn readiness(engine: &Engine) -> (StatusCode, &'static str) {
     }
 }
 
-async fn bind(address: Option<&str>) -> Result<TcpListener> {
+pub(super) async fn bind(address: Option<&str>) -> Result<TcpListener> {
     if let Some(address) = address {
         let parsed = parse(address)?;
         return TcpListener::bind(parsed).await.map_err(|e| match e.kind() {

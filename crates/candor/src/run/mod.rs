@@ -4,6 +4,7 @@
 //! else, and without either HTTP on this machine.
 
 mod args;
+mod console;
 mod http;
 mod ledger;
 mod misplaced;
@@ -24,6 +25,7 @@ use crate::{Result, Server};
 
 use args::Way;
 pub use args::{AskFlag, AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
+pub use console::console;
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only

@@ -478,15 +478,15 @@ async fn what_is_permitted_for_a_while_is_not_asked_about() {
         operator.0.revoke(grant.id, "olga".to_owned()).await.unwrap();
         assert_eq!(code(&delete(client).await), Some("approval_required"));
         assert_eq!(there(shop), 3);
-        // Its start says by what it was permitted (S3.80).
+        // Its row says by what it was permitted (S3.80).
         let all = Page { from: None, most: 1000, order: Order::Oldest };
         let rows = operator.0.rows(Filter::default(), all).await.unwrap().items;
         let delete = |row: &&candor::store::AuditRow| {
-            row.event == "start" && row.scope.tool == "delete_invoice"
+            row.event == "called" && row.scope.tool == "delete_invoice"
         };
-        let starts: Vec<_> = rows.iter().filter(delete).collect();
-        let [start] = &starts[..] else { panic!("not one start") };
-        let note = start.circumstances.note.as_deref().unwrap();
+        let calls: Vec<_> = rows.iter().filter(delete).collect();
+        let [called] = &calls[..] else { panic!("not one call") };
+        let note = called.circumstances.note.as_deref().unwrap();
         assert_eq!(note, format!("tester 1, grant {} of olga", grant.id));
     })
     .await;

@@ -1,0 +1,35 @@
+//! A console without a server: approvals and history of every server that writes to a ledger, for people whose servers run under a
+//! host over stdio.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use candor_console::Console;
+use candor_server::Limits;
+use candor_server::store::Store;
+
+use super::http::{bind, stop_signal};
+use crate::{Error, Result};
+
+/// Serves the console of a ledger until a signal comes. Only this machine reaches it.
+///
+/// # Errors
+/// The address is taken, or can be reached from other machines.
+pub async fn console(store: Arc<dyn Store>, address: Option<&str>) -> Result<()> {
+    let listener = bind(address).await?;
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() {
+        return Err(Error::new(format!(
+            "{address} can be reached from other machines, and whoever has the link decides about calls: listen on 127.0.0.1"
+        )));
+    }
+    let stop = stop_signal()?;
+    let describe = store.describe();
+    let console = Console::of_ledger(store);
+    eprintln!("candor console · {describe}");
+    eprintln!("  console  http://{address}/#token={}   (open this)", console.launch_token());
+    eprintln!("listening on http://{address}");
+    let app = Router::new().route("/healthz", get(|| async { "ok" })).merge(console.router());
+    Ok(candor_server::transport::http::serve(listener, app, &Limits::default(), stop).await?)
+}
