@@ -25,6 +25,8 @@ pub enum Scenario {
     List,
     /// `tools/annotations` by a modern client.
     Annotations,
+    /// `GET /tools`, as browsers and programs without MCP ask.
+    Tools,
 }
 
 impl Scenario {
@@ -41,6 +43,7 @@ impl Scenario {
             "session-progress" => Self::SessionProgress,
             "list" => Self::List,
             "annotations" => Self::Annotations,
+            "tools" => Self::Tools,
             _ => return None,
         })
     }
@@ -51,6 +54,10 @@ impl Scenario {
 
     /// The bytes of the request, within the session if there is one.
     pub(super) fn request(self, session: Option<&str>) -> Vec<u8> {
+        if self == Self::Tools {
+            return b"GET /tools HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\n\r\n"
+                .to_vec();
+        }
         let call = ("mcp-method", "tools/call");
         let (body, headers): (Value, &[(&str, &str)]) = match self {
             Self::Modern => (message::modern_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
@@ -63,7 +70,7 @@ impl Scenario {
             Self::Legacy | Self::Session => (message::legacy_call(1, ECHO), &[]),
             Self::SessionProgress => (message::legacy_call(1, ECHO_WITH_PROGRESS), &[]),
             Self::List => (message::modern_list(1), &[("mcp-method", "tools/list")]),
-            Self::Annotations => {
+            Self::Annotations | Self::Tools => {
                 (message::modern_annotations(1), &[("mcp-method", "tools/annotations")])
             }
         };
@@ -73,7 +80,8 @@ impl Scenario {
             | Self::Read
             | Self::Replay
             | Self::List
-            | Self::Annotations => MODERN,
+            | Self::Annotations
+            | Self::Tools => MODERN,
             Self::Legacy | Self::Session | Self::SessionProgress => LEGACY,
         };
         post(&body, revision, headers.iter().copied().chain(session.map(in_session)))
@@ -89,6 +97,7 @@ impl Scenario {
             // The last one that the smallest list has.
             Self::Annotations => &[r#""readOnlyHint":true"#],
             Self::List => &[r#""tools":["#, r#""name":"echo_9""#],
+            Self::Tools => &[r#""name":"echo_9""#],
         }
     }
 }

@@ -11,6 +11,7 @@ use ::candor::tool::Tool;
 use ::candor::transport::http::{Http, endpoint};
 use ::candor::{Ask, BuildError, Limits, store};
 use axum::Router;
+use candor_console::Console;
 use tokio::net::TcpListener;
 
 use crate::message::{ECHO, ECHO_BY_UNITS, ECHO_READ, ECHO_WITH_PROGRESS, input_schema};
@@ -41,10 +42,11 @@ pub async fn serve_stdio(tools: usize) -> ::candor::Result<()> {
     server(tools).serve(args, &[]).await
 }
 
-/// The endpoint alone.
+/// The endpoint, and the console beside it.
 pub(super) fn app(tools: usize) -> Result<Router, BuildError> {
     let engine = server(tools).build()?;
-    Ok(Router::new().route("/mcp", endpoint(engine, Http::default())))
+    let console = Console::of(engine.clone());
+    Ok(Router::new().route("/mcp", endpoint(engine, Http::default())).merge(console.router()))
 }
 
 fn server(tools: usize) -> Server {

@@ -88,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 23] = [
+pub(super) static ROWS: [Row; 24] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -127,6 +127,16 @@ pub(super) static ROWS: [Row; 23] = [
             ours: side("10,000 tools", "modern", &["candor", "10000"]),
             theirs: side("10 tools", "modern", &["candor", "10"]),
             at_most: 1.2,
+        },
+    },
+    Row {
+        name: "rest-tools",
+        what: "GET /tools of 10,000 tools, against the same bytes from memory",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("candor", "tools", &["candor", "10000"]),
+            theirs: side("bytes", "tools", &["bytes", "10000"]),
+            at_most: 1.3,
         },
     },
     Row {
