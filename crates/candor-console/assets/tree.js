@@ -1,5 +1,5 @@
 // The tree of resources: branches open as they are looked at, what is known of one is shown, content only on demand.
-import { ask, say, told } from "./console.js";
+import { ask, base, say, told } from "./console.js";
 import { contents, make, raw } from "./result.js";
 
 const root = document.getElementById("tree");
@@ -56,6 +56,7 @@ async function fill(place, uri, level, cursor) {
 async function expand(element) {
   if (element.getAttribute("aria-expanded") !== "false") return;
   element.setAttribute("aria-expanded", "true");
+  setTimeout(watch);
   if (element.querySelector(":scope > [role=group]")) return;
   element.setAttribute("aria-busy", "true");
   const group = make("ul", { role: "group" });
@@ -100,6 +101,8 @@ async function choose(uri, element) {
   const mine = ++chosen;
   for (const other of root.querySelectorAll("[aria-selected=true]")) other.setAttribute("aria-selected", "false");
   element?.setAttribute("aria-selected", "true");
+  element?.querySelector(":scope > .row .changed")?.remove();
+  watch();
   history.replaceState(null, "", `#uri=${encodeURIComponent(uri)}`);
   about.dataset.state = "loading";
   const response = await ask("GET", `/resources/metadata?uri=${encodeURIComponent(uri)}`);
@@ -147,6 +150,39 @@ async function loadContent(uri, place, button) {
     button.textContent = "Load the content again";
     say(`Content: ${about.dataset.state}`);
   }
+}
+
+// ---- What changes while it is looked at ----
+
+let events;
+let watched = "";
+
+/** Listens to what is open or chosen. */
+function watch() {
+  const open = items().filter((one) => one.resource && (one.getAttribute("aria-expanded") === "true" || one.getAttribute("aria-selected") === "true"));
+  const query = new URLSearchParams(open.slice(0, 100).map((one) => ["uri", one.resource.uri])).toString();
+  if (query === watched) return;
+  watched = query;
+  events?.close();
+  if (!query) return;
+  events = new EventSource(`${base}/resources/events?${query}`);
+  events.addEventListener("changed", (event) => mark(JSON.parse(event.data).uri));
+}
+
+/** Says that something is not as it was; a folder that is open is read again. */
+async function mark(uri) {
+  const element = items().find((one) => one.resource?.uri === uri);
+  if (!element) return;
+  const row = element.querySelector(":scope > .row");
+  if (!row.querySelector(".changed")) row.append(make("span", { class: "changed", "data-testid": "changed" }, "changed"));
+  if (element.getAttribute("aria-expanded") === "true") {
+    const had = element.contains(document.activeElement) && element !== document.activeElement;
+    element.querySelector(":scope > [role=group]")?.remove();
+    element.setAttribute("aria-expanded", "false");
+    await expand(element);
+    if (had) focus(element);
+  }
+  say(`${row.querySelector(".mono").textContent} has changed`);
 }
 
 // ---- By hand and by keys ----

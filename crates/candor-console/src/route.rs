@@ -45,6 +45,8 @@ pub(crate) enum Resource {
     List,
     Metadata,
     Content,
+    /// What changes.
+    Events,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +82,7 @@ impl Route {
             ("resources", "") => Ok(Self::Resources(Resource::List)),
             ("resources", "metadata") => Ok(Self::Resources(Resource::Metadata)),
             ("resources", "content") => Ok(Self::Resources(Resource::Content)),
+            ("resources", "events") => Ok(Self::Resources(Resource::Events)),
             ("approvals", rest) => approvals(rest),
             ("history", "") => Ok(Self::History),
             ("history", "export") => Ok(Self::Export),

@@ -33,10 +33,15 @@ pub(crate) struct Asked {
 impl Asked {
     /// The value of a parameter in the query.
     pub(crate) fn query(&self, name: &str) -> Option<String> {
+        self.queries(name).into_iter().next()
+    }
+
+    /// All values of a parameter that may be given more than once.
+    pub(crate) fn queries(&self, name: &str) -> Vec<String> {
         let pairs = self.parts.uri.query().unwrap_or_default().split('&');
-        pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).find_map(|(key, value)| {
-            (decoded(key) == name).then(|| decoded(value)).filter(|value| !value.is_empty())
-        })
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let values = pairs.filter(|(key, _)| decoded(key) == name).map(|(_, value)| decoded(value));
+        values.filter(|value| !value.is_empty()).collect()
     }
 }
 
@@ -137,6 +142,7 @@ async fn answer(
         Route::Resources(Resource::List) => rest::resources::list(console, &asked).await,
         Route::Resources(Resource::Metadata) => rest::resources::metadata(console, &asked).await,
         Route::Resources(Resource::Content) => rest::resources::content(console, &asked).await,
+        Route::Resources(Resource::Events) => rest::watching::events(console, &asked),
         Route::Approvals => rest::approvals::list(console, &asked).await,
         Route::ApprovalEvents => rest::approvals::events(console, &asked),
         Route::Approval(id) => rest::approvals::one(console, &asked, &id).await,

@@ -1,22 +1,20 @@
 //! What waits for a person, what a person says, and what they have permitted for a while.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use candor_server::Engine;
 use candor_server::desk::waiting::{self, Waiting};
 use candor_server::desk::{self, Permission, permission, when};
 use candor_server::store::{Decision, Filter, Grant, Order, Page, Store};
 use futures_util::stream;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::listening::{Listening, event, respond};
 use super::{Sent, json as answer_json, refused, store};
 use crate::Inner;
 use crate::problem::Problem;
@@ -31,9 +29,6 @@ const LOOK: Duration = Duration::from_millis(600);
 
 /// A line now and then, so that whoever stands in between does not take us for dead.
 const QUIET: Duration = Duration::from_secs(15);
-
-/// More browsers than decide about one ledger.
-const MOST_LISTENERS: usize = 64;
 
 /// Where a decision was made, in the audit.
 const THROUGH: &str = "console";
@@ -194,57 +189,45 @@ pub(crate) async fn revoke(
 /// How many calls wait, as that changes. What they are is for who is told to look.
 pub(crate) fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
     store(console)?;
-    let listening = Listening::begin(console)?;
-    let state = (listening, None::<String>, Instant::now(), true);
-    let body = stream::unfold(state, |(listening, mut last, mut spoken, first)| async move {
-        if !first {
-            tokio::time::sleep(LOOK).await;
-        }
+    let listener = Listener {
+        _place: Listening::begin()?,
+        console: Arc::clone(console),
+        last: None,
+        spoken: Instant::now(),
+    };
+    Ok(respond(stream::unfold(listener, |mut listener| async move {
+        let text = listener.next().await?;
+        Some((text, listener))
+    })))
+}
+
+/// Somebody who wants to know how many wait.
+struct Listener {
+    _place: Listening,
+    console: Arc<Inner>,
+    /// What they know.
+    last: Option<String>,
+    spoken: Instant,
+}
+
+impl Listener {
+    /// The next thing to say; nothing more once the server ends.
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if listening.console.engine.as_ref().is_some_and(candor_server::Engine::is_stopping) {
+            if self.console.engine.as_ref().is_some_and(Engine::is_stopping) {
                 return None;
             }
-            let said = listening.look().await;
-            if let Some(said) = said.filter(|said| last.as_ref() != Some(said)) {
-                let event = format!("event: waiting\ndata: {said}\n\n");
-                last = Some(said);
-                return Some((
-                    Ok::<_, Infallible>(Bytes::from(event)),
-                    (listening, last, Instant::now(), false),
-                ));
+            let said = self.look().await;
+            if let Some(said) = said.filter(|said| self.last.as_ref() != Some(said)) {
+                self.spoken = Instant::now();
+                return Some(event("waiting", self.last.insert(said)));
             }
-            if spoken.elapsed() >= QUIET {
-                spoken = Instant::now();
-                let event = Bytes::from_static(b": still here\n\n");
-                return Some((Ok(event), (listening, last, spoken, false)));
+            if self.spoken.elapsed() >= QUIET {
+                self.spoken = Instant::now();
+                return Some(Bytes::from_static(b":\n\n"));
             }
             tokio::time::sleep(LOOK).await;
         }
-    });
-    let mut response = Response::new(Body::from_stream(body));
-    let kind = HeaderValue::from_static("text/event-stream");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    Ok(response)
-}
-
-/// Somebody who listens.
-struct Listening {
-    console: Arc<Inner>,
-}
-
-/// How many do, of all consoles in the process.
-static LISTENERS: AtomicUsize = AtomicUsize::new(0);
-
-impl Listening {
-    fn begin(console: &Arc<Inner>) -> Result<Self, Problem> {
-        if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST_LISTENERS {
-            LISTENERS.fetch_sub(1, Ordering::Relaxed);
-            let words = "Too many listen already; try again later";
-            return Err(
-                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after_ms(5000)
-            );
-        }
-        Ok(Self { console: Arc::clone(console) })
     }
 
     /// What is to be said now; nothing while the ledger does not answer.
@@ -254,11 +237,5 @@ impl Listening {
         waiting.iter().for_each(|one| hash.update(question(one)));
         let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Some(json!({"waiting": waiting.len(), "tag": tag}).to_string())
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        LISTENERS.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -5,10 +5,12 @@ mod body;
 mod call;
 mod foreseen;
 pub(crate) mod history;
+mod listening;
 pub(crate) mod openapi;
 mod refused;
 pub(crate) mod resources;
 pub(crate) mod tools;
+pub(crate) mod watching;
 
 use axum::body::Body;
 use axum::response::Response;

@@ -107,3 +107,45 @@ async fn lists_and_metadata_have_tags() {
     assert_eq!(content.header("cache-control"), "no-store");
     assert_eq!(json!(content.header("etag")), "");
 }
+
+/// The next event of a stream.
+async fn next(body: &mut axum::body::BodyDataStream) -> String {
+    use futures_util::StreamExt as _;
+    let next = tokio::time::timeout(std::time::Duration::from_secs(10), body.next());
+    let text = next.await.expect("an event").expect("the stream goes on").unwrap();
+    String::from_utf8(text.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn who_looks_at_resources_is_told_which_of_them_change() {
+    use tower::ServiceExt as _;
+    let engine = server().resources(memos().watched("memo:///today")).build().unwrap();
+    let changes = engine.changes().clone();
+    let console = Console::of(engine);
+    let token = console.launch_token().to_owned();
+    let router = console.router();
+    let request = |path: &str, token: &str| {
+        http::Request::get(path)
+            .header("host", "127.0.0.1")
+            .header("authorization", format!("Bearer {token}"))
+            .body(axum::body::Body::empty())
+            .unwrap()
+    };
+    let path = "/resources/events?uri=memo:///today&uri=memo:///old";
+    let answer = router.clone().oneshot(request(path, &token)).await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    let mut body = answer.into_body().into_data_stream();
+    assert_eq!(
+        next(&mut body).await,
+        "event: watching\ndata: {\"uris\":[\"memo:///today\"]}\n\n",
+        "only what can be watched"
+    );
+    changes.resource("memo:///old");
+    changes.resource("memo:///today");
+    assert_eq!(next(&mut body).await, "event: changed\ndata: {\"uri\":\"memo:///today\"}\n\n");
+    let many = "uri=memo:///today&".repeat(101);
+    let refused = router.clone().oneshot(request(&format!("/resources/events?{many}"), &token));
+    assert_eq!(refused.await.unwrap().status(), 400);
+    let stranger = router.oneshot(request(path, "made-up")).await.unwrap();
+    assert_eq!(stranger.status(), 401);
+}

@@ -271,6 +271,25 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         method: "get",
+        path: "/resources/events",
+        id: "watchResources",
+        summary: "Which of some resources change, as long as somebody listens. `uri` may be given more than once.",
+        tag: "resources",
+        parameters: &[URI],
+        body: None,
+        answers: &[
+            Answer {
+                status: 200,
+                words: "Events: `watching`, `changed`, `list`; or `problem`.",
+                content: Content::Events,
+            },
+            BAD,
+            NO_SUCH,
+            UNAVAILABLE,
+        ],
+    },
+    Operation {
+        method: "get",
         path: "/approvals",
         id: "listApprovals",
         summary: "The calls that wait for a person, the oldest first.",

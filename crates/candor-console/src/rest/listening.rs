@@ -1,0 +1,55 @@
+//! Whoever listens: a place is theirs until they hang up, and there are not more of them than a process can look after.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::Stream;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+
+use crate::problem::Problem;
+
+/// More browsers than look at the servers of one process.
+const MOST: usize = 64;
+
+/// How many listen, to all consoles of the process.
+static LISTENERS: AtomicUsize = AtomicUsize::new(0);
+
+/// The place of somebody who listens.
+pub(super) struct Listening(());
+
+impl Listening {
+    pub(super) fn begin() -> Result<Self, Problem> {
+        let place = Self(());
+        // The place is given back when it is dropped, also by who finds that there is none.
+        if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST {
+            let words = "Too many listen already; try again later";
+            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words);
+            return Err(problem.retry_after_ms(5000));
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        LISTENERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// One event; the data has no line breaks.
+pub(super) fn event(name: &str, data: &str) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+/// Events as they come.
+pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    use futures_util::StreamExt as _;
+    let mut response = Response::new(Body::from_stream(events.map(Ok::<_, Infallible>)));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,70 @@
+//! Which resources change while somebody looks at them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use bytes::Bytes;
+use candor_server::Said;
+use candor_server::protocol::json::Object;
+use candor_server::protocol::names::{method, notification};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+
+use super::listening::{Listening, event, respond};
+use super::{body, failed, write};
+use crate::Inner;
+use crate::problem::Problem;
+use crate::serve::Asked;
+
+/// A line now and then, so that whoever stands in between does not take us for dead.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// As many as a page has open.
+const MOST: usize = 100;
+
+/// `?uri=…&uri=…`: `watching` says which of them can be watched, `changed` which one has changed, `list` that there are others.
+pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+    let uris = asked.queries("uri");
+    if uris.len() > MOST {
+        return Err(Problem::bad_request(format!("At most {MOST} resources are watched at once")));
+    }
+    let wanted = json!({"resourceSubscriptions": uris, "resourcesListChanged": true});
+    let params = Object::new().with("notifications", &wanted);
+    let place = Listening::begin()?;
+    let said = body::visit(console, asked)?.send(method::LISTEN, params);
+    let said = stream::unfold(Some((said, place)), |listening| async move {
+        let (mut said, place) = listening?;
+        loop {
+            let (text, goes_on) = match tokio::time::timeout(QUIET, said.next()).await {
+                Err(_) => (Bytes::from_static(b":\n\n"), true),
+                Ok(None) => return None,
+                Ok(Some(Said::Notice { method, params })) => match told(&method, &params) {
+                    Some(text) => (text, true),
+                    None => continue,
+                },
+                Ok(Some(Said::Answer(Ok(_)))) => return None,
+                Ok(Some(Said::Answer(Err(error)))) => {
+                    (event("problem", &failed(&error).body().to_string()), false)
+                }
+            };
+            return Some((text, goes_on.then_some((said, place))));
+        }
+    });
+    Ok(respond(said))
+}
+
+fn told(method: &str, params: &Object) -> Option<Bytes> {
+    let said: Value = serde_json::from_str(&write(params)).ok()?;
+    match method {
+        notification::ACKNOWLEDGED => {
+            let watched = said["notifications"]["resourceSubscriptions"].clone();
+            Some(event("watching", &json!({"uris": watched}).to_string()))
+        }
+        notification::RESOURCE_UPDATED => {
+            Some(event("changed", &json!({"uri": said["uri"]}).to_string()))
+        }
+        notification::RESOURCES_CHANGED => Some(event("list", "{}")),
+        _ => None,
+    }
+}
