@@ -38,12 +38,11 @@ pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Pr
         loop {
             let (text, goes_on) = match tokio::time::timeout(QUIET, said.next()).await {
                 Err(_) => (Bytes::from_static(b":\n\n"), true),
-                Ok(None) => return None,
+                Ok(None | Some(Said::Answer(Ok(_)))) => return None,
                 Ok(Some(Said::Notice { method, params })) => match told(&method, &params) {
                     Some(text) => (text, true),
                     None => continue,
                 },
-                Ok(Some(Said::Answer(Ok(_)))) => return None,
                 Ok(Some(Said::Answer(Err(error)))) => {
                     (event("problem", &failed(&error).body().to_string()), false)
                 }
