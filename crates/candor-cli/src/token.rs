@@ -10,6 +10,10 @@ use candor::auth::BearerTokens;
 pub(crate) struct Args {
     /// Whom the token stands for
     name: String,
+
+    /// It may decide about the calls of others, and see them
+    #[arg(long)]
+    operator: bool,
 }
 
 pub(crate) fn run(args: &Args) -> candor::Result<()> {
@@ -24,6 +28,7 @@ pub(crate) fn run(args: &Args) -> candor::Result<()> {
     eprintln!("  {token}");
     eprintln!("The line for the file behind --tokens:");
     // The line alone goes to stdout, so that `candor token alice >> tokens` does what one hopes.
-    writeln!(std::io::stdout(), "{}", BearerTokens::line(&args.name, &token))?;
+    let role = if args.operator { " operator" } else { "" };
+    writeln!(std::io::stdout(), "{}{role}", BearerTokens::line(&args.name, &token))?;
     Ok(())
 }

@@ -114,3 +114,32 @@ async fn a_secret_that_cannot_be_read_is_an_error_that_names_file_and_line() {
     let complaint = ended.stderr.join("\n");
     assert!(complaint.contains(&format!("{}: line 2 is not 64", secret.display())), "{complaint}");
 }
+
+/// The status of a request to the console's API.
+async fn asked(address: &str, path: &str, token: &str) -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+}
+
+#[tokio::test]
+async fn only_operators_see_what_others_call() {
+    let (alice, line) = new_token("alice").await;
+    let made = output(candor().args(["token", "olga", "--operator"])).await;
+    let olga = made.stderr.iter().find_map(|l| l.strip_prefix("  ")).unwrap();
+    assert!(made.stdout[0].ends_with(" operator"), "{:?}", made.stdout);
+    let tokens = file("operators", &format!("{line}\n{}\n", made.stdout[0]));
+    let (_program, address) = serve(&tokens, "127.0.0.1:0").await;
+    for path in ["/approvals", "/history"] {
+        assert_eq!(asked(&address, path, olga).await, 200, "{path}");
+        assert_eq!(asked(&address, path, &alice).await, 403, "{path}");
+        assert_eq!(asked(&address, path, "made up").await, 401, "{path}");
+    }
+    assert_eq!(asked(&address, "/tools", &alice).await, 200);
+}
