@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use candor_server::desk::shown::fools;
 use candor_server::hints::{Hints, Verdict};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
@@ -252,14 +253,9 @@ pub(crate) fn shown(text: &str) -> Html {
     html
 }
 
-/// Characters that cannot be seen, or that change how others are seen.
+/// Whether a character could fool whoever reads a page, where lines and tabs are what they are.
 pub(crate) fn deceives(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
+    !matches!(c, '\n' | '\t') && fools(c)
 }
 
 #[cfg(test)]
