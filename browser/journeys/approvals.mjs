@@ -9,7 +9,7 @@ import { until } from '../until.mjs';
 export const title = 'a waiting call appears live, and is approved, denied with a reason, or permitted for a while';
 
 export async function journey(stage) {
-  const files = folder({ 'drafts/a.txt': '1', 'drafts/b.txt': '2', 'drafts/c.txt': '3', 'keep.txt': 'k' });
+  const files = folder({ 'drafts/a.txt': '1', 'drafts/b.txt': '2', 'drafts/c.txt': '3', 'keep.txt': 'k', 'other.txt': 'o' });
   const there = (name) => existsSync(join(files, name));
   const server = await stage.with(Server.files(files, '--ask', 'destructive'));
   const remove = (path) => server.call('manage_files', { path, action: 'delete' });
@@ -48,6 +48,7 @@ export async function journey(stage) {
   assert.match(text(denied), /We still need it/);
   assert.ok(there('keep.txt'));
   await at(page, 'nothing-waits').waitFor();
+  assert.match(text(await remove('keep.txt')), /We still need it/, 'a no is not asked for again');
 
   // Yes, also to what is like it.
   const third = remove('drafts/b.txt');
@@ -62,7 +63,7 @@ export async function journey(stage) {
   assert.equal(free.isError ?? false, false, text(free));
   assert.ok(!there('drafts/c.txt'), 'it ran without asking');
   // Only there, and only so long as nobody takes it back.
-  const outside = remove('keep.txt');
+  const outside = remove('other.txt');
   await questions.waitFor();
   await questions.getByRole('button', { name: 'Deny', exact: true }).click();
   assert.equal((await outside).isError, true);
@@ -72,7 +73,7 @@ export async function journey(stage) {
   await questions.waitFor();
   // Whoever looks at one card is not disturbed by the next.
   await questions.first().getByRole('button', { name: 'Deny', exact: true }).focus();
-  const another = remove('keep.txt');
+  const another = remove('third.txt');
   await until('two questions', async () => (await questions.count()) === 2);
   await says(page.locator('#waiting'), /^2$/);
   await focused(questions.first().getByRole('button', { name: 'Deny', exact: true }));

@@ -60,10 +60,13 @@ export async function journey(stage) {
   await at(page, 'confirm-call').click();
   await becomes(at(page, 'result'), 'data-state', 'ok');
   assert.ok(!existsSync(file), 'it was deleted');
-  // Once more: now it is not there, and that is a failure.
+  // A folder cannot be written to, and the tool says so.
+  await control(page, 'path').fill('notes');
+  await control(page, 'action').selectOption({ value: '"append"' });
+  await control(page, 'content').fill('more');
   await at(page, 'call').click();
-  await at(page, 'confirm-call').click();
   await becomes(at(page, 'result'), 'data-state', 'error');
+  assert.ok(await at(page, 'confirm').isHidden(), 'what only adds is not asked about');
 
   await page.goto(`${server.origin}/ui/history`);
   const rows = at(page, 'call');

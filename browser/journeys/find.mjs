@@ -53,7 +53,7 @@ async function fill(page) {
       await row.locator('[data-name=options] select').nth(place).selectOption({ label: option });
     }
   }
-  await field(page, 'payment').locator(':scope > [data-shape]').selectOption({ label: 'Invoice' });
+  await field(page, 'payment').locator(':scope > [data-shape]').selectOption({ label: 'invoice' });
   await control(page, 'payment', 'days').fill('30');
   await field(page, 'labels').getByRole('button', { name: 'Add a member' }).click();
   await field(page, 'labels').locator('[data-key]').fill('cost centre');

@@ -102,5 +102,5 @@ export function show(result, place, canon) {
 
 /** The whole of it, as it came. */
 export function raw(value) {
-  return make("details", { class: "raw" }, make("summary", {}, "Raw JSON"), make("pre", { "data-testid": "raw-result" }, JSON.stringify(value, null, 2)));
+  return make("details", { class: "raw" }, make("summary", {}, "Raw JSON"), make("pre", { tabindex: "0", "data-testid": "raw-result" }, JSON.stringify(value, null, 2)));
 }

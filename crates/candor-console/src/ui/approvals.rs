@@ -223,7 +223,7 @@ fn client(content: &Content) -> Html {
 fn preview(content: &Content) -> Option<Html> {
     let preview = content.preview.as_deref()?;
     Some(html!(
-        "<h3>What its preview shows</h3><pre data-testid=\"preview\">{}</pre>",
+        "<h3>What its preview shows</h3><pre tabindex=\"0\" data-testid=\"preview\">{}</pre>",
         shown(preview)
     ))
 }
@@ -234,12 +234,12 @@ fn arguments(content: &Content) -> Html {
     let author = author.collect::<Vec<_>>().join("\n");
     let author = (!author.is_empty()).then(|| {
         html!(
-            "<details><summary>What the tool's author says of it</summary><pre>{}</pre></details>",
+            "<details><summary>What the tool's author says of it</summary><pre tabindex=\"0\">{}</pre></details>",
             shown(&author)
         )
     });
     html!(
-        "<h3>Arguments</h3><pre data-testid=\"arguments\">{}</pre>{}",
+        "<h3>Arguments</h3><pre tabindex=\"0\" data-testid=\"arguments\">{}</pre>{}",
         shown(&json::pretty(content.arguments.get(), "")),
         author
     )
@@ -247,7 +247,7 @@ fn arguments(content: &Content) -> Html {
 
 fn unreadable(waiting: &Waiting) -> Html {
     html!(
-        "<h3>What is asked, which this version cannot read</h3><pre>{}</pre>",
+        "<h3>What is asked, which this version cannot read</h3><pre tabindex=\"0\">{}</pre>",
         shown(&String::from_utf8_lossy(waiting.bytes()))
     )
 }
