@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use candor_server::Ask;
-use candor_server::protocol::types::{Resource, ToolAnnotations};
+use candor_server::protocol::json::{Decode as _, raw};
+use candor_server::protocol::types::{CallToolResult, Resource, ToolAnnotations};
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{JsonTool, Tool, ToolError};
 use serde_json::{Map, Value, json};
@@ -61,8 +62,9 @@ fn says(text: String) -> JsonTool {
     .define(|tool| tool.title = Some(text))
 }
 
-fn every_content(text: &str) -> Value {
-    json!({
+/// Decoded by ourselves: a value with a block of a kind that nobody knows would be taken for any other value.
+fn every_content(text: &str) -> CallToolResult {
+    let result = json!({
         "content": [
             {"type": "text", "text": text},
             {"type": "text", "text": json!({text: text}).to_string()},
@@ -76,7 +78,8 @@ fn every_content(text: &str) -> Value {
         ],
         "structuredContent": {text: text},
         "_meta": {"evil/text": text},
-    })
+    });
+    CallToolResult::decode((&*raw(&result)).into()).expect("a result, whatever it says")
 }
 
 fn text_schema() -> Value {
@@ -137,7 +140,7 @@ fn large() -> JsonTool {
 
 fn deep() -> JsonTool {
     JsonTool::open("deep", |_, _| async {
-        let deep = (0..60)
+        let deep = (0..45)
             .fold(json!("<script>window.ran=1</script>"), |inner, _| json!({"deeper": [inner]}));
         Ok::<_, ToolError>(deep)
     })

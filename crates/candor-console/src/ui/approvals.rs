@@ -8,7 +8,7 @@ use candor_server::desk::{json, permission, when};
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, shown};
+use super::shell::{self, Page, Section, plain, shown};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
@@ -22,6 +22,9 @@ const LENGTHS: [(u64, &str); 4] =
 
 /// More of an argument than fits into a headline.
 const HEADLINE: usize = 160;
+
+/// More of one than fits into a choice; all of it stands above.
+const CHOICE: usize = 60;
 
 pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let desk = desk(console, asked, store(console)?).await?;
@@ -274,17 +277,20 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         .map(|(at, (name, value))| {
             let folder = value.as_str().and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
             let folder = folder.filter(|folder| !folder.is_empty()).map(|folder| {
-                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, folder)
+                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, plain(folder))
             });
             let value = match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let value: String = value.chars().take(60).collect();
+            let value = match value.char_indices().nth(CHOICE) {
+                Some((cut, _)) => format!("{}…", &value[..cut]),
+                None => value,
+            };
             html!(
                 "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
                  <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or left out</option></select></td></tr>",
-                id, at, shown(name), id, at, name, value, folder
+                id, at, shown(name), id, at, name, plain(&value), folder
             )
         })
         .collect();
@@ -320,7 +326,7 @@ fn rules_of(rules: &[Grant], now: Moment) -> Html {
         .map(|grant| {
             let Scope { principal, tool, server, .. } = &grant.scope;
             let pattern = permission::in_words(&grant.pattern);
-            let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", line.trim())).collect();
+            let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
                 "<tr data-testid=\"rule\"><td>{} may call <span class=\"name\">{}</span> of {} where<ul>{}</ul></td>\
                  <td>{} left<br><span class=\"soft\">says {}</span></td>\

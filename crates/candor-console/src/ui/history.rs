@@ -394,7 +394,7 @@ pub(crate) async fn one(
         asked.base,
         shown(tool),
         Mark::of(&operation).as_str(),
-        stands(&operation),
+        shown(&stands(&operation)),
         resolve(&operation),
         effect,
         shape,
