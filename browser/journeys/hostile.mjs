@@ -62,7 +62,9 @@ async function calls(page, server) {
     assert.ok(path, `${payload} has no page`);
     await page.goto(server.origin + path);
     assert.ok((await textOf(page.locator('main'))).includes(shown(payload)));
-    assert.doesNotMatch(await textOf(page.locator('main .title, main .lead')), DECEIVES);
+    for (const part of ['.title', '.lead', '.signature', '#fields', '[data-testid=reference]', '#confirm']) {
+      assert.doesNotMatch(await textOf(page.locator(`main ${part}`)), DECEIVES, `${part} of ${payload}`);
+    }
     await field(page);
     await at(page, 'call').click();
     await becomes(at(page, 'result'), 'data-state', 'ok');
@@ -98,8 +100,8 @@ async function breaks(page, server) {
     await until(`${name} ends`, async () => !/not-run|running/.test(await at(page, 'result').getAttribute('data-state')));
     assert.match(await at(page, 'result').getAttribute('data-state'), state, name);
     await harmless(page, name);
-    assert.doesNotMatch(await at(page, 'result').textContent(), /panicked|expect/, 'what a crash says is for the log');
-    assert.equal(await at(page, 'call').isEnabled(), true, `after ${name} one can go on`);
+    if (state.test('error')) assert.doesNotMatch(await at(page, 'result').textContent(), /window\.ran/, 'what a crash says is for the log');
+    await until(`after ${name} one can go on`, () => at(page, 'call').isEnabled());
   }
   // The same page, after a crash: its own panel was all that suffered.
   await open('crashes');
@@ -148,7 +150,7 @@ async function approvals(page, server) {
   await until('one less', async () => (await at(page, 'question').count()) === PAYLOADS.length - 1);
   await harmless(page, 'after a no');
   await page.goto(`${server.origin}/ui/history/${id}`);
-  await says(at(page, 'stands'), '<img src=x');
+  await says(at(page, 'story'), '<img src=x');
   assert.doesNotMatch(await textOf(page.locator('main')), DECEIVES, 'nor is history written backwards');
   await harmless(page, 'an operation');
   await page.goto(`${server.origin}/ui/history`);
