@@ -31,10 +31,10 @@ export function start(program, args, input = 'ignore') {
   return { child, ended, said: () => readFileSync(log, 'utf8'), log };
 }
 
-/** An empty folder, and files in it. */
-export function folder(files = {}) {
-  mkdirSync(join(place, 'folders'), { recursive: true });
-  const made = mkdtempSync(join(place, 'folders', 'f-'));
+/** A folder with these files, and a new one if it has no name. */
+export function folder(files = {}, named) {
+  mkdirSync(named ?? join(place, 'folders'), { recursive: true });
+  const made = named ?? mkdtempSync(join(place, 'folders', 'folder-'));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(made, name)), { recursive: true });
     writeFileSync(join(made, name), text);

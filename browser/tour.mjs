@@ -12,8 +12,8 @@ const FILES = {
 };
 
 /** A server of files with a past: done, failed, denied, replayed, permitted; and one call that waits until the end. */
-export async function furnished(stage) {
-  const server = await stage.with(Server.files(folder(FILES), '--ask', 'destructive', '--instance', 'handbook'));
+export async function furnished(stage, named) {
+  const server = await stage.with(Server.files(folder(FILES, named), '--ask', 'destructive', '--instance', 'handbook'));
   const client = { name: 'claude-code', version: '2.1' };
   const call = (args, options) => server.call('manage_files', args, { client, ...options });
   await call({ path: 'README.md', action: 'read' });
@@ -26,7 +26,8 @@ export async function furnished(stage) {
   const approved = call({ path: 'drafts/outline.md', action: 'delete' });
   await server.decide('approve', { for: { minutes: 15, any: [], under: { path: 'drafts' } } });
   await approved;
-  await server.call('search_files', { query: 'printer' }, { client }).catch(() => {});
+  await server.call('search_files', { text: 'printer' }, { client });
+  await server.call('make_folder', { path: 'archive/2026' }, { client });
   // It is never answered: the server ends before.
   call({ path: 'reports/2026/q3.txt', action: 'delete' }).catch(() => {});
   const [waits] = await server.waiting();

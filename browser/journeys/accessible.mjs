@@ -9,14 +9,14 @@ export const long = 1;
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-async function judge(page) {
+async function judge(page, only) {
   // Not as a script of the page, which its policy forbids: as the tester's own.
   await page.evaluate(AXE);
   await page.locator('[aria-busy]').waitFor({ state: 'detached' });
   // What is still appearing has not its colours yet.
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
-  const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
-  assert.ok(passes.length > 10, 'axe looked at something');
+  const { violations, passes } = await page.evaluate((only) => globalThis.axe.run(only ? { runOnly: only } : {}), only);
+  assert.ok(passes.length > 0, 'axe looked at something');
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${help}\n${html}\n${failureSummary}`));
 }
 
@@ -27,7 +27,8 @@ export async function journey(stage) {
     const visitors = { operator: await stage.operator(tour.server, { colorScheme }), stranger: await stage.stranger({ colorScheme }) };
     for (const stop of pages(tour)) {
       const page = await visit(tour.server, visitors, stop);
-      for (const one of await judge(page)) found.push(`${stop.name}, ${colorScheme}: ${one}`);
+      // In the dark, only the colours are others.
+      for (const one of await judge(page, colorScheme === 'dark' ? ['color-contrast'] : undefined)) found.push(`${stop.name}, ${colorScheme}: ${one}`);
     }
   }
   assert.deepEqual(found, []);
