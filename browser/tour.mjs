@@ -29,7 +29,7 @@ export async function furnished(stage, named) {
   await server.call('search_files', { text: 'printer' }, { client });
   await server.call('make_folder', { path: 'archive/2026' }, { client });
   // It is never answered: the server ends before.
-  call({ path: 'reports/2026/q3.txt', action: 'delete' }).catch(() => {});
+  call({ path: 'reports/2026/q3.txt', action: 'delete' });
   const [waits] = await server.waiting();
   return { server, waits };
 }

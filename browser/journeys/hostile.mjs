@@ -68,6 +68,7 @@ async function calls(page, server) {
     await becomes(at(page, 'result'), 'data-state', 'ok');
     await page.locator('details').evaluateAll((all) => all.forEach((one) => { one.open = true; }));
     await harmless(page, payload);
+    assert.doesNotMatch(await textOf(at(page, 'result')), DECEIVES, `the result ${payload}`);
     const raw = JSON.parse(await at(page, 'raw-result').textContent());
     assert.equal(raw.content[0].text, payload, 'as it came');
   }
@@ -102,7 +103,10 @@ async function breaks(page, server) {
     await control(page, 'text').fill(payload);
     await at(page, 'call').click();
     await becomes(at(page, 'result'), 'data-state', 'error');
-    await until(`the error says ${payload}`, async () => (await at(page, 'result').textContent()).includes(JSON.stringify(payload)));
+    await until(`the error says ${payload}`, async () => {
+      const raw = await at(page, 'raw-result').textContent().catch(() => '{}');
+      return JSON.parse(raw).content?.[0].text.includes(payload);
+    });
     await until('the next can be sent', () => at(page, 'call').isEnabled());
   }
   await harmless(page, 'errors');
@@ -129,13 +133,14 @@ async function resources(page, server) {
   await rows.first().waitFor();
   await until('all are there', async () => (await rows.count()) >= PAYLOADS.length);
   await harmless(page, 'the tree');
-  for (const index of [0, 2, 6, 8, 12, 25, 32]) {
+  for (const index of [0, 2, 6, 8, 12, 25, 31, 32]) {
     await rows.nth(index).click();
     await becomes(at(page, 'resource'), 'data-state', 'known');
     await at(page, 'load').click();
     await becomes(at(page, 'resource'), 'data-state', 'loaded');
     await page.locator('details').evaluateAll((all) => all.forEach((one) => { one.open = true; }));
     await harmless(page, `the resource ${PAYLOADS[index]}`);
+    assert.doesNotMatch(await textOf(page.locator('.shelf')), DECEIVES, `the resource ${PAYLOADS[index]}`);
   }
 }
 
@@ -143,7 +148,7 @@ async function resources(page, server) {
 async function approvals(page, server) {
   for (const payload of PAYLOADS) {
     const client = { name: payload, version: payload };
-    server.call('asks', { text: payload, [payload === 'text' ? 'x' : payload]: { [payload]: `${payload}/x` } }, { client }).catch(() => {});
+    server.call('asks', { text: payload, [payload === 'text' ? 'x' : payload]: { [payload]: `${payload}/x` } }, { client });
   }
   await server.waiting(PAYLOADS.length);
   await page.goto(`${server.origin}/ui/approvals`);

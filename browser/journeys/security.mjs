@@ -1,11 +1,38 @@
 // Who may do what from a browser: the token, the cookie, other origins, and what the browser is told to forbid.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { Server, folder } from '../servers.mjs';
 import { at, becomes, says } from '../stage.mjs';
 
 export const title = 'without the token one can only look; cookie, origins and policy keep others out';
 
+const line = (name, token, role = '') => `${name} sha256:${createHash('sha256').update(token).digest('hex')}${role}`;
+
+/** A server that lets in only whom it knows: everybody has to log in, and not everybody decides. */
+async function known(stage) {
+  const files = folder({ tokens: `${line('alice', 'a-token')}\n${line('olga', 'o-token', ' operator')}\n` });
+  const server = await stage.with(Server.files(folder(), '--tokens', join(files, 'tokens')));
+  const page = await stage.stranger();
+  const come = async (token) => {
+    assert.equal((await page.goto(server.origin)).status(), 401);
+    assert.equal(await at(page, 'tools').count(), 0, 'a stranger sees nothing');
+    await page.locator('#token').fill(token);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await at(page, 'tools').waitFor();
+  };
+  await come('a-token');
+  await says(page.locator('.who'), 'alice');
+  assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 403);
+  await page.goto(server.origin);
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await at(page, 'login').waitFor();
+  await come('o-token');
+  assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 200);
+}
+
 export async function journey(stage) {
+  await known(stage);
   const server = await stage.with(Server.files(folder({ 'a.txt': 'a' })));
   const { port } = new URL(server.origin);
 
