@@ -1,11 +1,12 @@
 //! `cargo xtask check`: every step a change must pass, in order, stopping at the first failure.
 //!
 //! It asks for nothing but Rust, a C compiler, npm and Python; what else a step needs it
-//! installs under the target directory. Except PostgreSQL, which comes with apt, or by `DATABASE_URL`.
+//! installs under the target directory. Except PostgreSQL, which comes with apt, or by `DATABASE_URL`, and Chromium.
 
 use std::process::Command;
 use std::time::Instant;
 
+use crate::browser;
 use crate::clients;
 use crate::conformance::{self, Selection};
 use crate::deny;
@@ -23,13 +24,14 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 6] = [
+const THOROUGH: [Step; 7] = [
     ("docs", docs),
     ("dependencies", deny::run),
     ("soak", a_minute),
     ("conformance", official_suite),
     ("official clients", official_clients),
     ("fuzzed REST API", fuzz::run),
+    ("browser", every_journey),
 ];
 
 /// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by
@@ -90,6 +92,10 @@ fn official_suite(at: &Workspace) -> Outcome {
 
 fn official_clients(at: &Workspace) -> Outcome {
     clients::run(at, &clients::Selection::default())
+}
+
+fn every_journey(at: &Workspace) -> Outcome {
+    browser::run(at, &browser::Selection::default())
 }
 
 fn cargo(at: &Workspace, what: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Outcome {

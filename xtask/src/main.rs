@@ -3,6 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `bench` | candor side by side with others, as ratios |
+//! | `browser` | the web console's pages in a real browser |
 //! | `check` | every step a change must pass, in order |
 //! | `deny` | cargo-deny: install it once, run it |
 //! | `conformance` | the official MCP suite against the example server |
@@ -11,6 +12,7 @@
 //! | `fuzz` | Schemathesis against the REST API of the example servers |
 //! | `example_server` | an example server as a child process |
 //! | `postgres` | a throw-away PostgreSQL for the tests |
+//! | `apt` | packages of the system |
 //! | `npm` | pinned packages of npm, and a Node that can run them |
 //! | `python` | pinned packages of PyPI |
 //! | `workspace` | where the repository and its target directory are |
@@ -20,7 +22,9 @@
 
 #![allow(clippy::print_stdout, reason = "these are commands for people; stdout is theirs")]
 
+mod apt;
 mod bench;
+mod browser;
 mod check;
 mod clients;
 mod conformance;
@@ -46,7 +50,7 @@ Usage: cargo xtask COMMAND
 
   check [--fast]      Everything a change must pass: format, lints, tests, docs,
                       dependencies, a minute's soak, conformance, official clients, a fuzzed REST
-                      API. Installs what it needs under target/. --fast stops after the tests.
+                      API, a browser. Installs what it needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
                       The official MCP conformance suite against the example server.
@@ -60,6 +64,10 @@ Usage: cargo xtask COMMAND
 
   fuzz                Schemathesis against the REST API of example servers, for a minute, from
                       the description that they give of themselves.
+
+  browser [NAME…]     The pages of the web console in Chromium, against the real programs: every
+                      journey in browser/journeys, or those named. --screenshots makes the
+                      pictures of the README, in docs/images, instead.
 
   soak [MINUTES]      Clients of every kind against one server, ten minutes if not said
                       otherwise: nothing may be left behind.
@@ -80,6 +88,7 @@ enum Request {
     Bench(Choice),
     Soak { minutes: u64 },
     Fuzz,
+    Browser(browser::Selection),
 }
 
 fn main() -> ExitCode {
@@ -115,6 +124,7 @@ fn obey(request: &Request) -> Outcome<bool> {
         }
         Request::Soak { minutes } => soak::run(&Workspace::enter()?, *minutes).map(|()| true),
         Request::Fuzz => fuzz::run(&Workspace::enter()?).map(|()| true),
+        Request::Browser(selection) => browser::run(&Workspace::enter()?, selection).map(|()| true),
         Request::Bench(choice) => bench::run(&Workspace::enter()?, choice),
         Request::Clients(selection) => clients::run(&Workspace::enter()?, selection).map(|()| true),
     }
@@ -127,6 +137,9 @@ fn understand(words: &[&str]) -> Outcome<Request> {
         ["check", "--fast"] => Ok(Request::Check { fast: true }),
         ["conformance", options @ ..] => Selection::from_options(options).map(Request::Conformance),
         ["fuzz"] => Ok(Request::Fuzz),
+        ["browser", options @ ..] => {
+            browser::Selection::from_options(options).map(Request::Browser)
+        }
         ["soak"] => Ok(Request::Soak { minutes: soak::MINUTES }),
         ["soak", minutes] => match minutes.parse() {
             Ok(minutes @ 1..) => Ok(Request::Soak { minutes }),

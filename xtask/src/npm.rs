@@ -2,6 +2,7 @@
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,6 +47,30 @@ pub(crate) fn ensure(
         process::timed(&format!("{what} (npm install)"), || install(place, &packages))?;
     }
     Ok(node)
+}
+
+/// Copies scripts to below the place of their packages: Node looks for those beside and above a script.
+///
+/// Anew: a script that is gone here would still be found there.
+pub(crate) fn copy_scripts(from: &Path, to: &Path) -> Outcome {
+    copy(from, to).map_err(|e| format!("cannot copy {} to {}: {e}", from.display(), to.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Asks the lock file that npm writes into `node_modules` as its last act: an install that was

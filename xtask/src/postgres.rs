@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::apt;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
@@ -46,7 +47,7 @@ impl Postgres {
         let programs = match programs() {
             Some(programs) => programs,
             None => process::timed("PostgreSQL (apt-get install, the first time only)", || {
-                install(at)?;
+                apt::install(at, "postgresql", missing)?;
                 programs().ok_or_else(|| missing("its package has no `initdb` where we look"))
             })?,
         };
@@ -179,42 +180,13 @@ fn programs() -> Option<PathBuf> {
 
 /// Who it runs as: PostgreSQL refuses to be root.
 fn user() -> Outcome<Option<&'static str>> {
-    if !is_root()? {
+    if !apt::is_root()? {
         return Ok(None);
     }
     let is_there = |user: &&str| process::answer(Command::new("id").arg(user)).is_ok();
     ["postgres", "nobody"].into_iter().find(is_there).map(Some).ok_or_else(|| {
         missing("it does not run as root, and there is no user `postgres` or `nobody`")
     })
-}
-
-fn is_root() -> Outcome<bool> {
-    Ok(process::answer(Command::new("id").arg("-u"))?.trim() == "0")
-}
-
-fn install(at: &Workspace) -> Outcome {
-    let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    if !has("apt-get") {
-        return Err(missing("it is not installed, and there is no apt-get to install it with"));
-    }
-    let is_root = is_root()?;
-    if !is_root && !has("sudo") {
-        return Err(missing("it is not installed, and only root can install it"));
-    }
-    for arguments in [&["update"][..], &["install", "-y", "--no-install-recommends", "postgresql"]]
-    {
-        let mut apt = if is_root {
-            Command::new("apt-get")
-        } else {
-            // Never waits for a password that nobody is there to give.
-            let mut sudo = Command::new("sudo");
-            sudo.args(["-n", "apt-get"]);
-            sudo
-        };
-        apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        process::quietly(&mut apt, &at.log("apt-get"))?;
-    }
-    Ok(())
 }
 
 fn missing(why: &str) -> String {

@@ -1,5 +1,5 @@
 // What a call would do, as the server says it: the panel beside the form.
-import { make } from "./result.js";
+import { json, make } from "./result.js";
 
 const by = (id) => document.getElementById(id);
 const words = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes" };
@@ -41,7 +41,7 @@ export function foretell(panel, answer, errors) {
   by("standing").hidden = by("standing-is").hidden = !standing;
   by("standing").dataset.state = answer.standing?.state ?? "";
   by("standing").textContent = standing ?? "";
-  by("answer").textContent = JSON.stringify(answer, null, 2);
+  by("answer").textContent = json(answer);
 }
 
 /** Says why nothing can be said. */

@@ -1,9 +1,27 @@
 // What a call has given: text, a tree, pictures, sound, links. Nothing of it is ever taken for markup.
 
+// What cannot be seen, or changes how others are seen: the same characters as the server shows as escapes.
+const ODD = /(?![\n\t]|\r\n)[\p{Cc}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{fff9}-\u{fffb}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+
+/** A text of somebody else, as what stands in a page. */
+function shown(text) {
+  const pieces = [];
+  let from = 0;
+  for (const { 0: c, index } of text.matchAll(ODD)) {
+    pieces.push(text.slice(from, index), make("span", { class: "odd", title: "a character that cannot be seen" }, `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`));
+    from = index + c.length;
+  }
+  return [...pieces, text.slice(from)];
+}
+
+/** JSON that means the same, and in which everything is seen. */
+export const json = (value) => JSON.stringify(value, null, 2).replace(ODD, (c) =>
+  Array.from({ length: c.length }, (_, at) => `\\u${c.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""));
+
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
+  element.append(...children.flatMap((child) => (typeof child === "string" ? shown(child) : [child])));
   return element;
 }
 
@@ -102,5 +120,5 @@ export function show(result, place, canon) {
 
 /** The whole of it, as it came. */
 export function raw(value) {
-  return make("details", { class: "raw" }, make("summary", {}, "Raw JSON"), make("pre", { "data-testid": "raw-result" }, JSON.stringify(value, null, 2)));
+  return make("details", { class: "raw" }, make("summary", {}, "Raw JSON"), make("pre", { tabindex: "0", "data-testid": "raw-result" }, json(value)));
 }

@@ -3,7 +3,7 @@ import { ask, base, operator, say, told } from "./console.js";
 import { elsewhere } from "./elsewhere.js";
 import { cannotTell, foretell } from "./foresight.js";
 import { canon, covers, live, locate, parse, read, target, write } from "./form.js";
-import { isEmpty, make, raw as rawJson, show } from "./result.js";
+import { isEmpty, json, make, raw as rawJson, show } from "./result.js";
 
 const by = (id) => document.getElementById(id);
 const bench = document.querySelector(".bench");
@@ -334,7 +334,7 @@ function confirmed({ answer, value }) {
   const dialog = by("confirm");
   by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, "Deletes"),
     ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
-  by("confirm-arguments").textContent = JSON.stringify(value, null, 2);
+  by("confirm-arguments").textContent = json(value);
   const instead = panel.querySelector("[data-testid=instead-tool]")?.textContent;
   by("confirm-undo").textContent = (answer.undo ? `To take it back: ${answer.undo}.` : "No tool is known that takes this back.")
     + (instead ? ` A gentler tool: ${instead}.` : "");

@@ -1,12 +1,12 @@
 //! Which official SDKs there are, and how the client that is written with each is started.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::install;
 use super::run::Client;
 use super::story::{APPROVALS, EVERYTHING, FORESIGHT, SCHEMAS, Story, TREE};
+use crate::npm;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
@@ -52,10 +52,8 @@ impl Sdk {
 
 fn typescript(place: &Path, script: &str) -> Outcome<Client> {
     let node = install::npm_packages(place)?;
-    // Node looks for packages beside and above a script, so the scripts go to the packages.
     let scripts = place.join("typescript");
-    copy_directory(Path::new("clients/typescript"), &scripts)
-        .map_err(|e| format!("cannot copy clients/typescript to {}: {e}", scripts.display()))?;
+    npm::copy_scripts(Path::new("clients/typescript"), &scripts)?;
     Ok(Client { program: node, script: Some(scripts.join(script)), settings: Vec::new() })
 }
 
@@ -80,13 +78,4 @@ fn rust(at: &Workspace) -> Outcome<Client> {
     let name = format!("candor-interop{}", std::env::consts::EXE_SUFFIX);
     let program = at.target.join("debug").join(name);
     Ok(Client { program, script: None, settings: Vec::new() })
-}
-
-fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
-    }
-    Ok(())
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::desk::shown::cut;
 use candor_server::desk::waiting::{self, Asked as Content, Waiting};
 use candor_server::desk::{json, permission, when};
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, shown};
+use super::shell::{self, Page, Section, plain, shown};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
@@ -21,11 +20,11 @@ use crate::serve::Asked;
 const LENGTHS: [(u64, &str); 4] =
     [(5, "5 minutes"), (15, "15 minutes"), (60, "an hour"), (8 * 60, "8 hours")];
 
-/// More of a value than fits into a menu; all of it stands above.
-const MOST_SHOWN: usize = 60;
-
 /// More of an argument than fits into a headline.
 const HEADLINE: usize = 160;
+
+/// More of one than fits into a choice; all of it stands above.
+const CHOICE: usize = 60;
 
 pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let desk = desk(console, asked, store(console)?).await?;
@@ -227,7 +226,7 @@ fn client(content: &Content) -> Html {
 fn preview(content: &Content) -> Option<Html> {
     let preview = content.preview.as_deref()?;
     Some(html!(
-        "<h3>What its preview shows</h3><pre data-testid=\"preview\">{}</pre>",
+        "<h3>What its preview shows</h3><pre tabindex=\"0\" data-testid=\"preview\">{}</pre>",
         shown(preview)
     ))
 }
@@ -238,12 +237,12 @@ fn arguments(content: &Content) -> Html {
     let author = author.collect::<Vec<_>>().join("\n");
     let author = (!author.is_empty()).then(|| {
         html!(
-            "<details><summary>What the tool's author says of it</summary><pre>{}</pre></details>",
+            "<details><summary>What the tool's author says of it</summary><pre tabindex=\"0\">{}</pre></details>",
             shown(&author)
         )
     });
     html!(
-        "<h3>Arguments</h3><pre data-testid=\"arguments\">{}</pre>{}",
+        "<h3>Arguments</h3><pre tabindex=\"0\" data-testid=\"arguments\">{}</pre>{}",
         shown(&json::pretty(content.arguments.get(), "")),
         author
     )
@@ -251,7 +250,7 @@ fn arguments(content: &Content) -> Html {
 
 fn unreadable(waiting: &Waiting) -> Html {
     html!(
-        "<h3>What is asked, which this version cannot read</h3><pre>{}</pre>",
+        "<h3>What is asked, which this version cannot read</h3><pre tabindex=\"0\">{}</pre>",
         shown(&String::from_utf8_lossy(waiting.bytes()))
     )
 }
@@ -278,18 +277,20 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         .map(|(at, (name, value))| {
             let folder = value.as_str().and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
             let folder = folder.filter(|folder| !folder.is_empty()).map(|folder| {
-                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, cut(folder, MOST_SHOWN))
+                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, plain(folder))
             });
             let value = match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            // A menu shows text alone, so what could fool a reader stands in it as an escape.
-            let value = cut(&value, MOST_SHOWN);
+            let value = match value.char_indices().nth(CHOICE) {
+                Some((cut, _)) => format!("{}…", &value[..cut]),
+                None => value,
+            };
             html!(
                 "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
                  <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or left out</option></select></td></tr>",
-                id, at, shown(name), id, at, name, value, folder
+                id, at, shown(name), id, at, name, plain(&value), folder
             )
         })
         .collect();
@@ -325,7 +326,7 @@ fn rules_of(rules: &[Grant], now: Moment) -> Html {
         .map(|grant| {
             let Scope { principal, tool, server, .. } = &grant.scope;
             let pattern = permission::in_words(&grant.pattern);
-            let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", line.trim())).collect();
+            let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
                 "<tr data-testid=\"rule\"><td>{} may call <span class=\"name\">{}</span> of {} where<ul>{}</ul></td>\
                  <td>{} left<br><span class=\"soft\">says {}</span></td>\

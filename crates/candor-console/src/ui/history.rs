@@ -278,7 +278,7 @@ fn bar(asked: &Asked, filters: &Filters) -> Html {
          <input name=\"principal\" class=\"short\" aria-label=\"Caller\" placeholder=\"Caller\" value=\"{}\">\
          <input name=\"key\" class=\"short\" aria-label=\"Key\" placeholder=\"Key\" value=\"{}\">\
          <select name=\"state\" aria-label=\"State\"><option value=\"\">any state</option>{}</select>\
-         <input name=\"since\" class=\"short\" aria-label=\"Since\" placeholder=\"Since, such as 2h\" value=\"{}\">\
+         <input name=\"since\" class=\"short\" aria-label=\"Since\" placeholder=\"Since, e.g. 2h\" value=\"{}\">\
          <button>Filter</button><a class=\"button\" href=\"{}/history/export?{}\" download data-testid=\"export\">Export</a></form>",
         filters.tool,
         filters.principal,
@@ -398,7 +398,7 @@ pub(crate) async fn one(
         asked.base,
         shown(tool),
         Mark::of(&operation).as_str(),
-        stands(&operation),
+        shown(&stands(&operation)),
         resolve(&operation),
         effect,
         shape,

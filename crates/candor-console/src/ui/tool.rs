@@ -214,7 +214,7 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
          <dt>Approval</dt><dd id=\"asks\" data-testid=\"approval\">{}</dd>\
          <dt id=\"standing-is\" hidden>On record</dt><dd id=\"standing\" data-testid=\"standing\" hidden></dd>\
          {}{}{}{}{}</dl>{}\
-         <details><summary>The server's answer</summary><pre id=\"answer\" data-testid=\"answer\">–</pre></details></aside>",
+         <details><summary>The server's answer</summary><pre id=\"answer\" tabindex=\"0\" data-testid=\"answer\">–</pre></details></aside>",
         word(hints.verdict()),
         verdict(hints),
         besides(hints),
@@ -281,7 +281,7 @@ fn reference(tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> Html {
         let table = field.and_then(|field| form::outline(field, title));
         let text = serde_json::to_string_pretty(&parsed(schema)).unwrap_or_default();
         Some(html!(
-            "<h2>{}</h2>{}<details><summary>Schema</summary><pre>{}</pre></details>",
+            "<h2>{}</h2>{}<details><summary>Schema</summary><pre tabindex=\"0\">{}</pre></details>",
             title,
             table,
             shown(&text)

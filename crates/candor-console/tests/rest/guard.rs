@@ -80,7 +80,7 @@ async fn every_answer_keeps_browsers_from_harm() {
     for reply in replies {
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{reply:?}");
         assert!(reply.header("content-security-policy").starts_with("default-src 'none'"));
-        assert_eq!(reply.header("referrer-policy"), "no-referrer");
+        assert_eq!(reply.header("referrer-policy"), "same-origin");
         let kept =
             if reply.headers.contains_key("etag") { "private, no-cache" } else { "no-store" };
         assert_eq!(reply.header("cache-control"), kept, "{reply:?}");

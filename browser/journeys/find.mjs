@@ -1,0 +1,104 @@
+// Finding a tool, and writing arguments that are nested: as a form, as JSON, and back.
+import assert from 'node:assert/strict';
+import { Server, folder } from '../servers.mjs';
+import { at, becomes, control, field, says } from '../stage.mjs';
+import { until } from '../until.mjs';
+
+export const title = 'a tool is found, its nested form filled, and JSON keeps what the form holds';
+
+const ORDER = {
+  customer: { name: 'Ada', address: { city: 'Paris', zip: '75001' } },
+  lines: [{ article: 'lamp', count: 2, options: ['gift', 'express'] }, { article: 'desk', count: 1 }],
+  payment: { kind: 'invoice', days: 30 },
+  labels: { 'cost centre': '7' },
+};
+// More than a double holds.
+const REFERENCE = '12345678901234567891';
+
+const shown = (page) => page.locator('[data-testid=tool]:visible b').allInnerTexts();
+
+async function find(stage) {
+  const page = await stage.operator(await stage.with(Server.files(folder())));
+  const all = await shown(page);
+  assert.ok(all.includes('manage_files') && all.length > 3, all.join());
+  await page.locator('[data-testid=filters] input[value=deletes]').check();
+  await until('only those that may delete', async () => (await shown(page)).length < all.length);
+  const deleting = await shown(page);
+  assert.ok(deleting.includes('manage_files') && !deleting.includes('list_files'), deleting.join());
+  await at(page, 'search').fill('move');
+  await until('only one is left', async () => (await shown(page)).join() === 'move_files');
+  // Going back comes back to the same list.
+  await at(page, 'search').press('Enter');
+  await page.waitForURL('**/ui/tools/move_files');
+  await page.goBack();
+  await until('the same list', async () => (await shown(page)).join() === 'move_files');
+  await at(page, 'search').fill('no such tool');
+  await at(page, 'nothing-found').waitFor();
+  await page.getByRole('button', { name: 'Show all tools' }).click();
+  assert.deepEqual(await shown(page), all);
+}
+
+async function fill(page) {
+  await control(page, 'customer', 'name').first().fill('Ada');
+  await control(page, 'customer', 'address', 'city').fill('Paris');
+  await control(page, 'customer', 'address', 'zip').fill('75001');
+  const lines = field(page, 'lines');
+  for (const [at, line] of ORDER.lines.entries()) {
+    await lines.locator(':scope > [data-form=add]').click();
+    const row = lines.locator(':scope > .items > li').nth(at);
+    await row.locator('[data-name=article] [data-control]').fill(line.article);
+    await row.locator('[data-name=count] [data-control]').fill(String(line.count));
+    for (const [place, option] of (line.options ?? []).entries()) {
+      await row.locator('[data-name=options] > [data-form=add]').click();
+      await row.locator('[data-name=options] select').nth(place).selectOption({ label: option });
+    }
+  }
+  await field(page, 'payment').locator(':scope > [data-shape]').selectOption({ label: 'invoice' });
+  await control(page, 'payment', 'days').fill('30');
+  await field(page, 'labels').getByRole('button', { name: 'Add a member' }).click();
+  await field(page, 'labels').locator('[data-key]').fill('cost centre');
+  await field(page, 'labels').locator('[data-control]').fill('7');
+  await control(page, 'reference').fill(REFERENCE);
+}
+
+/** What the JSON says; the long number apart, which `JSON.parse` would round. */
+function read(json) {
+  assert.match(json, new RegExp(`"reference": ${REFERENCE}\\b`));
+  const { reference: _, ...rest } = JSON.parse(json);
+  return rest;
+}
+
+export async function journey(stage) {
+  await find(stage);
+  const page = await stage.operator(await stage.with(Server.trial()));
+  await at(page, 'search').fill('place_order');
+  await at(page, 'search').press('Enter');
+  await page.waitForURL('**/ui/tools/place_order');
+  await fill(page);
+  await becomes(at(page, 'valid'), 'data-valid', 'true');
+
+  await at(page, 'view-json').click();
+  const json = await at(page, 'raw').inputValue();
+  assert.deepEqual(read(json), ORDER);
+  await at(page, 'raw').fill(json.replace('"count": 2', '"count": 4'));
+  await at(page, 'view-form').click();
+  const changed = { ...ORDER, lines: [{ ...ORDER.lines[0], count: 4 }, ORDER.lines[1]] };
+  assert.equal(await field(page, 'lines', 'count').locator('[data-control]').first().inputValue(), '4');
+  assert.equal(await control(page, 'payment', 'days').inputValue(), '30');
+  await at(page, 'view-json').click();
+  assert.deepEqual(read(await at(page, 'raw').inputValue()), changed);
+  // What the form has no place for stays where it is, and is said.
+  const whole = await at(page, 'raw').inputValue();
+  await at(page, 'raw').fill('{"nowhere": 1}');
+  await at(page, 'view-form').click();
+  await says(at(page, 'raw-error'), 'no place');
+  await at(page, 'raw').fill(whole);
+  await at(page, 'view-form').click();
+
+  await at(page, 'call').click();
+  await becomes(at(page, 'result'), 'data-state', 'ok');
+  const sent = JSON.parse(await at(page, 'raw-result').textContent());
+  const { reference: _, ...order } = sent.structuredContent.order;
+  assert.deepEqual(order, changed);
+  assert.match(await at(page, 'as-curl').textContent(), new RegExp(REFERENCE));
+}

@@ -1,0 +1,60 @@
+// The tree of resources: it opens branch by branch, by keys, and loads content only if somebody wants it.
+import assert from 'node:assert/strict';
+import { Server, folder } from '../servers.mjs';
+import { at, becomes, focused, says } from '../stage.mjs';
+
+export const title = 'the tree opens lazily and by keys; metadata comes first, content on demand';
+
+export async function journey(stage) {
+  const files = folder({ 'docs/deep/story.txt': 'Once upon a time', 'docs/a.md': '# A', 'top.txt': 'top' });
+  const server = await stage.with(Server.files(files));
+  const page = await stage.operator(server);
+  const asked = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname.startsWith('/resources')) asked.push(`${pathname} ${searchParams.get('uri') ?? ''}`);
+  });
+  await page.goto(`${server.origin}/ui/resources`);
+  const tree = at(page, 'tree');
+  const item = (name) => tree.locator('[role=treeitem]', { has: page.locator(`:scope > .row > .mono:text-is("${name}")`) });
+  await item('docs').waitFor();
+  assert.equal(await item('deep').count(), 0);
+  assert.ok(!asked.some((one) => one.endsWith('/docs')), 'a branch that is closed is not asked for');
+
+  await tree.locator('[tabindex="0"]').focus();
+  const walk = async (name) => {
+    for (let step = 0; step < 10 && !(await item(name).evaluate((one) => one === document.activeElement)); step += 1) {
+      await page.keyboard.press('ArrowDown');
+    }
+    await focused(item(name));
+  };
+  await walk('docs');
+  await page.keyboard.press('ArrowRight');
+  await becomes(item('docs'), 'aria-expanded', 'true');
+  await item('deep').waitFor();
+  assert.ok(!asked.some((one) => one.endsWith('/deep')), asked.join('\n'));
+  await walk('deep');
+  await page.keyboard.press('ArrowRight');
+  await item('story.txt').waitFor();
+  await page.keyboard.press('ArrowRight');
+  await focused(item('story.txt'));
+  await page.keyboard.press('ArrowLeft');
+  await focused(item('deep'));
+  await page.keyboard.press('ArrowLeft');
+  await item('story.txt').waitFor({ state: 'hidden' });
+  await page.keyboard.press('ArrowRight');
+  await walk('story.txt');
+  await page.keyboard.press('Enter');
+
+  const about = at(page, 'resource');
+  await becomes(about, 'data-state', 'known');
+  await says(at(page, 'metadata'), /story\.txt[\s\S]*text\/plain[\s\S]*16 bytes/);
+  assert.ok(!asked.some((one) => one.startsWith('/resources/content')), 'content is not loaded unasked');
+  await at(page, 'load').click();
+  await becomes(about, 'data-state', 'loaded');
+  await says(at(page, 'content'), 'Once upon a time');
+  // The address leads back to it.
+  await page.reload();
+  await becomes(at(page, 'resource'), 'data-state', 'known');
+  await says(at(page, 'metadata'), 'story.txt');
+}

@@ -1,0 +1,66 @@
+// A server is killed in the middle of a call. Nobody knows what came of it, until a person finds out and says so.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Server, folder, start, text } from '../servers.mjs';
+import { at, becomes, says } from '../stage.mjs';
+import { until } from '../until.mjs';
+
+export const title = 'an unknown outcome is resolved by a person, and replayed from then on';
+
+/** The dead owner's lease must be over first. */
+export const long = 1;
+const LEASE = 60_000;
+
+const HOLD = `
+import sqlite3, sys
+books = sqlite3.connect(sys.argv[1], timeout=20, isolation_level=None)
+books.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+`;
+
+export async function journey(stage) {
+  const shop = folder();
+  const [books, ledger] = [join(shop, 'invoices.db'), `sqlite:${join(shop, 'ledger.db')}`];
+  const open = () => Server.listening('examples/invoices', ['--data', books, '--http', '127.0.0.1:0', '--ledger', ledger]);
+  const order = { customer_id: '8f14e45f-ceea-467f-a0e6-1f5b0d1b7a3c', amount_cents: 700, idempotency_key: 'order-7' };
+
+  // The books cannot be written: the call has started, and does not end.
+  const first = await stage.with(open());
+  const holder = start('python3', ['-c', HOLD, books], 'pipe');
+  await until('the books are held', () => holder.said().includes('held'));
+  const gone = first.call('create_invoice', order).then(() => 'answered', () => 'broke off');
+  await until('it is under way', async () => {
+    const { items } = await first.rest('GET', '/history');
+    return items.some((one) => one.state === 'dispatched' || one.state === 'running');
+  });
+  await first.stop('SIGKILL');
+  assert.equal(await gone, 'broke off');
+  holder.child.stdin.end();
+  await holder.ended;
+
+  const server = await stage.with(open());
+  const page = await stage.operator(server);
+  await page.goto(`${server.origin}/ui/history`);
+  const row = page.locator('[data-testid=call][data-state=unknown]');
+  await until('the lease is over', async () => {
+    await page.reload();
+    return (await row.count()) === 1;
+  }, LEASE);
+  assert.match(text(await server.call('create_invoice', order)), /nobody knows|unknown/i);
+  await row.getByRole('link').click();
+  await becomes(at(page, 'stands'), 'data-state', 'unknown');
+  await at(page, 'resolve').getByLabel('It was done.').check();
+  await page.locator('#text').fill('inv_41, as the bank says');
+  const reloaded = once(page, 'load');
+  await at(page, 'resolve').getByRole('button', { name: 'Say so' }).click();
+  await reloaded;
+  await becomes(at(page, 'stands'), 'data-state', 'done');
+  await says(at(page, 'story'), 'operator');
+  await says(at(page, 'result'), 'inv_41, as the bank says');
+
+  const replayed = await server.call('create_invoice', order);
+  assert.equal(text(replayed), 'inv_41, as the bank says');
+  assert.equal(replayed._meta['dev.candor/idempotency'].replayed, true);
+}

@@ -1,0 +1,107 @@
+// What a journey plays on: pages of one browser, in a profile of its own, and what is left behind when it fails.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from './until.mjs';
+
+/** How long a page may take for anything that it does. */
+const PATIENCE = 10_000;
+
+export class Stage {
+  #browser;
+  #name;
+  #contexts = [];
+  servers = [];
+
+  constructor(browser, name) {
+    this.#browser = browser;
+    this.#name = name;
+  }
+
+  /** Keeps a server until the journey ends. */
+  async with(starting) {
+    const server = await starting;
+    this.servers.push(server);
+    return server;
+  }
+
+  /** A browser that knows nobody, with one page. */
+  async stranger(options = {}) {
+    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(PATIENCE);
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.wrongs = [];
+    page.on('pageerror', (error) => page.wrongs.push(`error in the page: ${error.stack ?? error}`));
+    page.on('dialog', (dialog) => { page.wrongs.push(`a dialog: ${dialog.message()}`); dialog.dismiss().catch(() => {}); });
+    return page;
+  }
+
+  /** A browser that has logged in by the server's link. */
+  async operator(server, options) {
+    const page = await this.stranger(options);
+    await page.goto(server.link);
+    await page.locator('body[data-operator=true]').waitFor();
+    return page;
+  }
+
+  /** Pictures of how it stands, and where they are. */
+  async pictures(folder) {
+    mkdirSync(folder, { recursive: true });
+    const paths = [];
+    for (const page of this.#contexts.flatMap((context) => context.pages())) {
+      const path = join(folder, `${this.#name}-${paths.length + 1}.png`);
+      if (await page.screenshot({ path, timeout: 5000 }).catch(() => undefined)) paths.push(path);
+    }
+    return paths;
+  }
+
+  /** Fails if a script of a page has failed. */
+  judge() {
+    const wrongs = this.#contexts.flatMap((context) => context.pages()).flatMap((page) => page.wrongs ?? []);
+    assert.deepEqual(wrongs, []);
+  }
+
+  async close() {
+    await Promise.all(this.#contexts.map((context) => context.close().catch(() => {})));
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
+
+/** What has a `data-testid`. */
+export const at = (page, id) => page.locator(`[data-testid="${id}"]`);
+
+/** Waits until an attribute of one element says this. */
+export async function becomes(locator, attribute, wanted) {
+  let is;
+  try {
+    await until('', async () => (is = await locator.getAttribute(attribute)) === wanted, PATIENCE);
+  } catch {
+    assert.equal(is, wanted, `${locator} ${attribute}`);
+  }
+}
+
+/** Waits until a text is there, or one that fits. */
+export async function says(locator, wanted) {
+  const fits = (is) => (wanted instanceof RegExp ? wanted.test(is) : is.includes(wanted));
+  let is = '';
+  try {
+    await until('', async () => fits(is = (await locator.allInnerTexts()).join('\n')), PATIENCE);
+  } catch {
+    assert.fail(`${locator} says ${JSON.stringify(is.slice(0, 500))}, not ${wanted}`);
+  }
+}
+
+/** Waits until this element has the focus. */
+export async function focused(locator) {
+  const has = () => locator.evaluate((element) => element === document.activeElement);
+  const who = () => locator.page().evaluate(() => document.activeElement?.outerHTML.slice(0, 200));
+  await until('', has, 5000).catch(async () => assert.fail(`${locator} has no focus; it is at ${await who()}`));
+}
+
+/** The field of a form that the names lead to. */
+export const field = (page, ...names) =>
+  page.locator(['#fields', ...names.map((name) => `[data-name="${name}"]`)].join(' '));
+
+/** What the field takes its value in. */
+export const control = (page, ...names) => field(page, ...names).locator('[data-control]');

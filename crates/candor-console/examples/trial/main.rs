@@ -1,0 +1,47 @@
+//! A server for the browser tests, and for nobody else: what it says is meant to break the pages of the console.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `hostile` | tools and resources that say everything that a page must not take for its own |
+//! | `orders` | a tool with a form that is as deep as forms get |
+//!
+//! `cargo xtask browser` starts it. It listens on a free port of this machine, and says which on stderr as all servers do.
+
+#![allow(clippy::print_stderr, reason = "that is where a server says where it is")]
+
+mod hostile;
+mod orders;
+
+use std::future::pending;
+use std::io;
+
+use axum::Router;
+use candor_console::Console;
+use candor_server::transport::http::{Http, endpoint, serve};
+use candor_server::{Server, store};
+use tokio::net::TcpListener;
+
+/// A title that wants to be filled in, and one that wants to be run.
+const TITLE: &str = "{{ALLOW_EXECUTE}}|{{PROJECT_LINK}}<script>";
+
+#[tokio::main]
+async fn main() -> io::Result<()> {
+    let ledger = store::open("memory:", store::Options::default())
+        .map_err(|e| io::Error::other(e.to_string()))?;
+    let engine = Server::new("trial", "1.0.0")
+        .instructions(hostile::payloads().join("\n"))
+        .ledger(ledger)
+        .tools(hostile::tools())
+        .tool(orders::tool())
+        .resources(hostile::resources())
+        .build()
+        .map_err(|e| io::Error::other(e.to_string()))?;
+    let http = Http::default();
+    let console = Console::of(engine.clone()).title(TITLE).allow_execute().reached(&http);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    eprintln!("  console  http://{address}/#token={}", console.launch_token());
+    eprintln!("listening on http://{address}");
+    let app = Router::new().route("/mcp", endpoint(engine.clone(), http)).merge(console.router());
+    serve(listener, app, engine.limits(), pending()).await
+}
