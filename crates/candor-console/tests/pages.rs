@@ -183,7 +183,7 @@ async fn any_name_has_a_page_and_what_is_not_there_has_none() {
     }
     let gone = site.ask("GET", "/ui/tools/gone").header("accept", "text/html").known().send().await;
     assert_eq!(gone.status, 404);
-    assert!(gone.body.contains("Back to the tools"), "{}", gone.body);
+    assert!(gone.body.contains("Back to the beginning"), "{}", gone.body);
 }
 
 #[tokio::test]

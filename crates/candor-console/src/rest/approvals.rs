@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{Sent, json as answer_json, refused, store};
-use crate::Inner;
 use crate::problem::Problem;
 use crate::route::Decided;
 use crate::serve::Asked;
+use crate::{Inner, trace};
 
 /// As much as a page shows.
 const MOST: usize = 200;
@@ -79,7 +79,10 @@ pub(crate) async fn decide(
 ) -> Result<Response, Problem> {
     let store = store(console)?;
     let sent = Sent::read(console, asked)?;
-    sent.only(&["question", "for", "reason"])?;
+    sent.only(match decided {
+        Decided::Approve => &["question", "for"],
+        Decided::Deny => &["question", "reason"],
+    })?;
     let shown = sent.text("question")?.ok_or_else(|| {
         Problem::bad_request(
             "Name the question that was decided: its member `question`, as the list has it",
@@ -96,7 +99,10 @@ pub(crate) async fn decide(
     let by = asked.visitor.principal.as_str();
     let mut permission = None;
     let decision = match decided {
-        Decided::Deny => Decision::Deny { reason: sent.text("reason")?.map(str::to_owned) },
+        Decided::Deny => {
+            let reason = sent.text("reason")?.filter(|reason| !reason.trim().is_empty());
+            Decision::Deny { reason: reason.map(str::to_owned) }
+        }
         Decided::Approve => {
             let Some(content) = waiting.asked() else {
                 return Err(Problem::new(
@@ -201,7 +207,7 @@ pub(crate) fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Proble
             tokio::time::sleep(LOOK).await;
         }
         loop {
-            if listening.console.engine.as_ref().is_some_and(candor_server::Engine::is_stopping) {
+            if listening.console.is_closing() {
                 return None;
             }
             let said = listening.look().await;
@@ -239,10 +245,12 @@ impl Listening {
     fn begin(console: &Arc<Inner>) -> Result<Self, Problem> {
         if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST_LISTENERS {
             LISTENERS.fetch_sub(1, Ordering::Relaxed);
+            let trace_id = trace::new();
+            tracing::warn!(trace_id, "too many listen for approvals");
             let words = "Too many listen already; try again later";
-            return Err(
-                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after_ms(5000)
-            );
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words)
+                .member("trace_id", trace_id)
+                .retry_after_ms(5000));
         }
         Ok(Self { console: Arc::clone(console) })
     }
@@ -251,7 +259,11 @@ impl Listening {
     async fn look(&self) -> Option<String> {
         let waiting = waiting(store(&self.console).ok()?).await.ok()?;
         let mut hash = Sha256::new();
-        waiting.iter().for_each(|one| hash.update(question(one)));
+        for one in &waiting {
+            // Two callers who want the same put the same question.
+            hash.update(one.id.digest().to_string());
+            hash.update(question(one));
+        }
         let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Some(json!({"waiting": waiting.len(), "tag": tag}).to_string())
     }

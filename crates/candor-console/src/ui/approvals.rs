@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use candor_server::desk::shown::{cut, shown as desk_shown};
 use candor_server::desk::waiting::{self, Asked as Content, Waiting};
 use candor_server::desk::{json, permission, when};
 use candor_server::store::{Grant, Moment, Scope, Store};
@@ -121,7 +122,9 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
             html!("what it would do cannot be read here"),
         ),
     };
-    let name = console.engine.is_some().then(|| {
+    // The calls of other servers stand in the same ledger; their tools are elsewhere.
+    let ours = console.engine.as_ref().filter(|engine| engine.name() == server);
+    let name = ours.map(|_| {
         html!(
             "<a href=\"{}/ui/tools/{}\">{}</a>",
             asked.base,
@@ -274,13 +277,13 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         .map(|(at, (name, value))| {
             let folder = value.as_str().and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
             let folder = folder.filter(|folder| !folder.is_empty()).map(|folder| {
-                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, folder)
+                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, desk_shown(folder).to_string())
             });
             let value = match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let value: String = value.chars().take(60).collect();
+            let value = cut(&value, 60);
             html!(
                 "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
                  <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or left out</option></select></td></tr>",
