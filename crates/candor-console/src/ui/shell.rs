@@ -89,9 +89,10 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
     let Page { section, title, script, main } = page;
     let whole_title = match title {
         "" => console.title.clone(),
-        // No tag can stand in a title, so what cannot be seen stands there as an escape.
-        title => format!("{} · {}", desk::shown::shown(title), console.title),
+        title => format!("{title} · {}", console.title),
     };
+    // No tag can stand in a title, so what cannot be seen stands there as an escape.
+    let whole_title = desk::shown::shown(&whole_title).to_string();
     let script = script
         .map(|name| html!("<script type=\"module\" src=\"{}/ui/assets/{}\"></script>", base, name));
     let execute = if console.allow_execute { "true" } else { "false" };
@@ -190,7 +191,7 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
         "<header class=\"top\"><a class=\"brand\" href=\"{}\">{}</a>\
          <nav aria-label=\"Main\"><ul>{}</ul></nav>{}</header>\n",
         home(base),
-        console.title,
+        shown(&console.title),
         links,
         visitor.map(who)
     )
