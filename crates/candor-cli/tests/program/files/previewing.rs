@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ERAS, Era, Host, Served, arrange, each, manage, manage_with};
+use super::{ERAS, Era, Served, arrange, each, manage, manage_with};
 
 /// Calls with what their previews say of them, in a folder that was prepared.
 fn said() -> Vec<(&'static str, Value, &'static str)> {
