@@ -41,7 +41,7 @@ fn is_harmless(html: &str) {
         read.push_str(text);
     }
     for hidden in ['\u{202e}', '\u{200b}'] {
-        assert!(!read.contains(hidden), "{:?} in {read}", hidden);
+        assert!(!read.contains(hidden), "{hidden:?} in {read}");
     }
 }
 
