@@ -2,6 +2,9 @@
 
 #![allow(missing_docs)]
 
+#[cfg(unix)]
+#[path = "approvals/console.rs"]
+mod console;
 #[cfg(feature = "postgres")]
 #[allow(dead_code, unreachable_pub)] // the ledger's own tests share this file
 #[path = "../../candor-ledger/tests/common/database.rs"]
@@ -35,6 +38,9 @@ mod place;
 #[cfg(feature = "postgres")]
 #[path = "approvals/postgres.rs"]
 mod postgres;
+#[cfg(unix)]
+#[path = "approvals/previewed.rs"]
+mod previewed;
 #[cfg(unix)]
 #[path = "../../candor/tests/run/process.rs"]
 mod process;

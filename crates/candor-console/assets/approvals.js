@@ -47,9 +47,11 @@ async function refresh(moveOn) {
   if (!response.ok) { complain(await told(response)); return; }
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
-  const kept = new Map([...was.querySelectorAll("[data-question]")].map((card) => [card.dataset.question, card]));
+  // Two callers who want the same put the same question, each for a call of their own.
+  const name = (card) => `${card.dataset.id} ${card.dataset.question}`;
+  const kept = new Map([...was.querySelectorAll("[data-question]")].map((card) => [name(card), card]));
   const inside = was.contains(document.activeElement);
-  const cards = [...now.children].map((card) => kept.get(card.dataset.question) ?? document.importNode(card, true));
+  const cards = [...now.children].map((card) => kept.get(name(card)) ?? document.importNode(card, true));
   for (const card of cards) card.querySelectorAll("[autofocus]").forEach((one) => one.removeAttribute("autofocus"));
   const same = cards.length === was.children.length && cards.every((card, at) => card === was.children[at]);
   if (!same) {

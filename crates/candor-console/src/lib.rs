@@ -40,6 +40,7 @@ mod trace;
 mod ui;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use candor_server::auth::Authenticator;
@@ -72,6 +73,20 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
     pub(crate) lists: rest::tools::Lists,
+    closing: Arc<AtomicBool>,
+}
+
+/// Tells a console that its process is about to end, so that pages which listen do not keep their connections.
+///
+/// A console [of a server](Console::of) knows it from the server.
+#[derive(Debug, Clone)]
+pub struct Closing(Arc<AtomicBool>);
+
+impl Closing {
+    /// Says so.
+    pub fn close(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Console {
@@ -106,6 +121,7 @@ impl Console {
             sessions: Sessions::default(),
             limits,
             lists: rest::tools::Lists::default(),
+            closing: Arc::default(),
         };
         Self { inner, launch }
     }
@@ -142,6 +158,12 @@ impl Console {
         &self.launch
     }
 
+    /// By which the console is told that the process ends.
+    #[must_use]
+    pub fn closing(&self) -> Closing {
+        Closing(Arc::clone(&self.inner.closing))
+    }
+
     /// The routes below a path, to be merged into another app: `/explorer` and `/explorer/` are both its home.
     ///
     /// The same is `nest_service` with [`router`](Self::router); `nest` would leave out the one with the slash.
@@ -163,6 +185,12 @@ impl Console {
 }
 
 impl Inner {
+    /// Whether the process is about to end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+            || self.engine.as_ref().is_some_and(Engine::is_stopping)
+    }
+
     /// For who is asked for a token.
     pub(crate) fn where_the_token_is(&self) -> &'static str {
         match self.authenticator {

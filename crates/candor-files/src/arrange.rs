@@ -8,7 +8,7 @@ use crate::error::{FileError, at};
 use crate::place::Place;
 use crate::root::Root;
 use crate::sys::{self, Seen};
-use crate::walk::{At, Last};
+use crate::walk::{At, Last, Spot};
 use crate::write::{Outcome, Overwrite};
 
 impl Root {
@@ -79,43 +79,57 @@ impl Root {
         to: &Place,
         overwrite: Overwrite,
     ) -> Result<Outcome, FileError> {
-        if from.is_root() || to.is_root() {
-            return Err(FileError::IsRoot);
-        }
-        let source = self.walk(from, Last::AsItIs)?;
-        let look = source.existing(from)?;
-        let target = self.spot_to_write(to, Last::AsItIs)?;
-        let is_folder = look.is(Kind::Folder);
-        if is_folder && target.at.place.is_within(&source.real_place()) {
-            return Err(FileError::IntoItself(from.clone()));
-        }
+        let Renaming { source, target, is_folder } = self.renaming(from, to, overwrite)?;
         let error = |error: io::Error| match error.kind() {
             io::ErrorKind::InvalidInput if is_folder => FileError::IntoItself(from.clone()),
             io::ErrorKind::NotFound => FileError::NotFound(from.clone()),
             _ => FileError::from_io(to, &error),
         };
         let (old, new) = (source.named()?, target.named()?);
-        match (overwrite, target.look) {
-            (Overwrite::No, Some(_)) => Err(FileError::Exists(to.clone())),
-            // Also with `Yes`: something that came meanwhile was not looked at.
-            (_, None) => {
-                sys::rename_to_nothing(old, new, is_folder).map_err(error)?;
-                Ok(Outcome::Created)
+        if target.look.is_some() {
+            sys::rename(old, new).map_err(error)?;
+            return Ok(Outcome::Existed);
+        }
+        // Also where something may be replaced: what came meanwhile was not looked at.
+        sys::rename_to_nothing(old, new, is_folder).map_err(error)?;
+        Ok(Outcome::Created)
+    }
+
+    /// All that can be known before something is moved.
+    pub(crate) fn renaming(
+        &self,
+        from: &Place,
+        to: &Place,
+        overwrite: Overwrite,
+    ) -> Result<Renaming, FileError> {
+        if from.is_root() || to.is_root() {
+            return Err(FileError::IsRoot);
+        }
+        let source = self.walk(from, Last::AsItIs)?;
+        let is_folder = source.existing(from)?.is(Kind::Folder);
+        let target = self.spot_to_write(to, Last::AsItIs)?;
+        if is_folder && target.at.place.is_within(&source.real_place()) {
+            return Err(FileError::IntoItself(from.clone()));
+        }
+        if let Some(there) = target.look {
+            if overwrite == Overwrite::No || there.is(Kind::Folder) {
+                return Err(FileError::Exists(to.clone()));
             }
-            (Overwrite::Yes, Some(there)) => {
-                if there.is(Kind::Folder) {
-                    return Err(FileError::Exists(to.clone()));
-                }
-                if is_folder {
-                    return Err(FileError::NotAFolder(to.clone()));
-                }
-                // A link itself holds nothing that could be protected.
-                if there.seen != Seen::Link {
-                    target.must_be_replaceable(to)?;
-                }
-                sys::rename(old, new).map_err(error)?;
-                Ok(Outcome::Existed)
+            if is_folder {
+                return Err(FileError::NotAFolder(to.clone()));
+            }
+            // A link itself holds nothing that could be protected.
+            if there.seen != Seen::Link {
+                target.must_be_replaceable(to)?;
             }
         }
+        Ok(Renaming { source, target, is_folder })
     }
+}
+
+/// Something that can be moved, and the name that it gets.
+pub(crate) struct Renaming {
+    source: Spot,
+    pub(crate) target: Spot,
+    is_folder: bool,
 }

@@ -16,6 +16,7 @@
 //! | `media` | [`media_type`]: what kind of content |
 //! | `write`, `draft` | [`Root::replace`], [`Root::create`], [`Root::append`], [`Root::copy`]: whole files or nothing |
 //! | `arrange` | [`Root::delete`], [`Root::make_folder`], [`Root::rename`] |
+//! | `foresee` | [`Root::would_delete`], [`Root::would_write`] and so on: what these would find, and nothing is done |
 //! | `search`, `glob`, `excerpt` | [`Root::search`]: names and lines beneath a place |
 //!
 //! Everything blocks, and everything may be called from many threads.
@@ -26,6 +27,7 @@ mod draft;
 mod entry;
 mod error;
 mod excerpt;
+mod foresee;
 mod glob;
 mod list;
 mod media;

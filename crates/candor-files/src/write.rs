@@ -1,5 +1,6 @@
 //! What is in a file, changed. A file is always replaced as a whole: its readers see the old one or the new one.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 
 use crate::draft::Draft;
@@ -8,7 +9,7 @@ use crate::error::{FileError, at};
 use crate::place::Place;
 use crate::read::{must_be_file, open_spot};
 use crate::root::Root;
-use crate::sys;
+use crate::sys::{self, Look};
 use crate::walk::{Last, Spot};
 
 /// What was there before.
@@ -39,10 +40,7 @@ impl Root {
 
     /// Makes a file that was not there.
     pub fn create(&self, place: &Place, bytes: &[u8]) -> Result<(), FileError> {
-        let spot = self.spot_to_write(place, Last::AsItIs)?;
-        if spot.look.is_some() {
-            return Err(FileError::Exists(place.clone()));
-        }
+        let spot = self.new_spot(place)?;
         let (folder, name) = spot.named()?;
         let mut draft = Draft::begin(folder, false).map_err(at(place))?;
         draft.write(bytes).and_then(|()| draft.publish_new(name)).map_err(at(place))
@@ -85,15 +83,8 @@ impl Root {
         overwrite: Overwrite,
         limit: u64,
     ) -> Result<Outcome, FileError> {
-        let (file, look) = match open_spot(&self.walk(from, Last::Followed)?, from) {
-            // The root and its like: folders that have no name here.
-            Err(FileError::IsRoot) => Err(FileError::NotAFile(from.clone(), Kind::Folder)),
-            opened => opened,
-        }?;
+        let (file, look) = self.open_to_copy(from, limit)?;
         let too_large = |size| FileError::TooLarge { place: from.clone(), size, limit };
-        if look.size > limit {
-            return Err(too_large(look.size));
-        }
         let fill = |draft: &mut Draft<'_>| {
             let mut bounded = file.take(limit.saturating_add(1));
             match io::copy(&mut bounded, draft.file()) {
@@ -106,15 +97,34 @@ impl Root {
             let spot = self.spot_to_write(to, Last::Followed)?;
             return self.publish(&spot, to, fill);
         }
-        let spot = self.spot_to_write(to, Last::AsItIs)?;
-        if spot.look.is_some() {
-            return Err(FileError::Exists(to.clone()));
-        }
+        let spot = self.new_spot(to)?;
         let (folder, name) = spot.named()?;
         let mut draft = Draft::begin(folder, true).map_err(at(to))?;
         fill(&mut draft)?;
         draft.publish_new(name).map_err(at(to))?;
         Ok(Outcome::Created)
+    }
+
+    /// What is to be copied, if it is a file of no more than `limit` bytes.
+    pub(crate) fn open_to_copy(&self, from: &Place, limit: u64) -> Result<(File, Look), FileError> {
+        let (file, look) = match open_spot(&self.walk(from, Last::Followed)?, from) {
+            // The root and its like: folders that have no name here.
+            Err(FileError::IsRoot) => Err(FileError::NotAFile(from.clone(), Kind::Folder)),
+            opened => opened,
+        }?;
+        if look.size > limit {
+            return Err(FileError::TooLarge { place: from.clone(), size: look.size, limit });
+        }
+        Ok((file, look))
+    }
+
+    /// The way to a name that nothing has, not even a link.
+    pub(crate) fn new_spot(&self, place: &Place) -> Result<Spot, FileError> {
+        let spot = self.spot_to_write(place, Last::AsItIs)?;
+        if spot.look.is_some() {
+            return Err(FileError::Exists(place.clone()));
+        }
+        Ok(spot)
     }
 
     /// Writes a draft and lets it take the place of the file that is here, if any.

@@ -316,3 +316,88 @@ fn what_belongs_to_others_is_not_replaced_by_rename() {
     assert_eq!(code(scratch.root().replace(&place("file"), b"new")), "denied");
     assert_eq!(scratch.names(""), ["file"]);
 }
+
+/// What is foreseen is what happens: the same error, or none and the same that is lost.
+#[test]
+fn to_foresee_is_to_make_the_same_checks() {
+    let scratch = || {
+        let scratch = Scratch::new();
+        scratch.file("file", "0123456789");
+        scratch.file("other", "abc");
+        scratch.file("folder/inner", "x");
+        scratch.file("secret/.hidden", "x");
+        fs::create_dir(scratch.inside("empty")).unwrap();
+        scratch.file("protected", "p");
+        set_mode(&scratch, "protected", 0o444);
+        scratch.pipe("pipe");
+        scratch.link("link", "file");
+        scratch.link("dangling", "gone");
+        scratch.link("out", "/etc/hostname");
+        scratch
+    };
+    let names = [
+        "",
+        "file",
+        "other",
+        "folder",
+        "secret",
+        "empty",
+        "protected",
+        "pipe",
+        "link",
+        "dangling",
+        "out",
+        "new",
+        "no/new",
+        "file/new",
+        ".hidden",
+        "folder/inner",
+        "folder/folder",
+    ];
+    let told = |error: FileError| (error.code(), error.to_string());
+    let mut both = [0; 2];
+    let mut count = |is_ok: bool| both[usize::from(is_ok)] += 1;
+    for name in names {
+        let at = place(name);
+        let (root, doing) = (scratch(), scratch());
+        let (root, doing) = (root.root(), doing.root());
+        let foreseen = root.would_delete(&at).map(|_| ()).map_err(told);
+        assert_eq!(foreseen, doing.delete(&at).map_err(told), "delete {name}");
+        count(foreseen.is_ok());
+
+        let replaced = scratch();
+        let foreseen = root.would_write(&at).map(|there| there.is_some()).map_err(told);
+        let done = replaced.root().replace(&at, b"new");
+        let done = done.map(|outcome| outcome == Outcome::Existed).map_err(told);
+        assert_eq!(foreseen, done, "replace {name}");
+        count(foreseen.is_ok());
+        let appended = scratch();
+        let done = appended.root().append(&at, b"new");
+        let done = done.map(|outcome| outcome == Outcome::Existed).map_err(told);
+        assert_eq!(foreseen, done, "append {name}");
+
+        for to in names {
+            for overwrite in [Overwrite::No, Overwrite::Yes] {
+                let (from, to) = (place(name), place(to));
+                let outcome = |lost: Option<candor_files::Entry>| match lost {
+                    Some(_) => Outcome::Existed,
+                    None => Outcome::Created,
+                };
+                let words = format!("{name} to {to}, {overwrite:?}");
+                let moved = scratch();
+                let foreseen = moved.root().would_rename(&from, &to, overwrite);
+                let foreseen = foreseen.map(|(_, lost)| outcome(lost)).map_err(told);
+                let done = moved.root().rename(&from, &to, overwrite).map_err(told);
+                assert_eq!(foreseen, done, "move {words}");
+                count(foreseen.is_ok());
+                let copied = scratch();
+                let foreseen = copied.root().would_copy(&from, &to, overwrite, 9);
+                let foreseen = foreseen.map(|(_, lost)| outcome(lost)).map_err(told);
+                let done = copied.root().copy(&from, &to, overwrite, 9).map_err(told);
+                assert_eq!(foreseen, done, "copy {words}");
+                count(foreseen.is_ok());
+            }
+        }
+    }
+    assert!(both.iter().all(|times| *times > 20), "{both:?}");
+}

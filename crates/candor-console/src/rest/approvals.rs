@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::Engine;
 use candor_server::desk::waiting::{self, Waiting};
 use candor_server::desk::{self, Permission, permission, when};
 use candor_server::store::{Decision, Filter, Grant, Order, Page, Store};
@@ -74,7 +73,10 @@ pub(crate) async fn decide(
 ) -> Result<Response, Problem> {
     let store = store(console)?;
     let sent = Sent::read(console, asked)?;
-    sent.only(&["question", "for", "reason"])?;
+    sent.only(match decided {
+        Decided::Approve => &["question", "for"],
+        Decided::Deny => &["question", "reason"],
+    })?;
     let shown = sent.text("question")?.ok_or_else(|| {
         Problem::bad_request(
             "Name the question that was decided: its member `question`, as the list has it",
@@ -91,7 +93,10 @@ pub(crate) async fn decide(
     let by = asked.visitor.principal.as_str();
     let mut permission = None;
     let decision = match decided {
-        Decided::Deny => Decision::Deny { reason: sent.text("reason")?.map(str::to_owned) },
+        Decided::Deny => {
+            let reason = sent.text("reason")?.filter(|reason| !reason.trim().is_empty());
+            Decision::Deny { reason: reason.map(str::to_owned) }
+        }
         Decided::Approve => {
             let Some(content) = waiting.asked() else {
                 return Err(Problem::new(
@@ -214,7 +219,7 @@ impl Listener {
     /// The next thing to say; nothing more once the server ends.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.console.engine.as_ref().is_some_and(Engine::is_stopping) {
+            if self.console.is_closing() {
                 return None;
             }
             let said = self.look().await;
@@ -234,7 +239,11 @@ impl Listener {
     async fn look(&self) -> Option<String> {
         let waiting = waiting(store(&self.console).ok()?).await.ok()?;
         let mut hash = Sha256::new();
-        waiting.iter().for_each(|one| hash.update(question(one)));
+        for one in &waiting {
+            // Two callers who want the same put the same question.
+            hash.update(one.id.digest().to_string());
+            hash.update(question(one));
+        }
         let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Some(json!({"waiting": waiting.len(), "tag": tag}).to_string())
     }

@@ -1,5 +1,7 @@
 //! What a request brings: arguments in its body, a key and a trace in its headers.
 
+use std::collections::HashMap;
+
 use candor_server::Visit;
 use candor_server::protocol::json::{RawValue, scan};
 use candor_server::transport::http::idempotency_key;
@@ -59,20 +61,23 @@ pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
 }
 
 /// What an operator says: an object of few members.
-pub(crate) struct Sent(Map<String, Value>);
+pub(crate) struct Sent {
+    members: Map<String, Value>,
+    body: Box<RawValue>,
+}
 
 impl Sent {
     pub(crate) fn read(console: &Inner, asked: &Asked) -> Result<Self, Problem> {
         let body = arguments(console, asked)?;
         match serde_json::from_str(body.get()) {
-            Ok(members) => Ok(Self(members)),
+            Ok(members) => Ok(Self { members, body }),
             Err(error) => Err(Problem::bad_request(format!("The body cannot be read: {error}"))),
         }
     }
 
     /// Refuses members that nobody would look at: they may be meant.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
-        match self.0.keys().find(|name| !known.contains(&name.as_str())) {
+        match self.members.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some(other) => Err(Problem::bad_request(format!(
                 "`{other}` means nothing here; there are {}",
@@ -82,7 +87,15 @@ impl Sent {
     }
 
     pub(crate) fn member(&self, name: &str) -> Option<&Value> {
-        self.0.get(name).filter(|value| !value.is_null())
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The same as it was written.
+    pub(crate) fn raw(&self, name: &str) -> Option<Box<RawValue>> {
+        self.member(name)?;
+        let mut members: HashMap<String, Box<RawValue>> =
+            serde_json::from_str(self.body.get()).ok()?;
+        members.remove(name)
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Problem> {

@@ -143,14 +143,15 @@ pub(crate) async fn resolve(
     let sent = Sent::read(console, asked)?;
     sent.only(&["finding", "result", "text"])?;
     let failed = sent.text("finding")? == Some("failed");
-    let result = sent.member("result").map(Value::to_string);
+    // Digit for digit: it is what the next call with the key is told.
+    let result = sent.raw("result");
     let resolution = match sent.text("finding")? {
         Some("done" | "failed") => {
             let given = match (&result, sent.text("text")?) {
                 (Some(_), Some(_)) => {
                     return Err(Problem::bad_request("Send either `result` or `text`"));
                 }
-                (Some(json), None) => Given::Json(json),
+                (Some(json), None) => Given::Json(json.get()),
                 (None, Some(text)) => Given::Text(text),
                 (None, None) => Given::Nothing,
             };
@@ -158,6 +159,10 @@ pub(crate) async fn resolve(
             Resolution::Done(
                 outcome.map_err(|problem| Problem::bad_request(format!("`result`: {problem}")))?,
             )
+        }
+        Some("not_done" | "abandon") if result.is_some() || sent.member("text").is_some() => {
+            let words = "Only what was done, or failed, has a `result` or a `text`";
+            return Err(Problem::bad_request(words));
         }
         Some("not_done") => Resolution::NotDone,
         Some("abandon") => Resolution::Abandon,

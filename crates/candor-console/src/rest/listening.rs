@@ -11,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use crate::problem::Problem;
+use crate::trace;
 
 /// More browsers than look at the servers of one process.
 const MOST: usize = 64;
@@ -26,9 +27,12 @@ impl Listening {
         let place = Self(());
         // The place is given back when it is dropped, also by who finds that there is none.
         if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST {
+            let trace_id = trace::new();
+            tracing::warn!(trace_id, "too many listen");
             let words = "Too many listen already; try again later";
-            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words);
-            return Err(problem.retry_after_ms(5000));
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words)
+                .member("trace_id", trace_id)
+                .retry_after_ms(5000));
         }
         Ok(place)
     }

@@ -124,7 +124,9 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
             html!("what it would do cannot be read here"),
         ),
     };
-    let name = console.engine.is_some().then(|| {
+    // The calls of other servers stand in the same ledger; their tools are elsewhere.
+    let ours = console.engine.as_ref().filter(|engine| engine.name() == server);
+    let name = ours.map(|_| {
         html!(
             "<a href=\"{}/ui/tools/{}\">{}</a>",
             asked.base,

@@ -88,7 +88,7 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     let longest = lines.iter().filter_map(|line| line.took).max().unwrap_or_default();
     let now = when::now();
     let rows: Html = lines.iter().map(|line| row(asked, line, longest, now)).collect();
-    let list = if lines.is_empty() { nothing(asked, &filters) } else { table(&rows) };
+    let list = if lines.is_empty() { nothing(console, asked, &filters) } else { table(&rows) };
     let older = next.map(|next| {
         html!("<p class=\"actions\"><a class=\"button\" rel=\"next\" href=\"?{}cursor={}\">Older</a></p>", query(&filters), next)
     });
@@ -290,11 +290,15 @@ fn bar(asked: &Asked, filters: &Filters) -> Html {
     )
 }
 
-fn nothing(asked: &Asked, filters: &Filters) -> Html {
+fn nothing(console: &Inner, asked: &Asked, filters: &Filters) -> Html {
     if *filters == Filters::default() {
+        let tools = console
+            .engine
+            .as_ref()
+            .map(|_| html!(" <a href=\"{}\">Try a tool</a>", shell::home(&asked.base)));
         return html!(
-            "<div class=\"empty\"><strong>Nothing has happened yet</strong>Calls appear here as they are made. <a href=\"{}/\">Try a tool</a></div>",
-            asked.base
+            "<div class=\"empty\"><strong>Nothing has happened yet</strong>Calls appear here as they are made.{}</div>",
+            tools
         );
     }
     html!(

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use axum::body::Body;
 use axum::response::Response;
+use candor_server::desk;
 use candor_server::desk::shown::fools;
 use candor_server::hints::{Hints, Verdict};
 use http::header::CONTENT_TYPE;
@@ -93,6 +94,8 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
         "" => console.title.clone(),
         title => format!("{title} · {}", console.title),
     };
+    // No tag can stand in a title, so what cannot be seen stands there as an escape.
+    let whole_title = desk::shown::shown(&whole_title).to_string();
     let script = script
         .map(|name| html!("<script type=\"module\" src=\"{}/ui/assets/{}\"></script>", base, name));
     let execute = if console.allow_execute { "true" } else { "false" };
@@ -122,7 +125,7 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
         head(console, base, visitor, section),
         banner(console, base, visitor),
         main,
-        sheet(),
+        sheet(console),
     )
 }
 
@@ -144,9 +147,11 @@ fn keys_in(keys: &str) -> Html {
 }
 
 /// The dialog that lists them.
-fn sheet() -> Html {
+fn sheet(console: &Inner) -> Html {
+    let there = sections(console);
     let lines: Html = SHORTCUTS
         .into_iter()
+        .filter(|(keys, what)| !keys.starts_with("g ") || there.iter().any(|one| one.1 == *what))
         .map(|(keys, what)| html!("<dt>{}</dt><dd>{}</dd>", keys_in(keys), what))
         .collect();
     html!(
@@ -156,7 +161,8 @@ fn sheet() -> Html {
     )
 }
 
-fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section) -> Html {
+/// The sections that this console has: where in it, what they are called, and their paths.
+fn sections(console: &Inner) -> Vec<(Section, &'static str, &'static str)> {
     let served = console.engine.is_some();
     let mut all = Vec::new();
     if served {
@@ -170,7 +176,11 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
         all.push((Section::Resources, "Resources", "/ui/resources"));
         all.push((Section::Server, "Server", "/ui/server"));
     }
-    let links: Html = all
+    all
+}
+
+fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section) -> Html {
+    let links: Html = sections(console)
         .into_iter()
         .map(|(of, name, path)| {
             let current = (of == section).then(|| html!(" aria-current=\"page\""));
@@ -184,7 +194,7 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
         "<header class=\"top\"><a class=\"brand\" href=\"{}\">{}</a>\
          <nav aria-label=\"Main\"><ul>{}</ul></nav>{}</header>\n",
         home(base),
-        console.title,
+        shown(&console.title),
         links,
         visitor.map(who)
     )
@@ -193,10 +203,10 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
 fn who(visitor: &Visitor) -> Html {
     match &visitor.way {
         Way::Unknown => html!("<p class=\"who\">not logged in</p>"),
-        Way::Bearer => html!("<p class=\"who\">{}</p>", visitor.principal.as_str()),
+        Way::Bearer => html!("<p class=\"who\">{}</p>", shown(visitor.principal.as_str())),
         Way::Cookie { .. } => html!(
             "<p class=\"who\">{} <button type=\"button\" class=\"quiet\" data-do=\"log-out\">Log out</button></p>",
-            visitor.principal.as_str()
+            shown(visitor.principal.as_str())
         ),
     }
 }

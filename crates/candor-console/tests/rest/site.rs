@@ -25,7 +25,10 @@ impl Site {
     }
 
     pub(crate) fn with(server: Server, change: impl FnOnce(Console) -> Console) -> Self {
-        let console = change(Console::of(server.build().unwrap()));
+        Self::around(change(Console::of(server.build().unwrap())))
+    }
+
+    pub(crate) fn around(console: Console) -> Self {
         let token = console.launch_token().to_owned();
         Self { router: console.router(), token }
     }

@@ -72,7 +72,11 @@ impl Entry {
         ));
         let open_world = match &self.effects {
             Effects::Fixed(declared) => declared.open_world,
-            _ => None,
+            Effects::Unclassified => None,
+            // A tool none of whose calls leaves does not leave to look, either.
+            Effects::Table(_) | Effects::Function(_) => {
+                (!self.effects.worst().hints.is_open_world()).then_some(false)
+            }
         };
         let reads = Declared { read_only: Some(true), open_world, ..Declared::default() };
         let mut annotations = ToolAnnotations::new();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use candor_server::hints::{Hints, Row, Table, Test};
 use candor_server::store::{MemoryStore, Options};
 use candor_server::testing::{Called, TestClient};
 use candor_server::tool::{Idempotency, JsonTool, Plan, Rate, ToolError, code};
@@ -213,4 +214,25 @@ async fn refusals_are_written_down() {
     assert_eq!(refused.len(), 2, "{rows:#?}");
     let records = store.records(Default::default(), Default::default()).await.unwrap().items;
     assert!(records.is_empty(), "a refusal uses up no key");
+}
+
+/// A tool that never leaves does not leave to look, either, however what it does is said.
+#[tokio::test]
+async fn a_preview_reaches_no_further_than_its_tool() {
+    let counter = Counter::default();
+    let row = || Row::when("/table", Test::equals("t")).then(Hints::DELETES);
+    let shows = |tool: JsonTool| tool.preview(|_, _| async { Ok::<_, ToolError>("") });
+    let tool = |name: &str| counter.tool(name, &of(&["table"]));
+    let closed = shows(tool("closed").effects(Table::new().row(row()).closed_world()));
+    let open = shows(tool("open").effects(Table::new().row(row())));
+    let client = server().tool(closed).tool(open).test();
+    let listed = client.request("tools/list", json!({})).await.unwrap();
+    let hint = |name: &str| {
+        let tools = listed["tools"].as_array().unwrap();
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        tool["annotations"]["openWorldHint"].clone()
+    };
+    assert_eq!(hint("preview_closed"), false);
+    assert_ne!(hint("preview_open"), false);
 }

@@ -27,6 +27,11 @@ pub async fn console(store: Arc<dyn Store>, address: Option<&str>) -> Result<()>
     let stop = stop_signal()?;
     let describe = store.describe();
     let console = Console::of_ledger(store);
+    let closing = console.closing();
+    let stop = async move {
+        stop.await;
+        closing.close();
+    };
     eprintln!("candor console · {describe}");
     eprintln!("  console  http://{address}/#token={}   (open this)", console.launch_token());
     eprintln!("listening on http://{address}");

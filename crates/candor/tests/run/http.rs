@@ -17,6 +17,8 @@ pub(crate) struct Reply {
     /// Status line and headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
+    /// The cookie that it sets, as a browser sends it back.
+    pub(crate) cookie: Option<String>,
 }
 
 impl Reply {
@@ -54,12 +56,32 @@ pub(crate) async fn open_session(address: &str, initialize: &Value) -> String {
     id.unwrap_or_else(|| panic!("no session: {reply:?}")).to_owned()
 }
 
+/// Asks for any path; gives the response as it is.
+pub(crate) async fn ask(
+    address: &str,
+    verb: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Reply {
+    let asking = async { read(send_to(address, verb, path, headers, body).await?).await };
+    bounded("the response ends", asking).await.unwrap()
+}
+
 async fn read(mut connection: TcpStream) -> io::Result<Reply> {
     let mut text = String::new();
     connection.read_to_string(&mut text).await?;
     let (head, body) = text.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
-    let reply =
-        Reply { status: status(head), head: head.to_ascii_lowercase(), body: body.to_owned() };
+    let cookie = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("set-cookie").then(|| value.split(';').next())?
+    });
+    let reply = Reply {
+        status: status(head),
+        head: head.to_ascii_lowercase(),
+        body: body.to_owned(),
+        cookie: cookie.map(str::to_owned),
+    };
     match reply.header("content-length") {
         Some(length) if length != body.len().to_string() => {
             Err(io::ErrorKind::UnexpectedEof.into())
@@ -201,11 +223,22 @@ async fn send(
     headers: &[(&str, &str)],
     body: &str,
 ) -> io::Result<TcpStream> {
+    send_to(address, verb, "/mcp", headers, body).await
+}
+
+/// Sends a request, and leaves the response to be read.
+pub(crate) async fn send_to(
+    address: &str,
+    verb: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> io::Result<TcpStream> {
     let port = address.rsplit_once(':').expect("IP:PORT").1;
     let further: String =
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let message = format!(
-        "{verb} /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
+        "{verb} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\
          Accept: application/json, text/event-stream\r\n{further}\r\n{body}",
         body.len(),

@@ -3,7 +3,7 @@
 use candor::files::{Outcome, Overwrite, Place};
 use candor::prelude::*;
 
-use super::Folder;
+use super::{Folder, preview};
 
 /// Make a folder, and those above it that are missing
 #[tool(additive, idempotent, closed_world)]
@@ -42,7 +42,7 @@ pub(super) enum Arrange {
 }
 
 /// Move, rename or copy a file; folders can be moved
-#[tool(effects(by = action), closed_world)]
+#[tool(effects(by = action), closed_world, preview = preview::of_move, unsaid(preview))]
 pub(super) async fn move_files(
     /// What to move or copy
     from: String,

@@ -3,7 +3,7 @@
 use candor::files::{FileError, Outcome, Place};
 use candor::prelude::*;
 
-use super::Folder;
+use super::{Folder, preview};
 
 /// Operation to perform
 #[candor::args]
@@ -24,7 +24,8 @@ pub(super) enum Action {
 }
 
 /// Read, append, replace, or delete file contents
-#[tool(effects(by = action), closed_world)]
+// A read needs no look beforehand, so models are not told to take one.
+#[tool(effects(by = action), closed_world, preview = preview::of_manage, unsaid(preview))]
 pub(super) async fn manage_files(
     /// File path to operate on
     path: String,
@@ -53,7 +54,7 @@ pub(super) async fn read_file(
 }
 
 /// Leaving the content out is more likely a mistake than the wish for an empty file.
-fn given(content: Option<String>, action: &str) -> Result<String, ToolError> {
+pub(super) fn given(content: Option<String>, action: &str) -> Result<String, ToolError> {
     content.ok_or_else(|| {
         ToolError::new(format!("To {action}, content is needed"))
             .code("no_content")

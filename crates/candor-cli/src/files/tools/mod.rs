@@ -4,6 +4,7 @@
 mod arrange;
 mod list;
 mod manage;
+mod preview;
 mod search;
 
 use std::sync::Arc;

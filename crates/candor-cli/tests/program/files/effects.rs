@@ -125,14 +125,24 @@ async fn the_list_has_hints_for_whole_tools() {
         let tools = listed["tools"].as_array().unwrap();
         assert_eq!(
             each(&listed["tools"], "name"),
-            ["manage_files", "list_files", "search_files", "make_folder", "move_files"]
+            [
+                "manage_files",
+                "preview_manage_files",
+                "list_files",
+                "search_files",
+                "make_folder",
+                "move_files",
+                "preview_move_files"
+            ]
         );
         for (tool, (hints, varies)) in tools.iter().zip([
             (LOSES, true),
             (READS, false),
             (READS, false),
+            (READS, false),
             (ADDS_ONCE, false),
             (LOSES, true),
+            (READS, false),
         ]) {
             assert_eq!(meaning(&tool["annotations"]), hints, "{tool}");
             assert_eq!(tool["dynamicAnnotations"] == true, varies, "{tool}");

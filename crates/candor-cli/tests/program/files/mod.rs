@@ -13,6 +13,7 @@ mod flags;
 mod linking;
 mod listing;
 mod over_http;
+mod previewing;
 mod read_only;
 mod resources;
 mod searching;

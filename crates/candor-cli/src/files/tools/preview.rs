@@ -1,0 +1,299 @@
+//! What a call would do, in a sentence, for whoever is to decide about it: `preview_manage_files` and `preview_move_files`.
+//!
+//! Each is bound to what would be lost by its size and its time: an approval of it does not hold for a file that has changed since.
+
+use candor::desk::shown::cut;
+use candor::files::{Entry, FileError, Kind, Overwrite, Place, Root};
+use candor::prelude::*;
+use candor::tool::Plan;
+
+use super::arrange::Arrange;
+use super::manage::{Action, given};
+use super::{Folder, Problem};
+
+/// So many lines of the old text and of the new one are shown.
+const LINES: usize = 10;
+
+/// So many letters of a line.
+const LETTERS: usize = 160;
+
+/// No more of a file is looked into.
+const LOOKED_INTO: usize = 64 * 1024;
+
+pub(super) async fn of_manage(
+    path: String,
+    action: Action,
+    content: Option<String>,
+    folder: State<Folder>,
+) -> Result<Plan<String>, ToolError> {
+    let largest = folder.largest;
+    match action {
+        Action::Read => folder.run(move |root| read(root, &Place::parse(&path)?, largest)).await,
+        Action::Delete => {
+            folder.run(move |root| delete(root, &Place::parse(&path)?, largest)).await
+        }
+        Action::Append => {
+            let content = given(content, "append")?;
+            folder.run(move |root| append(root, &Place::parse(&path)?, &content, largest)).await
+        }
+        Action::Replace => {
+            let content = given(content, "replace")?;
+            let place = Place::parse(&path).map_err(|e| e.told())?;
+            folder.check_size(&place, content.len())?;
+            folder.run(move |root| replace(root, &place, &content)).await
+        }
+    }
+}
+
+fn read(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Problem> {
+    root.read_text(place, largest)?;
+    Ok(Plan::new(format!("Read {place}."), ""))
+}
+
+fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Problem> {
+    let entry = match root.would_delete(place) {
+        Ok(entry) => entry,
+        // As the tool itself: what is not there is deleted.
+        Err(FileError::NotFound(_) | FileError::NoFolder(_)) => {
+            return Ok(Plan::new(format!("Delete nothing: {place} is not there."), "nothing"));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let words = match entry.kind {
+        _ if entry.link => format!("Delete the link {place}; what it leads to stays."),
+        Kind::Folder => format!("Delete the empty folder {place}."),
+        Kind::File => {
+            let kind = kind(root, &entry, largest);
+            format!("Delete {place} ({}, {kind}). It cannot be undone.", bytes(entry.size))
+        }
+        other => format!("Delete {place} (a {}). It cannot be undone.", other.as_str()),
+    };
+    Ok(Plan::new(words, identity(Some(&entry))))
+}
+
+fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<String>, Problem> {
+    let there = root.would_write(place)?;
+    let size = there.as_ref().map_or(0, |entry| entry.size).saturating_add(content.len() as u64);
+    if size > limit {
+        return Err(FileError::TooLarge { place: place.clone(), size, limit }.into());
+    }
+    let more = bytes(content.len() as u64);
+    // Nothing is lost, however much was added meanwhile.
+    Ok(match &there {
+        None => Plan::new(format!("Make the file {place} with {more}."), "nothing"),
+        Some(entry) => {
+            let target = target(entry);
+            Plan::new(format!("Append {more} to {target} ({}).", bytes(entry.size)), "something")
+        }
+    })
+}
+
+fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Problem> {
+    let there = root.would_write(place)?;
+    let new = bytes(content.len() as u64);
+    let words = match &there {
+        None => format!("Make the file {place} with {new}.{}", excerpt("", content, false)),
+        Some(entry) => {
+            let old = root.head(place, LOOKED_INTO)?;
+            let whole = old.len() as u64 == entry.size;
+            let first = format!("Replace {} ({})", target(entry), bytes(entry.size));
+            if whole && old == content.as_bytes() {
+                format!("{first} with the same {new}: nothing changes.")
+            } else {
+                let excerpt = match text(&old, whole) {
+                    Some(old) => excerpt(old, content, !whole),
+                    None => {
+                        format!("\n\nWhat it holds now is no text.{}", excerpt("", content, false))
+                    }
+                };
+                format!("{first} with {new}; what it holds now is lost.{excerpt}")
+            }
+        }
+    };
+    Ok(Plan::new(words, identity(there.as_ref())))
+}
+
+pub(super) async fn of_move(
+    from: String,
+    to: String,
+    action: Arrange,
+    folder: State<Folder>,
+) -> Result<Plan<String>, ToolError> {
+    let largest = folder.largest;
+    folder
+        .run(move |root| {
+            let (from, to) = (Place::parse(&from)?, Place::parse(&to)?);
+            let (does, (what, lost)) = match action {
+                Arrange::Copy => ("Copy", root.would_copy(&from, &to, Overwrite::No, largest)?),
+                Arrange::CopyOver => {
+                    ("Copy", root.would_copy(&from, &to, Overwrite::Yes, largest)?)
+                }
+                Arrange::Move => ("Move", root.would_rename(&from, &to, Overwrite::No)?),
+                Arrange::MoveOver => ("Move", root.would_rename(&from, &to, Overwrite::Yes)?),
+            };
+            let source = match what.kind {
+                // A link is moved itself; a copy is of what it leads to.
+                _ if what.link && does == "Move" => format!("the link {from}"),
+                Kind::Folder => format!("the folder {from}, with all that is in it,"),
+                Kind::File => format!("{} ({})", target(&what), bytes(what.size)),
+                other => format!("{from} (a {})", other.as_str()),
+            };
+            let words = match &lost {
+                None => format!("{does} {source} to {to}."),
+                Some(lost) if lost.link && does == "Move" => {
+                    format!("{does} {source} to {to}; the link of that name is lost.")
+                }
+                Some(lost) => format!(
+                    "{does} {source} over {} ({}); what {to} holds now is lost.",
+                    target(lost),
+                    bytes(lost.size)
+                ),
+            };
+            let digest = format!("{} over {}", identity(Some(&what)), identity(lost.as_ref()));
+            Ok(Plan::new(words, digest))
+        })
+        .await
+}
+
+/// What a person must have seen: another file, or the same with another content, is told from it.
+fn identity(entry: Option<&Entry>) -> String {
+    let Some(entry) = entry else { return "nothing".to_owned() };
+    let kind = entry.kind.as_str();
+    match entry.kind {
+        // What is in it comes and goes, and moves with it.
+        Kind::Folder => kind.to_owned(),
+        _ => format!("{kind} {} {} {:?}", entry.link, entry.size, entry.modified),
+    }
+}
+
+/// What is written to, where that is not what was named.
+fn target(entry: &Entry) -> String {
+    let place = &entry.place;
+    if entry.link { format!("the file that {place} leads to") } else { place.to_string() }
+}
+
+fn kind(root: &Root, entry: &Entry, largest: u64) -> String {
+    let media = root.media_type(entry, largest);
+    match &*media {
+        text if text.starts_with("text/") => "text".to_owned(),
+        "application/octet-stream" => "no text".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// How much that is.
+fn bytes(size: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if size == 1 {
+        return "1 byte".to_owned();
+    }
+    if size < 1000 {
+        return format!("{size} bytes");
+    }
+    // In tenths, rounded; what would be 1000 of a unit is one of the next.
+    let mut unit = 1000;
+    for name in UNITS {
+        let tenths = (u128::from(size) * 10 + unit / 2) / unit;
+        if tenths < 10_000 || name == "PB" {
+            return match (tenths / 10, tenths % 10) {
+                (whole, 0) => format!("{whole} {name}"),
+                (whole, tenth) => format!("{whole}.{tenth} {name}"),
+            };
+        }
+        unit *= 1000;
+    }
+    format!("{size} bytes")
+}
+
+/// The text, if it is one; its end may be cut in the middle of a letter.
+fn text(bytes: &[u8], whole: bool) -> Option<&str> {
+    match std::str::from_utf8(bytes) {
+        _ if bytes.contains(&0) => None,
+        Ok(text) => Some(text),
+        Err(error) if !whole && error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    }
+}
+
+/// From the first line on that is not the same: so many of what goes, and so many of what comes.
+fn excerpt(old: &str, new: &str, more_of_old: bool) -> String {
+    let (old_lines, new_lines): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
+    let same = old_lines.iter().zip(&new_lines).take_while(|(a, b)| a == b).count();
+    let mut shown = String::new();
+    if same > 0 {
+        shown += &format!("\n  ({} the same)", lines(same, "line is", "lines are"));
+    }
+    for (sign, all, more) in
+        [('-', &old_lines[same..], more_of_old), ('+', &new_lines[same..], false)]
+    {
+        for line in all.iter().take(LINES) {
+            shown += &format!("\n{sign} {}", cut(line, LETTERS));
+        }
+        let left = all.len().saturating_sub(LINES);
+        if more {
+            shown += &format!("\n{sign} (and more)");
+        } else if left > 0 {
+            shown += &format!("\n{sign} (and {})", lines(left, "line more", "lines more"));
+        }
+    }
+    if shown.is_empty() { shown } else { format!("\n{shown}") }
+}
+
+fn lines(many: usize, one: &str, several: &str) -> String {
+    format!("{many} {}", if many == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_for_people() {
+        let said = [0, 1, 999, 1000, 1849, 999_949, 999_950, 4_194_304, u64::MAX].map(bytes);
+        let words = [
+            "0 bytes",
+            "1 byte",
+            "999 bytes",
+            "1 kB",
+            "1.8 kB",
+            "999.9 kB",
+            "1 MB",
+            "4.2 MB",
+            "18446.7 PB",
+        ];
+        assert_eq!(said, words);
+    }
+
+    #[test]
+    fn an_excerpt_begins_where_the_texts_part() {
+        assert_eq!(
+            excerpt("a\nb\nc\n", "a\nx\n", false),
+            "\n\n  (1 line is the same)\n- b\n- c\n+ x"
+        );
+        assert_eq!(excerpt("", "", false), "");
+        assert_eq!(excerpt("a\u{1b}[2J", "", false), "\n\n- a\\u{1b}[2J");
+    }
+
+    #[test]
+    fn an_excerpt_has_an_end_and_says_so() {
+        let old: String = (0..40).map(|n| format!("old {n}\n")).collect();
+        let new = "n".repeat(1000) + "\n" + &"new\n".repeat(10);
+        let shown = excerpt(&old, &new, false);
+        let all: Vec<_> = shown.trim_start().lines().collect();
+        assert_eq!(all.len(), 2 * LINES + 2);
+        assert_eq!((all[9], all[10]), ("- old 9", "- (and 30 lines more)"));
+        assert!(all[11].ends_with('…') && all[11].chars().count() == LETTERS + 2, "{}", all[11]);
+        assert_eq!(all[21], "+ (and 1 line more)");
+        assert!(excerpt(&old, "", true).ends_with("- (and more)"));
+    }
+
+    #[test]
+    fn a_letter_that_is_cut_in_two_is_still_text() {
+        assert_eq!(text("né".as_bytes(), true), Some("né"));
+        assert_eq!(text(&"né".as_bytes()[..2], false), Some("n"));
+        assert_eq!(text(&"né".as_bytes()[..2], true), None);
+        assert_eq!(text(b"a\0", false), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! Who decides is shown what the call would do, and the yes holds for what was shown.
+
+use serde_json::{Value, json};
+
+use crate::ledger::told;
+use crate::messages::{modern, text};
+use crate::process::Program;
+use crate::served::Served;
+
+const NOTE: &str = "notes/a.txt";
+const DELETE: &str = "Delete notes/a.txt (4 bytes, text). It cannot be undone.";
+
+struct Host {
+    program: Program,
+    asked: u64,
+}
+
+impl Host {
+    /// Who calls is told at once that it must wait.
+    fn of(served: &Served) -> Self {
+        let program = Program::start(&mut served.command(&["--stdio", "--hold", "0"]));
+        Self { program, asked: 0 }
+    }
+
+    async fn call(&mut self, tool: &str, arguments: Value, capabilities: Value) -> Value {
+        self.asked += 1;
+        let params = json!({"name": tool, "arguments": arguments});
+        let mut call = modern(self.asked, "tools/call", &params);
+        call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        self.program.ask(&call).await
+    }
+
+    /// A call from a client that cannot ask its person.
+    async fn manage(&mut self, arguments: Value) -> Value {
+        self.call("manage_files", arguments, json!({})).await
+    }
+}
+
+fn waits(answer: &Value) {
+    let code = &answer["result"]["_meta"]["dev.candor/error"]["code"];
+    assert_eq!(code, "approval_required", "{answer}");
+}
+
+#[tokio::test]
+async fn every_way_to_decide_shows_it() {
+    let served = Served::new("previewed");
+    let mut host = Host::of(&served);
+    waits(&host.manage(json!({"action": "delete", "path": NOTE})).await);
+    let [item] = &served.queue()[..] else { panic!("one waits") };
+    assert_eq!(item["asked"]["preview"], DELETE);
+    let id = item["id"].as_str().unwrap();
+    let shown = told(&mut served.approvals(&["show", &id[..8]]));
+    assert!(shown.text().contains(DELETE), "{}", shown.stdout);
+    // The client's own person is told the same.
+    let asked = json!({"action": "delete", "path": NOTE});
+    let asked = host.call("manage_files", asked, json!({"elicitation": {}})).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(asked.to_string().contains(DELETE), "{asked}");
+    // And the other tool that destroys.
+    let over = json!({"action": "move_over", "from": NOTE, "to": "notes/b.txt"});
+    waits(&host.call("move_files", over, json!({})).await);
+    let words = "Move notes/a.txt (4 bytes) over notes/b.txt (4 bytes); what notes/b.txt holds now is lost.";
+    assert!(served.queue().iter().any(|item| item["asked"]["preview"] == words));
+    assert!(served.has(NOTE));
+}
+
+#[tokio::test]
+async fn what_would_be_lost_and_what_would_come_is_shown() {
+    let served = Served::new("previewed, replaced");
+    let mut host = Host::of(&served);
+    served.write(NOTE, "first\nold \u{1b}[2J\nlast\n");
+    let content = "first\nnew\n";
+    waits(&host.manage(json!({"action": "replace", "path": NOTE, "content": content})).await);
+    let [item] = &served.queue()[..] else { panic!("one waits") };
+    let preview = "Replace notes/a.txt (20 bytes) with 10 bytes; what it holds now is lost.\n\n  \
+                   (1 line is the same)\n- old \\u{1b}[2J\n- last\n+ new";
+    assert_eq!(item["asked"]["preview"], preview);
+}
+
+#[tokio::test]
+async fn a_yes_does_not_hold_for_a_file_that_has_changed() {
+    let served = Served::new("previewed, changed");
+    let mut host = Host::of(&served);
+    let delete = || json!({"action": "delete", "path": NOTE});
+    waits(&host.manage(delete()).await);
+    served.decide(&["approve"], DELETE).await;
+    served.write(NOTE, "what somebody has written meanwhile");
+    waits(&host.manage(delete()).await);
+    assert!(served.has(NOTE), "that was not what they said yes to");
+    let now = "Delete notes/a.txt (35 bytes, text). It cannot be undone.";
+    served.decide(&["approve"], now).await;
+    let done = host.manage(delete()).await;
+    assert_eq!(text(&done), "Deleted notes/a.txt");
+    assert!(!served.has(NOTE));
+}

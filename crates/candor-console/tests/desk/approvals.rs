@@ -1,0 +1,232 @@
+//! A call that waits is listed, and decided by who names exactly what they saw.
+
+use std::sync::atomic::Ordering;
+
+use candor_server::store::{Binding, Circumstances, Event, Fingerprint, Key, RecordId, Scope};
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, code, note, text};
+
+#[tokio::test]
+async fn what_waits_is_listed_with_the_question_that_it_is() {
+    let desk = Desk::new();
+    assert_eq!(desk.waiting(0).await, [Value::Null; 0]);
+    let call = desk.call(note("notes/a.txt"));
+    let item = desk.waiting(1).await.remove(0);
+    assert_eq!((&item["tool"], &item["principal"]), (&json!("delete_note"), &json!("ada")));
+    assert_eq!(item["server"], "test");
+    assert_eq!(item["asked"]["arguments"], note("notes/a.txt"));
+    assert_eq!(item["asked"]["preview"], "Delete notes/a.txt as of day 0.");
+    assert_eq!(item["id"].as_str().unwrap().len(), 64);
+    let question = format!(
+        "{}.{}.{}",
+        item["fence"],
+        item["fingerprint"].as_str().unwrap(),
+        item["binding"].as_str().unwrap()
+    );
+    assert_eq!(item["question"], question);
+    for digits in [64, 12, 4] {
+        let path = format!("/approvals/{}", &item["id"].as_str().unwrap()[..digits]);
+        assert_eq!(desk.site.ask("GET", &path).known().send().await.ok(), item);
+    }
+    assert_eq!(desk.ran(), 0, "to look is not to decide");
+    assert!(!call.is_finished());
+    desk.call(note("notes/b.txt"));
+    let both = desk.waiting(2).await;
+    assert_eq!(both[0], item, "the oldest first");
+    assert_eq!(both[1]["asked"]["arguments"], note("notes/b.txt"));
+    call.abort();
+}
+
+#[tokio::test]
+async fn approved_it_runs_once() {
+    let desk = Desk::new();
+    let call = desk.call(note("notes/a.txt"));
+    let waiting = desk.one().await;
+    let said = desk.approve(&waiting.id[..8], waiting.named()).await.ok();
+    assert_eq!(
+        said,
+        json!({"id": waiting.id, "decision": "approved", "by": "operator", "rule": null})
+    );
+    assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
+    assert_eq!(desk.ran(), 1);
+    let again = desk.approve(&waiting.id, waiting.named()).await.problem(409, "refused");
+    assert!(again["detail"].as_str().unwrap().contains("`done`"), "{again}");
+    let again = desk.deny(&waiting.id, waiting.named()).await;
+    again.problem(409, "refused");
+    assert_eq!(desk.ran(), 1);
+    // Another call of the same kind is another question.
+    let call = desk.call(note("notes/a.txt"));
+    let anew = desk.one().await;
+    assert_ne!(anew.question, waiting.question);
+    desk.approve(&waiting.id, waiting.named()).await.problem(409, "asked_anew");
+    desk.waiting(1).await;
+    call.abort();
+}
+
+#[tokio::test]
+async fn a_decision_that_does_not_name_the_question_decides_nothing() {
+    let desk = Desk::new();
+    let call = desk.call(note("notes/a.txt"));
+    let waiting = desk.one().await;
+    let wrong = format!("{}0", waiting.question);
+    for verb in ["approve", "deny"] {
+        let path = format!("/approvals/{}/{verb}", waiting.id);
+        for (body, status, word) in [
+            (json!({}), 400, "bad_request"),
+            (json!({"question": null}), 400, "bad_request"),
+            (json!({"question": 7}), 400, "bad_request"),
+            (json!([waiting.question]), 400, "bad_request"),
+            (json!({"question": waiting.question, "yes": true}), 400, "bad_request"),
+            (json!({"question": ""}), 409, "asked_anew"),
+            (json!({"question": wrong}), 409, "asked_anew"),
+        ] {
+            desk.site.post(&path, body).await.problem(status, word);
+        }
+        let text = desk.site.ask("POST", &path).known();
+        let text = text.text("text/plain", waiting.named().to_string()).send().await;
+        text.problem(415, "unsupported_media_type");
+        desk.site.ask("GET", &path).known().send().await.problem(405, "method_not_allowed");
+    }
+    // What the other decision would take is not passed over.
+    let reason = json!({"question": waiting.question, "reason": "no"});
+    desk.approve(&waiting.id, reason).await.problem(400, "bad_request");
+    let rule = json!({"question": waiting.question, "for": {"minutes": 5}});
+    desk.deny(&waiting.id, rule).await.problem(400, "bad_request");
+    let number = json!({"question": waiting.question, "reason": 7});
+    desk.deny(&waiting.id, number).await.problem(400, "bad_request");
+    assert_eq!(desk.one().await.question, waiting.question, "it waits as before");
+    assert_eq!(desk.ran(), 0);
+    assert!(!call.is_finished());
+    call.abort();
+}
+
+#[tokio::test]
+async fn a_page_that_was_left_open_decides_nothing() {
+    let desk = Desk::impatient();
+    assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
+    let shown = desk.one().await;
+    // The preview sees another world, so the same call asks something else.
+    desk.world.store(1, Ordering::SeqCst);
+    assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
+    let anew = desk.one().await;
+    assert_eq!(anew.id, shown.id);
+    assert_ne!(anew.question, shown.question);
+    desk.approve(&shown.id, shown.named()).await.problem(409, "asked_anew");
+    desk.deny(&shown.id, shown.named()).await.problem(409, "asked_anew");
+    assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
+    assert_eq!(desk.ran(), 0);
+    desk.approve(&anew.id, anew.named()).await.ok();
+    assert_eq!(text(&desk.call(note("a")).await.unwrap()), "Deleted a");
+    assert_eq!(desk.ran(), 1);
+}
+
+/// The yes was to what was shown: if that has changed by the time of the call, nobody has said yes.
+#[tokio::test]
+async fn a_yes_does_not_hold_for_another_world() {
+    let desk = Desk::impatient();
+    desk.call(note("a")).await.unwrap();
+    let waiting = desk.one().await;
+    desk.approve(&waiting.id, waiting.named()).await.ok();
+    desk.world.store(1, Ordering::SeqCst);
+    assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
+    assert_eq!(desk.ran(), 0);
+    assert_ne!(desk.one().await.question, waiting.question);
+}
+
+#[tokio::test]
+async fn a_no_reaches_the_caller_with_its_reason() {
+    let desk = Desk::new();
+    for (path, reason, told) in [
+        ("a", json!("it is <b>needed</b>"), "denied this call: it is <b>needed</b>."),
+        ("b", Value::Null, "(operator) has denied this call."),
+        // The page sends what stands in the field.
+        ("c", json!("  "), "(operator) has denied this call."),
+    ] {
+        let call = desk.call(note(path));
+        let waiting = desk.one().await;
+        let body = json!({"question": waiting.question, "reason": reason});
+        let said = desk.deny(&waiting.id, body).await.ok();
+        assert_eq!(said["decision"], "denied");
+        let result = call.await.unwrap();
+        assert_eq!((&result["isError"], code(&result)), (&json!(true), "denied"), "{result}");
+        assert!(text(&result).contains(told), "{result}");
+        desk.waiting(0).await;
+        // Denied is denied for a while, and nobody is asked again.
+        desk.deny(&waiting.id, waiting.named()).await.problem(409, "refused");
+        assert_eq!(code(&desk.call(note(path)).await.unwrap()), "denied");
+    }
+    assert_eq!(desk.ran(), 0);
+}
+
+#[tokio::test]
+async fn what_nobody_has_asked_is_not_found() {
+    let desk = Desk::new();
+    for id in ["0123456789ab", "ff", "no-such-key", "%20", "..", "é"] {
+        let path = format!("/approvals/{}", id.replace('é', "%C3%A9"));
+        desk.site.ask("GET", &path).known().send().await.problem(404, "not_found");
+        for verb in ["approve", "deny"] {
+            let reply = desk.site.post(&format!("{path}/{verb}"), json!({"question": "x"})).await;
+            reply.problem(404, "not_found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_two_calls_have_names_neither() {
+    let desk = Desk::new();
+    let calls = ["ada", "bob"].map(|who| desk.call_as(who, note("a"), Some("order-17")));
+    let both = desk.waiting(2).await;
+    for verb in ["approve", "deny"] {
+        let path = format!("/approvals/order-17/{verb}");
+        let said = desk.site.post(&path, json!({"question": both[0]["question"]})).await;
+        let said = said.problem(409, "refused");
+        for item in &both {
+            let digits = &item["id"].as_str().unwrap()[..8];
+            assert!(said["detail"].as_str().unwrap().contains(digits), "{said}");
+        }
+    }
+    desk.site.ask("GET", "/approvals/order-17").known().send().await.problem(409, "refused");
+    desk.waiting(2).await;
+    assert_eq!(desk.ran(), 0);
+    // By its id, one of them is meant.
+    for item in &both {
+        let body = json!({"question": item["question"]});
+        desk.approve(item["id"].as_str().unwrap(), body).await.ok();
+    }
+    for call in calls {
+        assert_eq!(text(&call.await.unwrap()), "Deleted a");
+    }
+    assert_eq!(desk.ran(), 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_can_be_denied_and_not_approved() {
+    let desk = Desk::new();
+    let scope = Scope {
+        principal: "ada".into(),
+        server: "other".into(),
+        instance: String::new(),
+        tool: "delete_note".into(),
+    };
+    let id = RecordId { scope, key: Key::new("order-17").unwrap() };
+    let event = Event::Ask {
+        fingerprint: Fingerprint([7; 32]),
+        binding: Binding([1; 32]),
+        asked: b"no <b>JSON</b> \x1b"[..].into(),
+        by_nature: false,
+        keyless: false,
+    };
+    desk.store.apply(&id, event, Circumstances::default()).await.unwrap();
+    let item = desk.waiting(1).await.remove(0);
+    assert_eq!(item["asked"], "no <b>JSON</b> \u{1b}");
+    let waiting = desk.one().await;
+    let refused = desk.approve(&waiting.id, waiting.named()).await;
+    refused.problem(409, "not_readable");
+    let html = desk.page("/ui/approvals").await;
+    assert!(html.contains("cannot read") && html.contains("&lt;b&gt;JSON"), "{html}");
+    assert!(html.contains(">U+001B</span>") && !html.contains("data-testid=\"permit\""), "{html}");
+    desk.waiting(1).await;
+    desk.deny("order-17", waiting.named()).await.ok();
+    desk.waiting(0).await;
+}

@@ -1,0 +1,116 @@
+//! What is permitted for a while: calls like the one that was approved, no more, and until somebody takes it back.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, note, text};
+
+#[tokio::test]
+async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
+    let desk = Desk::new();
+    let rules = || async { desk.site.ask("GET", "/approvals/rules").known().send().await.ok() };
+    assert_eq!(rules().await, json!([]));
+    let call = desk.call(json!({"path": "notes/a.txt", "why": "old"}));
+    let waiting = desk.one().await;
+    let permit = json!({"minutes": 15, "any": ["why"], "under": {"path": "notes"}});
+    let body = json!({"question": waiting.question, "for": permit});
+    let said = desk.approve(&waiting.id, body).await.ok();
+    assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
+    let rule = &said["rule"];
+    assert_eq!((&rule["principal"], &rule["tool"]), (&json!("ada"), &json!("delete_note")));
+    assert_eq!((&rule["by"], &rule["inForce"]), (&json!("operator"), &json!(true)));
+    assert_eq!(rules().await, json!([rule]));
+    let html = desk.page("/ui/approvals").await;
+    assert_eq!(html.matches("data-testid=\"rule\"").count(), 1, "{html}");
+    assert!(html.contains("path is &quot;notes&quot; or stands beneath it"), "{html}");
+    assert!(html.contains("data-testid=\"nothing-waits\""), "{html}");
+
+    // Another path beneath, another reason, none at all: nobody is asked.
+    for arguments in [json!({"path": "notes/deep/b.txt", "why": "older"}), note("notes/c.txt")] {
+        let result = desk.call(arguments).await.unwrap();
+        assert!(text(&result).starts_with("Deleted notes/"), "{result}");
+    }
+    assert_eq!(desk.ran(), 3);
+    // Outside of it, and for others, people are asked as before.
+    let outside = [
+        desk.call(note("letters/a.txt")),
+        desk.call(note("notes/../letters/a.txt")),
+        desk.call_as("bob", note("notes/a.txt"), None),
+    ];
+    desk.waiting(3).await;
+    outside.iter().for_each(tokio::task::JoinHandle::abort);
+    for item in desk.waiting(3).await {
+        let body = json!({"question": item["question"]});
+        desk.deny(item["id"].as_str().unwrap(), body).await.ok();
+    }
+    assert_eq!(desk.ran(), 3);
+
+    let path = format!("/approvals/rules/{}", rule["id"].as_str().unwrap());
+    let revoked = desk.site.ask("DELETE", &path).known().send().await.ok();
+    assert_eq!((&revoked["revokedBy"], &revoked["inForce"]), (&json!("operator"), &json!(false)));
+    assert_eq!(rules().await, json!([]));
+    let call = desk.call(note("notes/d.txt"));
+    desk.waiting(1).await;
+    assert_eq!(desk.ran(), 3);
+    call.abort();
+}
+
+#[tokio::test]
+async fn a_rule_that_nobody_has_given_cannot_be_revoked() {
+    let desk = Desk::new();
+    for id in ["0", "ffff", "no-rule", "%25"] {
+        let path = format!("/approvals/rules/{id}");
+        desk.site.ask("DELETE", &path).known().send().await.problem(404, "not_found");
+    }
+    let wrong = desk.site.ask("GET", "/approvals/rules/ffff").known().send().await;
+    wrong.problem(405, "method_not_allowed");
+}
+
+#[tokio::test]
+async fn a_rule_that_makes_no_sense_decides_nothing() {
+    let desk = Desk::new();
+    let call = desk.call(json!({"path": "notes/a.txt", "why": "old"}));
+    let waiting = desk.one().await;
+    for permit in [
+        json!(15),
+        json!("15m"),
+        json!([]),
+        json!(true),
+        json!({}),
+        json!({"any": ["why"]}),
+        json!({"minutes": null}),
+        json!({"minutes": 0}),
+        json!({"minutes": -5}),
+        json!({"minutes": 1.5}),
+        json!({"minutes": "15"}),
+        json!({"minutes": 10_081}),
+        json!({"minutes": 1e300}),
+        json!({"minutes": 5, "any": "why"}),
+        json!({"minutes": 5, "any": {"why": true}}),
+        json!({"minutes": 5, "any": [7]}),
+        json!({"minutes": 5, "any": ["nothing"]}),
+        json!({"minutes": 5, "under": "notes"}),
+        json!({"minutes": 5, "under": ["path"]}),
+        json!({"minutes": 5, "under": {"path": 7}}),
+        json!({"minutes": 5, "under": {"path": null}}),
+        json!({"minutes": 5, "under": {"nothing": "notes"}}),
+        json!({"minutes": 5, "under": {"path": "letters"}}),
+        json!({"minutes": 5, "under": {"path": "notes/.."}}),
+        json!({"minutes": 5, "under": {"path": "../notes"}}),
+        json!({"minutes": 5, "any": ["path"], "under": {"path": "notes"}}),
+        json!({"minutes": 5, "forever": true}),
+    ] {
+        let body = json!({"question": waiting.question, "for": permit});
+        let reply = desk.approve(&waiting.id, body).await;
+        assert_eq!(reply.status, 400, "{permit}: {}", reply.body);
+        let said = reply.problem(400, "bad_request");
+        assert!(said["detail"].as_str().unwrap().contains("`for` is"), "{said}");
+    }
+    assert_eq!(desk.one().await.question, waiting.question);
+    assert_eq!(desk.ran(), 0);
+    let none: Value = desk.site.ask("GET", "/approvals/rules").known().send().await.ok();
+    assert_eq!(none, json!([]));
+    // And one that does.
+    let body = json!({"question": waiting.question, "for": {"minutes": 10_080}});
+    desk.approve(&waiting.id, body).await.ok();
+    assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
+}

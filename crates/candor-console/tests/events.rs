@@ -1,0 +1,159 @@
+//! Who listens is told at once how many calls wait, and whenever that changes; and nobody can listen so often that others cannot.
+//!
+//! Places are counted for the whole process, so these stand alone.
+
+#![allow(missing_docs)]
+
+#[allow(dead_code)]
+#[path = "desk/desk.rs"]
+mod desk;
+#[allow(dead_code)]
+#[path = "rest/site.rs"]
+mod site;
+
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use candor_console::Console;
+use futures_util::StreamExt as _;
+use http::Request;
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, MutexGuard};
+use tower::ServiceExt as _;
+
+use desk::{Desk, memory, note};
+use site::Site;
+
+/// One at a time: all of them count.
+async fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::const_new(());
+    TURN.lock().await
+}
+
+struct Events(BodyDataStream);
+
+impl Events {
+    /// Listens; or gives the status of the refusal.
+    async fn of(site: &Site) -> Result<Self, u16> {
+        let request = Request::get("/approvals/events")
+            .header("host", "127.0.0.1:7332")
+            .header("authorization", format!("Bearer {}", site.token));
+        let request = request.body(Body::empty()).unwrap();
+        let response = site.router.clone().oneshot(request).await.unwrap();
+        if response.status() != 200 {
+            return Err(response.status().as_u16());
+        }
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Ok(Self(response.into_body().into_data_stream()))
+    }
+
+    /// What the next event says; none when there will be none.
+    async fn next(&mut self) -> Option<Value> {
+        let next = tokio::time::timeout(Duration::from_secs(20), self.0.next());
+        let part = next.await.expect("an event comes")?.unwrap();
+        let text = std::str::from_utf8(&part).unwrap();
+        let data = text.strip_prefix("event: waiting\ndata: ").and_then(|t| t.strip_suffix("\n\n"));
+        let data = data.unwrap_or_else(|| panic!("no event: {text:?}"));
+        Some(serde_json::from_str(data).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn what_changes_is_told() {
+    let _alone = alone().await;
+    let desk = Desk::new();
+    let mut events = Events::of(&desk.site).await.unwrap();
+    let first = events.next().await.unwrap();
+    assert_eq!(first["waiting"], 0);
+    let call = desk.call(note("secret path"));
+    let asked = events.next().await.unwrap();
+    assert_eq!(asked["waiting"], 1);
+    assert!(!asked.to_string().contains("secret"), "what it is, is for who looks: {asked}");
+    // Who comes later is told at once, too, and the same.
+    let mut later = Events::of(&desk.site).await.unwrap();
+    assert_eq!(later.next().await.unwrap(), asked);
+    let waiting = desk.one().await;
+    desk.approve(&waiting.id, waiting.named()).await.ok();
+    for events in [&mut events, &mut later] {
+        let decided = events.next().await.unwrap();
+        assert_eq!(decided, first, "nothing waits, as before");
+    }
+    call.await.unwrap();
+}
+
+/// As many wait as before, and they are others: that is news.
+#[tokio::test]
+async fn another_call_in_the_place_of_one_is_told() {
+    let _alone = alone().await;
+    let desk = Desk::impatient();
+    desk.call_as("ada", note("a"), None).await.unwrap();
+    let mut events = Events::of(&desk.site).await.unwrap();
+    let of_ada = events.next().await.unwrap();
+    let waiting = desk.one().await;
+    // Decided and asked between two looks: the same arguments of somebody else put the same question.
+    let decision = desk.deny(&waiting.id, waiting.named());
+    let (decided, asked) = tokio::join!(decision, desk.call_as("bob", note("a"), None));
+    decided.ok();
+    asked.unwrap();
+    assert_eq!(desk.one().await.question, waiting.question);
+    loop {
+        let now = events.next().await.unwrap();
+        assert_ne!(now, of_ada);
+        if now["waiting"] == 1 {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
+    let _alone = alone().await;
+    let desk = Desk::new();
+    for _ in 0..2 {
+        let mut all = Vec::new();
+        for _ in 0..64 {
+            let mut events = Events::of(&desk.site).await.unwrap();
+            assert_eq!(events.next().await.unwrap()["waiting"], 0);
+            all.push(events);
+        }
+        for _ in 0..3 {
+            assert_eq!(
+                Events::of(&desk.site).await.err(),
+                Some(503),
+                "and a refusal takes no place"
+            );
+        }
+        let busy = desk.site.ask("GET", "/approvals/events").known().send().await;
+        let said = busy.problem(503, "busy");
+        assert_eq!(said["is_retriable"], true);
+        assert!(!busy.header("retry-after").is_empty());
+        // One goes, one can come.
+        all.pop();
+        all.push(Events::of(&desk.site).await.unwrap());
+        assert_eq!(Events::of(&desk.site).await.err(), Some(503));
+    }
+    // HEAD opens nothing that would have to be closed.
+    for _ in 0..70 {
+        let head = desk.site.ask("HEAD", "/approvals/events").known().send().await;
+        assert_eq!(head.status, 200);
+    }
+    Events::of(&desk.site).await.unwrap();
+}
+
+#[tokio::test]
+async fn streams_end_when_the_process_is_about_to() {
+    let _alone = alone().await;
+    let desk = Desk::new();
+    let mut events = Events::of(&desk.site).await.unwrap();
+    events.next().await.unwrap();
+    desk.engine.stop();
+    assert_eq!(events.next().await, None);
+
+    let console = Console::of_ledger(memory());
+    let closing = console.closing();
+    let site = Site::around(console);
+    let mut events = Events::of(&site).await.unwrap();
+    assert_eq!(events.next().await.unwrap()["waiting"], json!(0));
+    closing.close();
+    assert_eq!(events.next().await, None);
+}
