@@ -1,7 +1,5 @@
 //! What all pages have in common.
 
-use std::borrow::Cow;
-
 use axum::body::Body;
 use axum::response::Response;
 use candor_server::hints::{Hints, Verdict};
@@ -254,26 +252,8 @@ pub(crate) fn shown(text: &str) -> Html {
     html
 }
 
-/// Where no markup can stand: in options and attributes. What is not seen stands there as an escape all the same.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.is_empty() {
-        return Cow::Borrowed("(empty)");
-    }
-    if !text.contains(deceives) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::new();
-    for c in text.chars() {
-        match deceives(c) {
-            true => plain.push_str(&format!("[U+{:04X}]", u32::from(c))),
-            false => plain.push(c),
-        }
-    }
-    Cow::Owned(plain)
-}
-
 /// Characters that cannot be seen, or that change how others are seen.
-fn deceives(c: char) -> bool {
+pub(crate) fn deceives(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
