@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { until } from './until.mjs';
 
 /** How long a page may take for anything that it does. */
-const PATIENCE = 10_000;
+const PATIENCE = 20_000;
 
 export class Stage {
   #browser;
@@ -96,7 +96,7 @@ export async function says(locator, wanted) {
 export async function focused(locator) {
   const has = () => locator.evaluate((element) => element === document.activeElement);
   const who = () => locator.page().evaluate(() => document.activeElement?.outerHTML.slice(0, 200));
-  await until('', has, 5000).catch(async () => assert.fail(`${locator} has no focus; it is at ${await who()}`));
+  await until('', has, PATIENCE).catch(async () => assert.fail(`${locator} has no focus; it is at ${await who()}`));
 }
 
 /** The field of a form that the names lead to. */

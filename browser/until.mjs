@@ -1,7 +1,7 @@
 // Waiting for something to be so: never for a time.
 
 /** The first answer of `look` that is not false; an error that says `what` if there is none in time. */
-export async function until(what, look, patience = 10_000) {
+export async function until(what, look, patience = 20_000) {
   const end = Date.now() + patience;
   for (;;) {
     const found = await look();

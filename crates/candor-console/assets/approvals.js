@@ -67,21 +67,13 @@ async function refresh(moveOn) {
   count();
 }
 
-/** A length in words, as the server says it. */
-function length(seconds) {
-  for (const [long, unit, short, smaller] of [[86400, "d", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"]]) {
-    if (seconds < long) continue;
-    const rest = Math.floor((seconds % long) / short);
-    return `${Math.floor(seconds / long)} ${unit}${rest ? ` ${rest} ${smaller}` : ""}`;
-  }
-  return `${seconds} s`;
-}
-
 /** The time that is left, as it goes by. */
 function count() {
   for (const card of desk.querySelectorAll("[data-until]")) {
     const left = Math.max(0, Math.round((Date.parse(card.dataset.until) - Date.now()) / 1000));
-    card.querySelector(".left").textContent = left ? `${length(left)} left to decide` : "too late to decide";
+    const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+    const words = hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min ${seconds} s` : `${seconds} s`;
+    card.querySelector(".left").textContent = left ? `${words} left to decide` : "too late to decide";
   }
 }
 

@@ -111,15 +111,32 @@ export function waiting(count) {
   document.querySelector("link[rel=icon]").href = `${base}/ui/assets/${count ? "icon-waiting.svg" : "icon.svg"}`;
 }
 
-// Whoever may decide hears of every question as it comes.
+// Whoever may decide hears of every question as it comes. A browser opens only a few connections to a server, so its tabs share
+// one: the first listens and tells the others; when it is closed, the next takes its place.
 if (operator && document.getElementById("waiting")) {
-  const events = new EventSource(`${base}/approvals/events`);
-  let last;
-  events.addEventListener("waiting", (event) => {
-    const said = JSON.parse(event.data);
-    if (last !== undefined && said.waiting > last) say(said.waiting === 1 ? "A call waits for you" : `${said.waiting} calls wait for you`);
-    last = said.waiting;
+  const tabs = new BroadcastChannel(`candor:${base}`);
+  const WHAT = "what is known?";
+  let known;
+  const hear = (said) => {
+    if (known !== undefined && said.waiting > known.waiting) say(said.waiting === 1 ? "A call waits for you" : `${said.waiting} calls wait for you`);
+    known = said;
     waiting(said.waiting);
     dispatchEvent(new CustomEvent("candor:waiting", { detail: said }));
+  };
+  let listens = false;
+  const listen = () => {
+    listens = true;
+    new EventSource(`${base}/approvals/events`).addEventListener("waiting", (event) => {
+      hear(JSON.parse(event.data));
+      tabs.postMessage(known);
+    });
+  };
+  tabs.addEventListener("message", ({ data }) => {
+    if (data !== WHAT) hear(data);
+    else if (listens && known) tabs.postMessage(known);
   });
+  // Without a safe origin there are no locks; then each tab listens for itself.
+  if (navigator.locks) navigator.locks.request(`candor:${base}`, () => { listen(); return new Promise(() => {}); });
+  else listen();
+  tabs.postMessage(WHAT);
 }

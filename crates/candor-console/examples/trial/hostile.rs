@@ -108,11 +108,11 @@ fn fails() -> JsonTool {
 }
 
 fn crashes() -> JsonTool {
-    JsonTool::open("crashes", |_, _| async {
-        let nothing: Option<&str> = None;
-        Ok::<_, ToolError>(nothing.expect("<script>window.ran=1</script>"))
-    })
-    .annotations(read_only())
+    JsonTool::open("crashes", |_, _| async { crash() }).annotations(read_only())
+}
+
+fn crash() -> Result<(), ToolError> {
+    panic!("<script>window.ran=1</script>")
 }
 
 /// Its result is not what its schema says.

@@ -3,11 +3,13 @@
 //! What a script needs to read the form stands in `data-` attributes: `data-kind` and `data-name` at each field, and templates for
 //! what can be added. Ids are unique in the page; whoever copies a template makes them so again.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{Field, Kind, Pick, Text, type_of};
 use crate::html::{Html, html};
-use crate::ui::shell::{plain, shown};
+use crate::ui::shell::{deceives, shown};
 
 /// The fields of a form, without the form; nothing if only JSON will do.
 pub(crate) fn form(root: &Field) -> Option<Html> {
@@ -288,4 +290,22 @@ fn placeholder(field: &Field, otherwise: &str) -> String {
 
 fn unset(field: &Field) -> String {
     placeholder(field, if field.required { "choose…" } else { "not set" })
+}
+
+/// Where no markup can stand: in options and attributes. What is not seen stands there as an escape all the same.
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_empty() {
+        return Cow::Borrowed("(empty)");
+    }
+    if !text.contains(deceives) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::new();
+    for c in text.chars() {
+        match deceives(c) {
+            true => plain.push_str(&format!("[U+{:04X}]", u32::from(c))),
+            false => plain.push(c),
+        }
+    }
+    Cow::Owned(plain)
 }

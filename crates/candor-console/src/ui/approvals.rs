@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use candor_server::desk::shown::cut;
 use candor_server::desk::waiting::{self, Asked as Content, Waiting};
 use candor_server::desk::{json, permission, when};
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, plain, shown};
+use super::shell::{self, Page, Section, shown};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
@@ -20,11 +21,11 @@ use crate::serve::Asked;
 const LENGTHS: [(u64, &str); 4] =
     [(5, "5 minutes"), (15, "15 minutes"), (60, "an hour"), (8 * 60, "8 hours")];
 
+/// More of a value than fits into a menu; all of it stands above.
+const MOST_SHOWN: usize = 60;
+
 /// More of an argument than fits into a headline.
 const HEADLINE: usize = 160;
-
-/// More of one than fits into a choice; all of it stands above.
-const CHOICE: usize = 60;
 
 pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let desk = desk(console, asked, store(console)?).await?;
@@ -279,20 +280,18 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         .map(|(at, (name, value))| {
             let folder = value.as_str().and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
             let folder = folder.filter(|folder| !folder.is_empty()).map(|folder| {
-                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, plain(folder))
+                html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, cut(folder, MOST_SHOWN))
             });
             let value = match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let value = match value.char_indices().nth(CHOICE) {
-                Some((cut, _)) => format!("{}…", &value[..cut]),
-                None => value,
-            };
+            // A menu shows text alone, so what could fool a reader stands in it as an escape.
+            let value = cut(&value, MOST_SHOWN);
             html!(
                 "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
                  <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or left out</option></select></td></tr>",
-                id, at, shown(name), id, at, name, plain(&value), folder
+                id, at, shown(name), id, at, name, value, folder
             )
         })
         .collect();

@@ -13,6 +13,9 @@
 //! | – foresight | `foresight` (state `worst`, `partial`, `exact`, `unknown`; `data-verdict`), `verdict`, `valid` (`data-valid`), `approval`, `standing` (state as in the API), `hints` (`data-hint` at each line), `answer`, `preview-tool`, `undo-tool`, `instead-tool` |
 //! | – the result | `result` (state `not-run`, `running`, `ok`, `empty`, `error`, `waiting`, `cancelled`, `unknown`), `result-says`, `structured`, `raw-result` |
 //! | – elsewhere | `as-curl`, `as-candor`, `as-mcp`, `as-link`, `effects`, `reference` |
+//! | approvals | `question`, `arguments`, `preview`, `permit`, `rule`, `no-rules`, `nothing-waits` |
+//! | history | `history` with a `call` for each (state `done`, `failed`, `refused`, `replayed`, `running`, `waiting`, `unknown`, `other`), `export` |
+//! | – one operation | `stands` (state as above), `resolve`, `story`, `result` |
 //! | resources | `tree`, `tree-says`, `resource` (state `none`, `loading`, `known`, `loaded`, `empty`, `error`), `metadata`, `load`, `content`, `alternatives`, `no-resources` |
 //! | the server | `server-name`, `instructions`, `facts`, `health`, `revisions`, `asks`, `ledger`, `for-claude`, `for-servers`, `for-vscode`, `sessions`, `capabilities` |
 //!

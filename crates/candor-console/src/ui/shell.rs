@@ -1,7 +1,5 @@
 //! What all pages have in common.
 
-use std::borrow::Cow;
-
 use axum::body::Body;
 use axum::response::Response;
 use candor_server::desk;
@@ -263,24 +261,6 @@ pub(crate) fn shown(text: &str) -> Html {
     }
     html.push(&html!("{}", plain));
     html
-}
-
-/// Where no markup can stand: in options and attributes. What is not seen stands there as an escape all the same.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.is_empty() {
-        return Cow::Borrowed("(empty)");
-    }
-    if !text.contains(deceives) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::new();
-    for c in text.chars() {
-        match deceives(c) {
-            true => plain.push_str(&format!("[U+{:04X}]", u32::from(c))),
-            false => plain.push(c),
-        }
-    }
-    Cow::Owned(plain)
 }
 
 /// Whether a character could fool whoever reads a page, where lines and tabs are what they are.
