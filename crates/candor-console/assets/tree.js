@@ -160,7 +160,9 @@ let watched = "";
 /** Listens to what is open or chosen. */
 function watch() {
   const open = items().filter((one) => one.resource && (one.getAttribute("aria-expanded") === "true" || one.getAttribute("aria-selected") === "true"));
-  const query = new URLSearchParams(open.slice(0, 100).map((one) => ["uri", one.resource.uri])).toString();
+  // A browser has few connections to a server, and a tab that nobody looks at needs none of them.
+  const wanted = document.hidden ? [] : open.slice(0, 100);
+  const query = new URLSearchParams(wanted.map((one) => ["uri", one.resource.uri])).toString();
   if (query === watched) return;
   watched = query;
   events?.close();
@@ -168,6 +170,8 @@ function watch() {
   events = new EventSource(`${base}/resources/events?${query}`);
   events.addEventListener("changed", (event) => mark(JSON.parse(event.data).uri));
 }
+
+document.addEventListener("visibilitychange", watch);
 
 /** Says that something is not as it was; a folder that is open is read again. */
 async function mark(uri) {
