@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Server, folder } from '../servers.mjs';
 import { at, becomes, focused, says } from '../stage.mjs';
 
-export const title = 'the tree opens lazily and by keys; metadata comes first, content on demand';
+export const title = 'the tree opens lazily and by keys; metadata comes first, content on demand; changes are marked';
 
 export async function journey(stage) {
   const files = folder({ 'docs/deep/story.txt': 'Once upon a time', 'docs/a.md': '# A', 'top.txt': 'top' });
@@ -53,6 +53,10 @@ export async function journey(stage) {
   await at(page, 'load').click();
   await becomes(about, 'data-state', 'loaded');
   await says(at(page, 'content'), 'Once upon a time');
+  // What changes while somebody looks at it is marked, and a folder that is open is read again.
+  folder({ 'docs/deep/new.txt': 'just now' }, files);
+  await item('new.txt').waitFor();
+  await item('deep').locator(':scope > .row > [data-testid=changed]').waitFor();
   // The address leads back to it.
   await page.reload();
   await becomes(at(page, 'resource'), 'data-state', 'known');
