@@ -20,8 +20,8 @@ use crate::problem::Problem;
 use crate::route::Decided;
 use crate::serve::Asked;
 
-/// As much as a page shows.
-const MOST: usize = 200;
+/// As much as a page shows, and a list has: the oldest, which are the next to be decided.
+pub(crate) const MOST: usize = 200;
 
 /// How often somebody who listens is looked after.
 const LOOK: Duration = Duration::from_millis(600);

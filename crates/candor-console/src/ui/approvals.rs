@@ -13,7 +13,7 @@ use super::shell::{self, Page, Section, shown};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
-use crate::rest::approvals::{in_force, question, waiting as all_waiting};
+use crate::rest::approvals::{MOST, in_force, question, waiting as all_waiting};
 use crate::rest::{refused, store};
 use crate::serve::Asked;
 
@@ -68,9 +68,16 @@ async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html,
         .map(|(at, one)| card(console, asked, one, now, at == 0))
         .collect();
     let cards = if waiting.is_empty() { nothing(console) } else { cards };
+    let more = (waiting.len() >= MOST).then(|| {
+        html!(
+            "<p class=\"soft\">These are the oldest {}. Others follow as these are decided.</p>",
+            MOST
+        )
+    });
     Ok(html!(
-        "<section id=\"questions\" aria-label=\"Calls that wait\" data-list>{}</section>{}",
+        "<section id=\"questions\" aria-label=\"Calls that wait\" data-list>{}</section>{}{}",
         cards,
+        more,
         rules_of(&rules, now)
     ))
 }
