@@ -54,10 +54,6 @@ impl Scenario {
 
     /// The bytes of the request, within the session if there is one.
     pub(super) fn request(self, session: Option<&str>) -> Vec<u8> {
-        if self == Self::Tools {
-            return b"GET /tools HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\n\r\n"
-                .to_vec();
-        }
         let call = ("mcp-method", "tools/call");
         let (body, headers): (Value, &[(&str, &str)]) = match self {
             Self::Modern => (message::modern_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
@@ -70,20 +66,17 @@ impl Scenario {
             Self::Legacy | Self::Session => (message::legacy_call(1, ECHO), &[]),
             Self::SessionProgress => (message::legacy_call(1, ECHO_WITH_PROGRESS), &[]),
             Self::List => (message::modern_list(1), &[("mcp-method", "tools/list")]),
-            Self::Annotations | Self::Tools => {
+            Self::Annotations => {
                 (message::modern_annotations(1), &[("mcp-method", "tools/annotations")])
             }
+            Self::Tools => {
+                let get =
+                    "GET /tools HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\n\r\n";
+                return get.as_bytes().to_vec();
+            }
         };
-        let revision = match self {
-            Self::Modern
-            | Self::ModernProgress
-            | Self::Read
-            | Self::Replay
-            | Self::List
-            | Self::Annotations
-            | Self::Tools => MODERN,
-            Self::Legacy | Self::Session | Self::SessionProgress => LEGACY,
-        };
+        let is_legacy = self == Self::Legacy || self.opens_session();
+        let revision = if is_legacy { LEGACY } else { MODERN };
         post(&body, revision, headers.iter().copied().chain(session.map(in_session)))
     }
 

@@ -13,6 +13,7 @@ use crate::admission::plan;
 use crate::arguments::Arguments;
 use crate::engine::Engine;
 use crate::gate::Judgement;
+use crate::gate::approval::granted;
 use crate::ledger::once::Operation;
 use crate::ledger::{Call, key};
 use crate::methods::{provider_failed, tools_call};
@@ -135,13 +136,20 @@ impl Visit {
         };
         let (_, effective) = entry.effects.of(&arguments, prepared).await;
         let nature = effective.unwrap_or_else(|_| Effective::resolved(Hints::WORST));
-        let judgement = judge(nature);
+        let mut judgement = judge(nature);
         let call = Call { entry, arguments: &arguments, hints: nature.hints, exchange };
-        let operation = engine.ledger().and_then(|ledger| match &key {
+        let mut operation = engine.ledger().and_then(|ledger| match &key {
             Some(key) => Some(Operation::new(ledger, &call, key.clone())),
             // Recorded because a person is asked about it.
             None => (judgement == Judgement::Ask).then(|| Operation::keyless(ledger, &call)),
         });
+        if let (Judgement::Ask, Some(kept)) = (judgement, &operation)
+            && let Ok(Some(_)) = granted(&engine.parts().policy, &call, kept).await
+        {
+            // As the call itself: nobody is asked, and without a key there is nothing to find.
+            judgement = Judgement::Allow;
+            operation = operation.filter(|kept| !kept.is_keyless());
+        }
         let standing = match &operation {
             Some(operation) => standing(operation).await,
             None => None,

@@ -10,9 +10,13 @@ use candor_server::auth::{Authenticator as _, BearerTokens};
 use candor_server::hints::{Hints, Row, Source, Table, Test};
 use candor_server::protocol::Principal;
 use candor_server::protocol::json::{Object, raw};
-use candor_server::store::{self, Circumstances, Decision, Event, Filter, Options, Page, Via};
+use candor_server::store::{
+    self, Circumstances, Decision, Event, Filter, Granting, Options, Page, Via,
+};
 use candor_server::tool::{JsonTool, ToolError};
-use candor_server::{Ask, Ctx, Engine, Foresight, Judgement, Said, Server, Standing, Visit};
+use candor_server::{
+    Ask, Ctx, Engine, Foresight, Judgement, Pattern, Said, Server, Standing, Visit,
+};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -113,6 +117,32 @@ async fn what_is_on_record_is_said_before_the_call() {
     assert_eq!(approved, Some(Standing::Approved { by: "olga".to_owned() }));
     alice.clone().ask("tools/call", params(&delete)).await.unwrap();
     assert_eq!(foresee(&alice, delete).await.standing, None, "the next one is another call");
+}
+
+#[tokio::test]
+async fn what_is_permitted_for_a_while_is_foreseen_as_that() {
+    let (engine, runs) = files(Ask::Destructive);
+    let (alice, store) = (visit(&engine), engine.store().unwrap());
+    let delete = json!({"path": "a", "action": "delete"});
+    alice.clone().ask("tools/call", params(&delete)).await.unwrap();
+    let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
+    let granting = Granting {
+        scope: waiting[0].id.scope.clone(),
+        binding: waiting[0].stored.question().unwrap().binding,
+        pattern: Pattern::like(&delete, &["path"], &[]).unwrap().to_string(),
+        by: "olga".to_owned(),
+        lasts: Duration::from_secs(60),
+    };
+    let grant = store.grant(granting).await.unwrap();
+    let other = json!({"path": "b", "action": "delete"});
+    for arguments in [&delete, &other] {
+        let foreseen = foresee(&alice, arguments.clone()).await;
+        assert_eq!((foreseen.judgement, foreseen.standing), (Judgement::Allow, None));
+        alice.clone().ask("tools/call", params(arguments)).await.unwrap();
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 2, "and so they do");
+    store.revoke(grant.id, "olga".to_owned()).await.unwrap();
+    assert_eq!(foresee(&alice, other).await.judgement, Judgement::Ask);
 }
 
 #[tokio::test]

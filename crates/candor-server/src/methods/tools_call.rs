@@ -159,18 +159,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
         operation = Some(Operation::keyless(ledger, &about));
     }
-    let mut grant = None;
-    if let (true, Some(kept)) = (asks, &operation) {
-        grant = match granted(policy, &about, kept).await {
+    let grant = match &operation {
+        Some(kept) if asks => match granted(policy, &about, kept).await {
             Ok(grant) => grant,
             Err(error) => return says.told(Told::Refused(error), &binding),
-        };
-    }
+        },
+        _ => None,
+    };
     let asks = asks && grant.is_none();
-    // What is permitted for a while is not asked about, and needs no record to be asked about once.
-    operation = operation.filter(|kept| !(kept.is_keyless() && grant.is_some()));
     if let Some(grant) = &grant {
-        operation = operation.map(|kept| kept.permitted(grant));
+        // What is permitted for a while is not asked about, and needs no record to be asked about once.
+        operation = operation.filter(|kept| !kept.is_keyless()).map(|kept| kept.permitted(grant));
     }
     let Some(operation) = operation else {
         let ctx = Ctx::new(engine, exchange, round);
