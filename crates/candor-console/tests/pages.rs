@@ -12,7 +12,7 @@ use candor_server::hints::{Hints, Row, Table, Test};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use site::{Site, delete_record, seed, server, weather};
+use site::{Site, delete_record, is_harmless, seed, server, weather};
 
 async fn page(site: &Site, path: &str) -> String {
     let reply = site.ask("GET", path).header("accept", "text/html").known().send().await;
@@ -23,18 +23,6 @@ async fn page(site: &Site, path: &str) -> String {
 
 fn tool(name: &str, schema: &Value) -> JsonTool {
     JsonTool::new(name, schema, |_, _| async { Ok::<_, ToolError>("") })
-}
-
-/// Everything that could be run: tags that are not ours, and what our policy forbids anyway.
-#[track_caller]
-fn is_harmless(html: &str) {
-    let scripts = html.matches("<script").count();
-    let ours = html.matches("<script type=\"module\" src=\"/ui/assets/").count();
-    assert_eq!(scripts, ours, "a script that is not ours: {html}");
-    for bad in ["<img", "<iframe", "<svg", " onerror=\"", " onload=\"", " style=\"", "javascript:"]
-    {
-        assert!(!html.contains(bad), "{bad} in {html}");
-    }
 }
 
 #[tokio::test]

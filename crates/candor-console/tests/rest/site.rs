@@ -181,3 +181,16 @@ pub(crate) fn server() -> Server {
 pub(crate) fn seed() -> Server {
     server().tool(weather()).tool(delete_record())
 }
+
+/// Everything that could be run: tags that are not ours, and what our policy forbids anyway.
+#[track_caller]
+#[allow(dead_code)] // pages alone have markup
+pub(crate) fn is_harmless(html: &str) {
+    let scripts = html.matches("<script").count();
+    let ours = html.matches("<script type=\"module\" src=\"/ui/assets/").count();
+    assert_eq!(scripts, ours, "a script that is not ours: {html}");
+    for bad in ["<img", "<iframe", "<svg", " onerror=\"", " onload=\"", " style=\"", "javascript:"]
+    {
+        assert!(!html.contains(bad), "{bad} in {html}");
+    }
+}
