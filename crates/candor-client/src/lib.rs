@@ -1,0 +1,1 @@
+//! MCP clients of both eras that ask before they act.
