@@ -201,7 +201,7 @@ async fn standing(operation: &Operation) -> Option<Standing> {
 impl Engine {
     /// Which calls a person is asked about, unless a tool or a rule says otherwise; see [`Visit::foresee`] for a single call.
     #[must_use]
-    pub fn asks(&self) -> crate::gate::Ask {
+    pub fn asks(&self) -> candor_hints::Ask {
         self.parts().policy.ask
     }
 }
