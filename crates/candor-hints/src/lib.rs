@@ -31,7 +31,7 @@ mod table;
 mod test;
 mod verdict;
 
-pub use ask::Ask;
+pub use ask::{Ask, Judgement};
 pub use declared::{Declared, Effective, Source};
 pub use hints::Hints;
 pub use pointer::Pointer;

@@ -12,7 +12,7 @@ pub(crate) mod prompts;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use candor_hints::{Ask, Hints};
+use candor_hints::{Ask, Hints, Judgement};
 use sha2::{Digest as _, Sha256};
 
 use crate::admission::plan::World;
@@ -46,17 +46,6 @@ impl Default for Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Ask(Ask),
-    Deny,
-}
-
-/// What becomes of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
-    /// It may start.
-    Allow,
-    /// A person is asked first.
-    Ask,
-    /// It may not start.
     Deny,
 }
 
