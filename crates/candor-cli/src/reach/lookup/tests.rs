@@ -144,6 +144,9 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
     ground.notes(".cursor/mcp.json", "mcpServers", "serve");
     let (_, notes) = ground.find("notes").unwrap();
     assert!(notes[0].starts_with("passed over: ") && notes[0].contains(".mcp.json"), "{notes:?}");
+    // One that is farther away would not have been used anyway.
+    ground.write(".gemini/settings.json", "{");
+    assert_eq!(ground.find("notes").unwrap().1.len(), 1);
     // Settings without servers, and empty files, are nothing to complain about.
     ground.write("project/.mcp.json", "\n");
     ground.write(".gemini/settings.json", r#"{"theme": "dark", /* JSON with comments */ }"#);
