@@ -139,6 +139,15 @@ fn members_of_members_have_dots() {
         arguments(&schema, &["a.b.c=1", "d.e=x", "d.f.g=true", "free.x.y=1", "free.z=t"]),
         json!({"a": {"b": {"c": 1}}, "d.e": "x", "d": {"f.g": true}, "free": {"x": {"y": 1}, "z": "t"}})
     );
+    let both = json!({"properties": {
+        "d": {"type": "object", "properties": {"e.f": {"type": "string"}}},
+        "d.e": {"type": "object", "properties": {"f": {"type": "integer"}}}
+    }});
+    assert_eq!(
+        arguments(&both, &["d.e.f=1"]),
+        json!({"d.e": {"f": 1}}),
+        "the longest name goes first"
+    );
     assert!(refused(&schema, &["a.b.d=1"]).contains("a.b.d: there is no such parameter"));
     assert!(refused(&schema, &["plain.x=1"]).contains("plain is no object"));
     assert!(

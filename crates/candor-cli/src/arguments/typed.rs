@@ -41,9 +41,6 @@ pub(super) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
         };
         return Err((received(), right));
     }
-    if kinds == Kinds::STRING {
-        return Ok(text.into());
-    }
     if text == "null" && kinds.has(Kinds::NULL) {
         return Ok(Value::Null);
     }

@@ -89,6 +89,16 @@ fn the_nearest_of_all_places_wins_and_that_is_said() {
 }
 
 #[test]
+fn nothing_above_a_home_is_looked_at() {
+    let ground = Ground::new("above");
+    ground.notes(".mcp.json", "mcpServers", "serve");
+    let home = ground.0.join("project");
+    let here = Surroundings::of_test(home.join("deep/er"), home, &[]);
+    assert_eq!(find("notes", &here).map(|_| ()).unwrap_err().exit, Exit::Usage);
+    assert_eq!(ground.program(), "serve", "from a home that is farther up");
+}
+
+#[test]
 fn what_claude_code_keeps_for_a_project_is_for_that_project() {
     let ground = Ground::new("claude");
     let project = ground.0.join("project");
