@@ -1,0 +1,103 @@
+//! `candor config HOST`: what to paste into a host so that it starts, or reaches, a server. Nothing is written to files.
+
+mod absolute;
+mod host;
+mod name;
+mod snippet;
+
+use std::io::{self, Write as _};
+
+use candor::desk::shown::{cut, shown};
+
+use crate::exit::Failure;
+use crate::reach::{Named, Surroundings, Target};
+use host::Host;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "candor config HOST TARGET [--name NAME]\n       candor config HOST [--name NAME] -- PROGRAM ARGS…",
+    after_help = "\
+Examples:
+  candor config cursor -- candor files .
+  candor config claude-code --name docs -- npx -y some-server ./docs
+  candor config vscode :7332
+  candor config codex github          # the server of that name in the files of another host"
+)]
+pub(crate) struct Args {
+    /// The host; most that are not listed take what json prints
+    host: Host,
+
+    /// The server: a URL, :PORT, or a name from the files of your hosts
+    #[arg(value_name = "TARGET")]
+    words: Vec<String>,
+
+    /// What to call the server there
+    #[arg(long, value_parser = name::check)]
+    name: Option<String>,
+
+    /// The program that the host is to start
+    #[arg(last = true, value_name = "PROGRAM ARGS")]
+    program: Vec<String>,
+}
+
+pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    let host = args.host;
+    let mut words = args.words.into_iter();
+    let target = words.next();
+    let more: Vec<_> = words.collect();
+    if !more.is_empty() {
+        let line: Vec<_> = target.iter().chain(&more).map(|word| cut(word, 60)).collect();
+        return Err(Failure::usage(format!(
+            "too many words. To name a program, put two dashes before it: -- {}",
+            line.join(" ")
+        )));
+    }
+    let mut notes = Vec::new();
+    let (found, known) = server(target, args.program, &mut notes)?;
+    let name = args.name.or(known).unwrap_or_else(|| name::of(&found));
+    let written = snippet::write(host, &name, &found, &mut notes)?;
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    eprintln!("{}", host.place());
+    match writeln!(io::stdout(), "{written}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// What the host is to reach or start, with its variables as they are, and the name that it has already.
+fn server(
+    target: Option<String>,
+    program: Vec<String>,
+    notes: &mut Vec<String>,
+) -> Result<(Target, Option<String>), Failure> {
+    let here = Surroundings::real();
+    let mut program = program.into_iter();
+    match (target, program.next()) {
+        (Some(target), Some(_)) => Err(Failure::usage(format!(
+            "two servers: {} and the program behind --. Leave one of them out",
+            cut(&target, 60)
+        ))),
+        (None, None) => Err(Failure::usage(
+            "which server? Name a URL, :PORT, a name from the files of your hosts, or a program: -- candor files .",
+        )),
+        (None, Some(command)) => {
+            let started = absolute::program(&command, program.collect(), &here.folder, notes)?;
+            Ok((started, None))
+        }
+        (Some(target), None) => match Named::of(&target, &here)? {
+            Named::Url(url) => Ok((Target::Url { url, headers: Vec::new() }, None)),
+            Named::Entry { entry, notes: said } => {
+                notes.extend(said);
+                notes.push(format!(
+                    "{} as in {}",
+                    shown(&entry.name),
+                    shown(&entry.file.to_string_lossy())
+                ));
+                let target = snippet::without_secrets(&entry.settled(&here), notes);
+                Ok((target, Some(entry.name)))
+            }
+        },
+    }
+}
