@@ -1,1 +1,64 @@
 //! MCP clients of both eras that ask before they act.
+//!
+//! ```no_run
+//! use candor_client::{Client, Key, Trust};
+//! use serde_json::json;
+//!
+//! # async fn prompt(_: &str) -> bool { true }
+//! # async fn example() -> Result<(), candor_client::Error> {
+//! let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Stranger).await?;
+//! let result = client
+//!     .call_safely("manage_files", json!({"path": "a.txt", "action": "delete"}))
+//!     .confirm(|ask| async move { prompt(&ask.summary()).await })   // asked only when it matters
+//!     .key(Key::new())                                              // the same on every attempt
+//!     .await?;
+//! println!("{}", result.text());
+//! # Ok(()) }
+//! ```
+//!
+//! - [`Client`]: a server within reach, behind a URL ([`Client::connect`]) or started as a program ([`Client::start`]). Which era it
+//!   speaks is found out; connections, sessions and programs that end are opened again.
+//! - [`Client::call_safely`]: what would this very call do, may it, and only then do it. [`Trust`] says whom to believe,
+//!   [`Policy`] when to ask, [`Proposal`] what a person is shown.
+//! - [`Client::foresee`], [`Client::describe_for_model`]: the first half of that.
+//! - [`Client::call`]: the second half. [`Key`] and [`Retry`]: what is tried again, and never done twice.
+//! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`].
+//! - [`Connect`]: answers for the server's questions, time-outs, limits, tokens.
+//!
+//! One request, in the order of the code: `call` or `safely` → `client` (session, rounds of questions, breaker) → `session` (id,
+//! `_meta`, time) → `link` (a POST, or a line) → `host`, which hears what the server says meanwhile.
+
+mod cache;
+mod call;
+mod client;
+mod connect;
+mod error;
+mod foresee;
+mod host;
+mod link;
+mod listen;
+mod lists;
+mod policy;
+mod resources;
+mod result;
+mod retry;
+mod safely;
+mod session;
+mod tools;
+
+pub use cache::Cache;
+pub use call::{Call, Key};
+pub use candor_hints::{Ask, Hints, Judgement};
+pub use candor_protocol::{Era, Revision, types};
+pub use client::Client;
+pub use connect::{Connect, Limits, Program};
+pub use error::{Error, Refusal};
+pub use foresee::{Basis, Foreseen};
+pub use host::{Elicitation, Elicited, Progress};
+pub use listen::{Change, Interest, Listening};
+pub use policy::{Policy, Trust};
+pub use resources::{Contents, bytes_of};
+pub use result::{CallResult, Failure};
+pub use retry::Retry;
+pub use safely::{Proposal, SafeCall};
+pub use tools::{KnownTool, Tools};

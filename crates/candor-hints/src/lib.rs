@@ -22,6 +22,7 @@
 //!
 //! Knows JSON values; knows nothing of schemas, tools or the protocol.
 
+mod ask;
 mod declared;
 mod hints;
 mod path;
@@ -30,6 +31,7 @@ mod table;
 mod test;
 mod verdict;
 
+pub use ask::{Ask, Judgement};
 pub use declared::{Declared, Effective, Source};
 pub use hints::Hints;
 pub use pointer::Pointer;

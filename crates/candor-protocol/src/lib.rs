@@ -5,6 +5,7 @@
 //! - [`types`]: the messages of both eras. A member that a type does not know stays in `extra` and is
 //!   written back as it came.
 //! - [`names`]: methods, `_meta` keys, headers, extension ids.
+//! - [`mirror`]: arguments that stand in HTTP headers, too.
 //! - [`time`]: moments as text.
 //! - [`Revision`], [`Era`], [`Principal`].
 //!
@@ -12,6 +13,7 @@
 
 pub mod json;
 mod message;
+pub mod mirror;
 pub mod names;
 mod principal;
 mod revision;

@@ -1,4 +1,4 @@
-//! Every name that both sides must spell alike: methods, `_meta` keys, headers, extensions.
+//! Every name that both sides must spell alike: methods, `_meta` keys, headers, extensions, failures.
 
 /// Methods of requests.
 pub mod method {
@@ -70,6 +70,8 @@ pub mod notification {
     pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
     /// A resource has changed.
     pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+    /// The client's folders have changed (legacy).
+    pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
     /// A modern subscription is open.
     pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 }
@@ -135,4 +137,52 @@ pub mod extension {
     pub const PLAN: &str = "dev.candor/plan";
     /// Approvals.
     pub const APPROVAL: &str = "dev.candor/approval";
+}
+
+/// Codes of failures that the framework itself reports, in `_meta["dev.candor/error"].code`.
+pub mod failure {
+    /// The arguments do not fit the input schema.
+    pub const INVALID_ARGUMENTS: &str = "invalid_arguments";
+    /// The tool said no more than that it failed.
+    pub const FAILED: &str = "failed";
+    /// Something broke that is none of the caller's business.
+    pub const INTERNAL: &str = "internal";
+    /// The tool did not end in time.
+    pub const TIMED_OUT: &str = "timed_out";
+    /// The tool ran, but its result is not what its schema promises.
+    pub const RESULT_INVALID: &str = "result_invalid";
+    /// The tool wants a key, and there is none.
+    pub const KEY_REQUIRED: &str = "idempotency_key_required";
+    /// The key cannot be one, or two different ones were sent.
+    pub const KEY_INVALID: &str = "idempotency_key_invalid";
+    /// The key stands for a call with other arguments.
+    pub const KEY_REUSED: &str = "idempotency_key_reused";
+    /// The call runs already, or still.
+    pub const IN_PROGRESS: &str = "in_progress";
+    /// The call was started, and nobody knows what came of it.
+    pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+    /// The call has ended, and its result is no longer kept.
+    pub const RESULT_EXPIRED: &str = "result_expired";
+    /// The call has ended, and its result was too large to be kept.
+    pub const RESULT_OMITTED: &str = "result_omitted";
+    /// An operator has closed the call.
+    pub const ABANDONED: &str = "abandoned";
+    /// The call cannot be recorded just now, so it was not started.
+    pub const LEDGER_UNAVAILABLE: &str = "ledger_unavailable";
+    /// The caller has used as many keys as it may.
+    pub const QUOTA_EXCEEDED: &str = "quota_exceeded";
+    /// The caller has called this tool as often as it may for now.
+    pub const RATE_LIMITED: &str = "rate_limited";
+    /// The tool wants the token of a preview, and there is none.
+    pub const PREVIEW_REQUIRED: &str = "preview_required";
+    /// The token of a preview is not for this call, or has expired.
+    pub const PLAN_INVALID: &str = "plan_invalid";
+    /// What the preview has shown is not so any more.
+    pub const PLAN_STALE: &str = "plan_stale";
+    /// A person is asked whether the call may start, and has not decided.
+    pub const APPROVAL_REQUIRED: &str = "approval_required";
+    /// A person, or the server's policy, does not let the call start.
+    pub const DENIED: &str = "denied";
+    /// Too much runs already.
+    pub const BUSY: &str = "busy";
 }

@@ -5,6 +5,7 @@
 //! - [`Schema`]: a schema compiled once, that says exactly what is wrong with a value.
 //! - [`read`]: from a checked value to a Rust value.
 //! - [`canonical`]: one text for all spellings of a value.
+//! - [`nearest`](nearest()): the name that someone probably meant.
 //!
 //! Knows values and schemas; knows nothing of tools, transports or the protocol.
 
@@ -30,6 +31,7 @@ pub use base64::Base64;
 pub use canonical::canonical;
 pub use derive::{View, derivations, derive};
 pub use input::{input, is_struct, permissive, plain_optionals};
+pub use nearest::nearest;
 pub use output::{BOX_FIELD, BOX_KEYWORD, OutputSchema, output};
 pub use read::read;
 pub use schema::{Schema, SchemaError};

@@ -2,7 +2,13 @@
 
 /// The known name nearest to `given`, if it is near enough to be a slip: two letters, or a third of a long
 /// name.
-pub(crate) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+///
+/// ```
+/// let known = ["name", "max_results"];
+/// assert_eq!(candor_schema::nearest("maxResult", known.into_iter()), Some("max_results"));
+/// assert_eq!(candor_schema::nearest("colour", known.into_iter()), None);
+/// ```
+pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody misspells this much, and the table grows with both lengths.
     const LONGEST: usize = 64;
     let given: Vec<char> = folded(given).collect();

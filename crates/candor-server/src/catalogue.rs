@@ -8,9 +8,9 @@ use candor_protocol::types::Tool as Definition;
 use candor_protocol::{Era, Principal};
 
 use crate::engine::Engine;
-use crate::gate::Judgement;
 use crate::provider::ProviderError;
 use crate::tool::{Effects, ToolSet};
+use candor_hints::Judgement;
 
 /// The tools of one principal, as modern clients see them.
 #[derive(Debug, Clone)]

@@ -12,13 +12,13 @@ use candor_schema::Violation;
 use crate::admission::plan;
 use crate::arguments::Arguments;
 use crate::engine::Engine;
-use crate::gate::Judgement;
 use crate::gate::approval::granted;
 use crate::ledger::once::Operation;
 use crate::ledger::{Call, key};
 use crate::methods::{provider_failed, tools_call};
 use crate::tool::{Idempotency, PLAN_ARGUMENT, ToolError};
 use crate::visit::Visit;
+use candor_hints::Judgement;
 
 /// What a call would do, and what would become of it.
 #[derive(Debug, Clone)]
@@ -201,7 +201,7 @@ async fn standing(operation: &Operation) -> Option<Standing> {
 impl Engine {
     /// Which calls a person is asked about, unless a tool or a rule says otherwise; see [`Visit::foresee`] for a single call.
     #[must_use]
-    pub fn asks(&self) -> crate::gate::Ask {
+    pub fn asks(&self) -> candor_hints::Ask {
         self.parts().policy.ask
     }
 }

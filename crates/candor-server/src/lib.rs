@@ -76,12 +76,13 @@ pub use ask::{AskError, Elicit, Elicited, Sample};
 #[doc(hidden)]
 pub use blocking::blocking;
 pub use caller::Client;
+pub use candor_hints::{Ask, Judgement};
 pub use catalogue::{Catalogue, Listed};
 pub use changes::Changes;
 pub use ctx::Ctx;
 pub use engine::Engine;
 pub use foresight::{Foresight, Standing};
-pub use gate::{Ask, Judgement, Pattern, PatternError};
+pub use gate::{Pattern, PatternError};
 pub use ledger::Audit;
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};

@@ -5,24 +5,11 @@
 
 use std::borrow::Cow;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use candor_protocol::mirror::{Mirror, decoded};
 use candor_protocol::names::header::PARAM_PREFIX;
 use candor_protocol::rpc::{ErrorObject, code};
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
-
-/// The keyword in an input schema.
-const KEYWORD: &str = "x-mcp-header";
-
-/// An argument that has a header.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mirror {
-    /// The header's name after the prefix, in lower case.
-    header: String,
-    /// The property's path from the root.
-    path: Vec<String>,
-}
 
 /// The argument mirrors that a request came with.
 #[derive(Debug, Clone, Default)]
@@ -37,78 +24,6 @@ impl MirroredHeaders {
     }
 }
 
-/// Finds the mirrored properties of a schema, or says why an annotation is invalid.
-pub(crate) fn mirrors(schema: &Value) -> Result<Vec<Mirror>, String> {
-    let mut found = Vec::new();
-    walk(schema, &mut Vec::new(), true, &mut found)?;
-    for (i, mirror) in found.iter().enumerate() {
-        if found[..i].iter().any(|m| m.header == mirror.header) {
-            return Err(format!("{KEYWORD} {:?} is used twice", mirror.header));
-        }
-    }
-    Ok(found)
-}
-
-fn walk(
-    schema: &Value,
-    path: &mut Vec<String>,
-    reachable: bool,
-    found: &mut Vec<Mirror>,
-) -> Result<(), String> {
-    let Some(members) = schema.as_object() else {
-        for item in schema.as_array().into_iter().flatten() {
-            walk(item, path, false, found)?;
-        }
-        return Ok(());
-    };
-    if let Some(name) = members.get(KEYWORD) {
-        found.push(mirror(name, schema, path, reachable)?);
-    }
-    for (keyword, child) in members {
-        match (keyword.as_str(), child.as_object()) {
-            ("properties", Some(properties)) => {
-                for (property, child) in properties {
-                    path.push(property.clone());
-                    walk(child, path, reachable, found)?;
-                    path.pop();
-                }
-            }
-            // Values, not schemas: whatever stands in them is data.
-            ("const" | "enum" | "default" | "examples", _) => {}
-            _ => walk(child, path, false, found)?,
-        }
-    }
-    Ok(())
-}
-
-fn mirror(
-    name: &Value,
-    schema: &Value,
-    path: &[String],
-    reachable: bool,
-) -> Result<Mirror, String> {
-    let at = format!("{KEYWORD} at /{}", path.join("/"));
-    let Some(name) = name.as_str().filter(|n| !n.is_empty() && n.bytes().all(is_token)) else {
-        return Err(format!("{at} is not an HTTP header name"));
-    };
-    if !reachable || path.is_empty() {
-        return Err(format!(
-            "{at} can only stand on properties that are reached by properties alone"
-        ));
-    }
-    match schema.get("type").and_then(Value::as_str) {
-        Some("string" | "integer" | "boolean") => {
-            Ok(Mirror { header: name.to_ascii_lowercase(), path: path.to_vec() })
-        }
-        _ => Err(format!("{at} needs a property of type string, integer or boolean")),
-    }
-}
-
-/// A character of an HTTP token (RFC 9110 §5.6.2).
-fn is_token(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
-}
-
 /// Checks that headers and arguments say the same.
 pub(crate) fn check(
     mirrors: &[Mirror],
@@ -116,14 +31,14 @@ pub(crate) fn check(
     arguments: &Value,
 ) -> Result<(), ErrorObject> {
     for mirror in mirrors {
-        let value = mirror.path.iter().try_fold(arguments, |value, step| value.get(step));
+        let value = mirror.value(arguments);
         let mut sent =
             headers.0.iter().filter(|(name, _)| *name == mirror.header).map(|(_, value)| value);
         let mismatch = |problem: &str| {
             let message = format!("Header mismatch: Mcp-Param-{} {problem}", mirror.header);
             Err(ErrorObject::new(code::HEADER_MISMATCH, message))
         };
-        match (value.filter(|v| !v.is_null()), sent.next(), sent.next()) {
+        match (value, sent.next(), sent.next()) {
             (_, Some(_), Some(_)) => return mismatch("was sent twice"),
             (None, None, _) => {}
             (None, Some(_), _) => return mismatch("was sent, but the body has no value for it"),
@@ -142,11 +57,7 @@ pub(crate) fn check(
 
 /// The text behind a header value; none if it holds what may not be there.
 pub(crate) fn decode(value: &HeaderValue) -> Option<Cow<'_, str>> {
-    let text = value.to_str().ok()?.trim_matches([' ', '\t']);
-    match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        None => Some(Cow::Borrowed(text)),
-        Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok().map(Cow::Owned),
-    }
+    decoded(value.to_str().ok()?)
 }
 
 fn same(value: &Value, text: &str) -> bool {
@@ -168,6 +79,7 @@ fn same(value: &Value, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_protocol::mirror::mirrors;
     use serde_json::json;
 
     fn headers(pairs: &[(&str, &str)]) -> MirroredHeaders {
@@ -202,25 +114,5 @@ mod tests {
         assert!(!ok(json!({}), &[("region", "eu")]));
         assert!(!ok(json!({"region": "Hello"}), &[("region", "=?base64?SGVsbG8?=")]));
         assert!(!ok(json!({"limits": {"rows": 42}}), &[("rows", "43")]));
-    }
-
-    #[test]
-    fn annotations_where_no_header_can_be_read_are_refused() {
-        for bad in [
-            json!({"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}),
-            json!({"properties": {"a": {"type": "string", "x-mcp-header": ""}}}),
-            json!({"properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}),
-            json!({"properties": {"a": {"items": {"type": "string", "x-mcp-header": "A"}}}}),
-            json!({"anyOf": [{"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}]}),
-            json!({"$defs": {"x": {"type": "string", "x-mcp-header": "A"}}}),
-            json!({"properties": {"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}}),
-        ] {
-            assert!(mirrors(&bad).is_err(), "{bad}");
-        }
-        assert!(
-            mirrors(&json!({"properties": {"x-mcp-header": {"type": "string"}}}))
-                .unwrap()
-                .is_empty()
-        );
     }
 }

@@ -11,7 +11,7 @@ use candor_protocol::types::Implementation;
 use crate::answer::CacheHint;
 use crate::completion::{Completions, Subject};
 use crate::engine::{Engine, Parts};
-use crate::gate::{Ask, Policy, Rule};
+use crate::gate::{Policy, Rule};
 use crate::ledger::Audit;
 use crate::limits::Limits;
 use crate::prompt::{Prompt, PromptSet};
@@ -22,6 +22,7 @@ use crate::state::States;
 use crate::tool::{
     Form, Idempotency, RegistrationError, Shaped, Split, Tool, ToolSet, ToolsProvider,
 };
+use candor_hints::Ask;
 
 /// A server in the making: what it is called and what it offers.
 ///

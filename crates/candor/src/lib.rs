@@ -26,6 +26,8 @@ mod error;
 #[cfg(feature = "run")]
 pub mod run;
 
+#[cfg(feature = "client")]
+pub use candor_client as client;
 #[cfg(feature = "files")]
 pub use candor_files as files;
 pub use candor_macros::{args, tool, toolbox};

@@ -12,51 +12,13 @@ pub(crate) mod prompts;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use candor_hints::Hints;
+use candor_hints::{Ask, Hints, Judgement};
 use sha2::{Digest as _, Sha256};
 
 use crate::admission::plan::World;
 use crate::tool::Entry;
 
 pub use grant::{Pattern, PatternError};
-
-/// Which calls a person is asked about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ask {
-    /// None: whoever uses the server decides for themselves.
-    #[default]
-    Never,
-    /// Those that may delete or overwrite.
-    Destructive,
-    /// Those that may change anything.
-    Writes,
-    /// All.
-    Always,
-}
-
-impl Ask {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Destructive => "destructive",
-            Self::Writes => "writes",
-            Self::Always => "always",
-        }
-    }
-
-    /// Whether a call that does this is asked about.
-    #[must_use]
-    pub const fn covers(self, hints: Hints) -> bool {
-        match self {
-            Self::Never => false,
-            Self::Destructive => hints.is_destructive(),
-            Self::Writes => !hints.is_read_only(),
-            Self::Always => true,
-        }
-    }
-}
 
 /// What a server asks about, and how.
 #[derive(Debug, Clone)]
@@ -84,17 +46,6 @@ impl Default for Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Ask(Ask),
-    Deny,
-}
-
-/// What becomes of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
-    /// It may start.
-    Allow,
-    /// A person is asked first.
-    Ask,
-    /// It may not start.
     Deny,
 }
 

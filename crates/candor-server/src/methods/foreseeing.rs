@@ -1,6 +1,6 @@
 //! Asking what a call would do: the same path as `tools/call`, cut off before anything happens.
 
-use candor_hints::Effective;
+use candor_hints::{Effective, Judgement};
 use candor_protocol::json::Object;
 use candor_protocol::names::extension;
 use candor_protocol::rpc::ErrorObject;
@@ -26,6 +26,8 @@ pub(super) struct Foreseen {
     pub(super) annotations: ToolAnnotations,
     /// Whether the arguments make a difference.
     pub(super) dynamic: bool,
+    /// What the server's policy makes of it.
+    pub(super) judgement: Judgement,
 }
 
 /// Whether all arguments of a call are there.
@@ -73,7 +75,8 @@ pub(super) async fn foresee(
     let mut annotations = definition.annotations.clone().unwrap_or_else(ToolAnnotations::new);
     effects::write(effective.hints.declared(), &mut annotations);
     let dynamic = found.is_dynamic();
-    Ok(Foreseen { name: asked.name, effective, annotations, dynamic })
+    let judgement = engine.parts().policy.judge(entry, effective.hints);
+    Ok(Foreseen { name: asked.name, effective, annotations, dynamic, judgement })
 }
 
 /// What a complete call would do.

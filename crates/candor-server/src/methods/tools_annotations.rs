@@ -26,7 +26,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         "summary": foreseen.effective.hints.in_words(),
     });
     let mut result = ToolAnnotationsResult::new(foreseen.annotations);
-    result.meta = Some(Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about));
+    let judged = json!({"judgement": foreseen.judgement.as_str()});
+    let meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);
+    result.meta = Some(meta.with(extension::APPROVAL, &judged));
     Ok(engine.complete(exchange, result))
 }
 

@@ -25,7 +25,6 @@ use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-use crate::gate::Judgement;
 use crate::gate::approval::{Approval, Approved, granted};
 use crate::ledger::key;
 use crate::ledger::once::{Ended, Operation, Told};
@@ -34,6 +33,7 @@ use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Resumes, Round};
 use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
+use candor_hints::Judgement;
 
 /// What the log says of it in the line with the number that the caller gets.
 const PANICKED: &str = "it panicked, as the line before says";

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use candor_hints::{Declared, Effective, Source};
 use candor_protocol::json::{RawValue, raw};
+use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::Schema;
@@ -15,8 +16,7 @@ use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
 use super::{Effects, Tool, coverage, effects};
-use crate::gate::Ask;
-use crate::mirror::{self, Mirror};
+use candor_hints::Ask;
 
 /// A tool that has been checked.
 pub(crate) struct Entry {
@@ -96,7 +96,7 @@ impl Entry {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
         }
-        let mirrors = mirror::mirrors(&schema)?;
+        let mirrors = mirrors(&schema)?;
         let input = Schema::compile(definition.input_schema.get())
             .map_err(|e| format!("input schema: {e}"))?;
         let output = match &definition.output_schema {

@@ -15,53 +15,7 @@ use serde_json::{Value, json};
 use crate::ask::AskError;
 use crate::trace;
 
-/// Codes of failures that the framework itself reports.
-pub mod code {
-    /// The arguments do not fit the input schema.
-    pub const INVALID_ARGUMENTS: &str = "invalid_arguments";
-    /// The tool said no more than that it failed.
-    pub const FAILED: &str = "failed";
-    /// Something broke that is none of the caller's business.
-    pub const INTERNAL: &str = "internal";
-    /// The tool did not end in time.
-    pub const TIMED_OUT: &str = "timed_out";
-    /// The tool ran, but its result is not what its schema promises.
-    pub const RESULT_INVALID: &str = "result_invalid";
-    /// The tool wants a key, and there is none.
-    pub const KEY_REQUIRED: &str = "idempotency_key_required";
-    /// The key cannot be one, or two different ones were sent.
-    pub const KEY_INVALID: &str = "idempotency_key_invalid";
-    /// The key stands for a call with other arguments.
-    pub const KEY_REUSED: &str = "idempotency_key_reused";
-    /// The call runs already, or still.
-    pub const IN_PROGRESS: &str = "in_progress";
-    /// The call was started, and nobody knows what came of it.
-    pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
-    /// The call has ended, and its result is no longer kept.
-    pub const RESULT_EXPIRED: &str = "result_expired";
-    /// The call has ended, and its result was too large to be kept.
-    pub const RESULT_OMITTED: &str = "result_omitted";
-    /// An operator has closed the call.
-    pub const ABANDONED: &str = "abandoned";
-    /// The call cannot be recorded just now, so it was not started.
-    pub const LEDGER_UNAVAILABLE: &str = "ledger_unavailable";
-    /// The caller has used as many keys as it may.
-    pub const QUOTA_EXCEEDED: &str = "quota_exceeded";
-    /// The caller has called this tool as often as it may for now.
-    pub const RATE_LIMITED: &str = "rate_limited";
-    /// The tool wants the token of a preview, and there is none.
-    pub const PREVIEW_REQUIRED: &str = "preview_required";
-    /// The token of a preview is not for this call, or has expired.
-    pub const PLAN_INVALID: &str = "plan_invalid";
-    /// What the preview has shown is not so any more.
-    pub const PLAN_STALE: &str = "plan_stale";
-    /// A person is asked whether the call may start, and has not decided.
-    pub const APPROVAL_REQUIRED: &str = "approval_required";
-    /// A person, or the server's policy, does not let the call start.
-    pub const DENIED: &str = "denied";
-    /// Too much runs already.
-    pub const BUSY: &str = "busy";
-}
+pub use candor_protocol::names::failure as code;
 
 /// What the caller is told of a failure that is not for it to read.
 const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
-use crate::gate::Ask;
+use candor_hints::Ask;
 
 type Handler =
     dyn Fn(Arguments, Ctx) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;

@@ -25,8 +25,8 @@ use futures_util::future::BoxFuture;
 
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
-use crate::gate::Ask;
 use crate::state::Need;
+use candor_hints::Ask;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
 pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};

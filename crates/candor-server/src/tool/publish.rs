@@ -13,7 +13,8 @@ use super::entry::Entry;
 use super::split::{Part, Split};
 use super::words::{Described, described};
 use super::{Effects, effects};
-use crate::gate::{Judgement, Policy};
+use crate::gate::Policy;
+use candor_hints::Judgement;
 
 /// How a server publishes its tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -53,6 +54,7 @@ impl Form {
         // Where the arguments decide, it must be so for the most harmless of calls.
         let least = if entry.effects.is_dynamic() { Hints::READS } else { entry.worst().hints };
         say(&mut definition, entry, Described::Whole, policy.judge(entry, least));
+        name_preview(&mut definition, entry);
         self.schemas(definition, entry, era)
     }
 
@@ -71,6 +73,7 @@ impl Form {
         let hints = definition.annotations.as_ref().map(effects::declared).unwrap_or_default();
         let judged = policy.judge(entry, hints.effective().hints);
         say(&mut definition, entry, Described::Part(hints), judged);
+        name_preview(&mut definition, entry);
         self.schemas(definition, entry, era)
     }
 
@@ -112,6 +115,15 @@ fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, judge
     let needs_approval = judged == Judgement::Ask;
     if let Some(said) = described(definition.description.as_deref(), entry, of, needs_approval) {
         definition.to_mut().description = Some(said);
+    }
+}
+
+/// Says to programs what the description says to models: what shows a call before it is made, and whether it has to.
+fn name_preview(definition: &mut Cow<'_, Definition>, entry: &Entry) {
+    if let Some(preview) = &entry.preview_name {
+        let required = entry.safeguards.requires_preview;
+        let told = json!({"preview": preview, "required": required});
+        add_meta(definition.to_mut(), extension::PLAN, &told);
     }
 }
 

@@ -17,8 +17,8 @@ use super::effects;
 use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
-use crate::gate::Ask;
 use crate::state::Need;
+use candor_hints::Ask;
 
 /// A tool made of a function.
 pub struct TypedTool {

@@ -1,0 +1,280 @@
+//! One call, and its repetitions where they are safe.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::sync::Arc;
+use std::time::Duration;
+
+use candor_hints::Hints;
+use candor_protocol::json::{Object, raw};
+use candor_protocol::names::{failure, meta, method};
+use candor_protocol::rpc::code;
+use candor_protocol::types::LogLevel;
+use candor_schema::{Invalid, Violation};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::client::{Client, read};
+use crate::error::Error;
+use crate::host::{Progress, ProgressFn};
+use crate::result::CallResult;
+use crate::session::Wish;
+use crate::tools::{KEY_ARGUMENT, KnownTool};
+
+/// The name of one operation: the same on every attempt, and never used for another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key(String);
+
+impl Key {
+    /// A new one, unlike all others.
+    ///
+    /// # Panics
+    /// If the system has no random numbers.
+    #[must_use]
+    #[allow(clippy::new_without_default)] // two of them are never equal
+    pub fn new() -> Self {
+        let mut bytes = [0_u8; 16];
+        getrandom::fill(&mut bytes).expect("the system's random numbers");
+        Self(format!("{:032x}", u128::from_be_bytes(bytes)))
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<String>> From<T> for Key {
+    fn from(key: T) -> Self {
+        Self(key.into())
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A call in the making: awaiting it makes it. Dropping it takes it back.
+#[must_use = "a call is made when it is awaited"]
+pub struct Call<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) tool: String,
+    pub(crate) arguments: Value,
+    pub(crate) key: Option<Key>,
+    pub(crate) plan: Option<String>,
+    progress: Option<ProgressFn>,
+    timeout: Option<Duration>,
+    logs: Option<LogLevel>,
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(client: &'a Client, tool: String, arguments: Value) -> Self {
+        let arguments = match arguments {
+            Value::Null => Value::Object(Map::new()),
+            arguments => arguments,
+        };
+        Self {
+            client,
+            tool,
+            arguments,
+            key: None,
+            plan: None,
+            progress: None,
+            timeout: None,
+            logs: None,
+        }
+    }
+
+    /// Names the operation. A server that knows keys starts it at most once, so it may be tried again; others are only told.
+    pub fn key(mut self, key: impl Into<Key>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The token of a preview that this call follows.
+    pub fn plan_token(mut self, token: impl Into<String>) -> Self {
+        self.plan = Some(token.into());
+        self
+    }
+
+    /// Hears how far it has come, in order. What takes long belongs elsewhere: nothing else is read meanwhile.
+    pub fn on_progress(mut self, heard: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(heard));
+        self
+    }
+
+    /// How long an answer is waited for; progress begins it anew.
+    pub fn timeout(mut self, answer: Duration) -> Self {
+        self.timeout = Some(answer);
+        self
+    }
+
+    /// Wants log messages from this level on, of a modern server. They come as notifications.
+    pub fn logs(mut self, level: LogLevel) -> Self {
+        self.logs = Some(level);
+        self
+    }
+
+    /// Makes it, once, or several times where that is safe.
+    pub(crate) async fn perform(
+        mut self,
+        tool: Option<Arc<KnownTool>>,
+        hints: Hints,
+    ) -> Result<CallResult, Error> {
+        let Value::Object(arguments) = &mut self.arguments else {
+            let problem = Violation::new("", "must be an object");
+            return Err(Error::InvalidArguments(Invalid { violations: vec![problem] }));
+        };
+        if let (Some(key), Some(tool)) = (&self.key, &tool) {
+            put_key(arguments, key, tool);
+        }
+        let mut tool = tool;
+        // Whoever may change something waits for the others.
+        let _turn = match hints.is_read_only() {
+            true => None,
+            false => self.client.turn().await,
+        };
+        let mut failed = 0;
+        let mut refreshed = false;
+        loop {
+            let outcome = self.once(tool.as_deref()).await;
+            let again = match &outcome {
+                Ok(result) => self.may_repeat_failed(result, hints),
+                Err(Error::Server(error))
+                    if error.code() == code::HEADER_MISMATCH && !refreshed =>
+                {
+                    // The definition has changed since it was looked at. Nothing was done.
+                    refreshed = true;
+                    self.client.forget_tools();
+                    tool = self.client.last_known(&self.tool).await?;
+                    continue;
+                }
+                Err(error) => self.may_repeat(error, hints).then(|| error.retry_after()),
+            };
+            failed += 1;
+            let wait = again.and_then(|after| self.client.retry().wait(failed, after));
+            match wait {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return outcome,
+            }
+        }
+    }
+
+    /// Only what reads, what has no further effect, what a key makes recognisable, and what was not done.
+    fn may_repeat(&self, error: &Error, hints: Hints) -> bool {
+        error.is_passing() && (!error.may_have_been_done() || self.is_licensed(hints))
+    }
+
+    fn is_licensed(&self, hints: Hints) -> bool {
+        hints.is_read_only()
+            || hints.is_idempotent()
+            || (self.key.is_some() && self.client.knows_keys())
+    }
+
+    /// Whether a call that was answered with a failure is made again, and when the server wants it to be.
+    fn may_repeat_failed(&self, result: &CallResult, hints: Hints) -> Option<Option<Duration>> {
+        let failure = result.failure()?;
+        let again = match failure.code.as_str() {
+            // Nobody knows, or a person has not decided yet: in both cases it is for people.
+            failure::OUTCOME_UNKNOWN | failure::APPROVAL_REQUIRED => false,
+            failure::IN_PROGRESS => self.is_licensed(hints),
+            // Refused before anything was done.
+            failure::RATE_LIMITED | failure::BUSY | failure::LEDGER_UNAVAILABLE
+                if failure.by_server =>
+            {
+                true
+            }
+            _ => failure.retriable == Some(true) && self.is_licensed(hints),
+        };
+        again.then_some(failure.retry_after)
+    }
+
+    async fn once(&self, tool: Option<&KnownTool>) -> Result<CallResult, Error> {
+        let mut params = Object::new();
+        params.set("name", raw(&self.tool));
+        params.set("arguments", raw(&self.arguments));
+        let mirrored = tool.map(|tool| mirrored(tool, &self.arguments)).unwrap_or_default();
+        let mut wish = Wish::new(method::TOOLS_CALL, params);
+        wish.name = Some(&self.tool);
+        wish.mirrored = &mirrored;
+        wish.progress.clone_from(&self.progress);
+        wish.timeout = self.timeout;
+        if let Some(key) = &self.key {
+            wish.meta.set(meta::IDEMPOTENCY_KEY, raw(key.as_str()));
+            wish.key = Some(key.as_str());
+        }
+        if let Some(plan) = &self.plan {
+            wish.meta.set(meta::PLAN_TOKEN, raw(plan));
+        }
+        if let Some(level) = &self.logs {
+            wish.meta.set(meta::LOG_LEVEL, raw(level));
+        }
+        let answer = self.client.ask_in_rounds(wish).await?;
+        let result = read(&answer.result)?;
+        let schema = tool.and_then(KnownTool::output_schema);
+        let result = CallResult::new(result, schema).map_err(Error::protocol)?;
+        match tool {
+            Some(tool) if !result.is_error() => checked(result, tool),
+            _ => Ok(result),
+        }
+    }
+}
+
+/// A result is what the tool's schema promises, or it is not passed on as one.
+fn checked(result: CallResult, tool: &KnownTool) -> Result<CallResult, Error> {
+    let Some(schema) = tool.output_check() else { return Ok(result) };
+    let invalid = match result.structured() {
+        Some(value) => match schema.check(value) {
+            Ok(()) => return Ok(result),
+            Err(invalid) => invalid,
+        },
+        None => Invalid { violations: vec![Violation::new("", "structured content is missing")] },
+    };
+    Err(Error::ResultInvalid { result: Box::new(result), invalid })
+}
+
+/// Where a tool has an argument for the key, that is where it belongs.
+pub(crate) fn put_key(arguments: &mut Map<String, Value>, key: &Key, tool: &KnownTool) {
+    if tool.takes_key_argument() && !arguments.contains_key(KEY_ARGUMENT) {
+        arguments.insert(KEY_ARGUMENT.to_owned(), key.as_str().into());
+    }
+}
+
+/// Arguments that stand in headers, too.
+fn mirrored(tool: &KnownTool, arguments: &Value) -> Vec<(String, String)> {
+    let mirrors = tool.mirrors.iter();
+    mirrors
+        .filter_map(|mirror| {
+            let text = match mirror.value(arguments)? {
+                Value::String(text) => text.clone(),
+                value @ (Value::Bool(_) | Value::Number(_)) => value.to_string(),
+                _ => return None,
+            };
+            Some((mirror.header.clone(), text))
+        })
+        .collect()
+}
+
+impl<'a> IntoFuture for Call<'a> {
+    type Output = Result<CallResult, Error>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let tool = self.client.last_known(&self.tool).await?;
+            let declared = tool.as_ref().map(|tool| tool.annotations()).unwrap_or_default();
+            let (policy, trust) = (self.client.policy(), self.client.trust());
+            let hints = policy.effective(&self.tool, trust, &declared, None);
+            self.perform(tool, hints).await
+        })
+    }
+}

@@ -1,0 +1,534 @@
+//! The client: a server that is kept in reach.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use candor_protocol::json::{Json, Object, RawValue, raw};
+use candor_protocol::names::{method, notification};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::{
+    CompleteArgument, CompleteParams, CompleteReference, CompleteResult, GetPromptParams,
+    GetPromptResult, Implementation, InputRequired, LogLevel, Prompt, ServerCapabilities,
+};
+use candor_protocol::{Era, Revision};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::cache::Cache;
+use crate::call::Call;
+use crate::connect::{Connect, Limits, Program, Target};
+use crate::error::Error;
+use crate::foresee::Questions;
+use crate::host::{DecodeObject as _, Host, locked, members_of};
+use crate::policy::{Policy, Trust};
+use crate::retry::{Breaker, Retry};
+use crate::safely::SafeCall;
+use crate::session::{Session, Wish};
+use crate::tools::{KnownTool, Tools};
+
+/// A client of one MCP server, of either era. Clones are the same client.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    target: Target,
+    era: Option<Era>,
+    info: Implementation,
+    host: Arc<Host>,
+    limits: Limits,
+    pub(crate) trust: Trust,
+    policy: Policy,
+    retry: Retry,
+    cache: Cache,
+    breaker: Breaker,
+    /// Who we are to the server, as far as its private answers are concerned.
+    principal: [u8; 32],
+    name: Arc<str>,
+    session: Mutex<Option<Arc<Session>>>,
+    /// One connects, the others wait.
+    connecting: AsyncMutex<()>,
+    tools: Mutex<Option<KeptTools>>,
+    questions: Questions,
+    /// Whoever may change something has it.
+    turn: AsyncMutex<()>,
+    parallel_writes: bool,
+}
+
+#[derive(Clone)]
+struct KeptTools {
+    tools: Arc<Tools>,
+    /// Good until then, unless the server says earlier that they have changed.
+    until: Option<Instant>,
+    epoch: u64,
+    session: Arc<Session>,
+}
+
+/// An answer, and how many rounds of questions it took.
+pub(crate) struct Answer {
+    pub(crate) result: Box<RawValue>,
+    pub(crate) rounds: u32,
+}
+
+impl Client {
+    /// A server behind a URL.
+    pub fn connect(url: impl Into<String>) -> Connect {
+        Connect::to(Target::Url { url: url.into(), bearer: None, headers: Vec::new() })
+    }
+
+    /// A server that is started as a child process and spoken to over its stdin and stdout.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), candor_client::Error> {
+    /// use candor_client::{Client, Program};
+    ///
+    /// let client = Client::start(Program::new("candor").args(["files", ".", "--stdio"])).await?;
+    /// for tool in client.tools().await?.iter() {
+    ///     println!("{}: {}", tool.name(), tool.declared().hints.in_words());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn start(program: Program) -> Connect {
+        Connect::to(Target::Program(program))
+    }
+
+    /// A server at the other end of a pair of streams: messages as lines.
+    pub fn over(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Connect {
+        Connect::to(Target::Streams(Mutex::new(Some((Box::new(input), Box::new(output))))))
+    }
+
+    pub(crate) async fn open(connect: Connect) -> Result<Self, Error> {
+        let Connect {
+            target,
+            mut host,
+            limits,
+            era,
+            info,
+            trust,
+            policy,
+            retry,
+            cache,
+            parallel_writes,
+        } = connect;
+        let name: Arc<str> = target.to_string().into();
+        host.kept = Some((cache.clone(), name.clone()));
+        let client = Self(Arc::new(Inner {
+            principal: principal(&target),
+            name,
+            target,
+            era,
+            info,
+            host: Arc::new(host),
+            limits,
+            trust,
+            policy,
+            retry,
+            cache,
+            breaker: Breaker::default(),
+            session: Mutex::new(None),
+            connecting: AsyncMutex::new(()),
+            tools: Mutex::new(None),
+            questions: Questions::default(),
+            turn: AsyncMutex::new(()),
+            parallel_writes,
+        }));
+        client.session().await?;
+        Ok(client)
+    }
+
+    /// The revision of the protocol that is spoken.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.known(|session| session.revision).unwrap_or(Revision::V2026_07_28)
+    }
+
+    /// Its era.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.revision().era()
+    }
+
+    /// What the server says it is.
+    #[must_use]
+    pub fn server(&self) -> Option<Implementation> {
+        self.known(|session| session.server.clone()).flatten()
+    }
+
+    /// What the server can do.
+    #[must_use]
+    pub fn capabilities(&self) -> ServerCapabilities {
+        self.known(|session| session.capabilities.clone()).unwrap_or_else(ServerCapabilities::new)
+    }
+
+    /// What the server tells models about itself.
+    #[must_use]
+    pub fn instructions(&self) -> Option<String> {
+        self.known(|session| session.instructions.clone()).flatten()
+    }
+
+    /// How far it is believed.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        self.0.trust
+    }
+
+    /// Its tools, all pages. Kept for as long as the server allows, and until it says that they have changed.
+    pub async fn tools(&self) -> Result<Arc<Tools>, Error> {
+        let session = self.session().await?;
+        if let Some(kept) =
+            locked(&self.0.tools).as_ref().filter(|kept| self.is_fresh(kept, &session))
+        {
+            return Ok(kept.tools.clone());
+        }
+        if session.capabilities.tools.is_none() {
+            return Err(Error::Unsupported("tools".to_owned()));
+        }
+        // Before it is asked: what changes meanwhile has changed.
+        let (epoch, now) = (self.0.host.tools_epoch(), Instant::now());
+        let listed = self.list(method::TOOLS_LIST, "tools", &Object::new()).await?;
+        let tools = Arc::new(Tools::new(listed.entries()?));
+        for (tool, problem) in tools.left_out() {
+            tracing::warn!(tool, problem, "a tool that cannot be used");
+        }
+        let told_of_changes = session.era() == Era::Legacy
+            && session.capabilities.tools.as_ref().and_then(|t| t.list_changed) == Some(true);
+        let until = if told_of_changes { None } else { Some(now + listed.lasts) };
+        *locked(&self.0.tools) = Some(KeptTools { tools: tools.clone(), until, epoch, session });
+        Ok(tools)
+    }
+
+    fn is_fresh(&self, kept: &KeptTools, session: &Arc<Session>) -> bool {
+        kept.epoch == self.0.host.tools_epoch()
+            && Arc::ptr_eq(&kept.session, session)
+            && kept.until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// A tool by its name. Nothing is called if there is none.
+    pub async fn tool(&self, name: &str) -> Result<Arc<KnownTool>, Error> {
+        let tools = self.tools().await?;
+        match tools.get(name) {
+            Some(tool) => Ok(tool.clone()),
+            None => Err(Error::UnknownTool { name: name.to_owned(), like: tools.like(name) }),
+        }
+    }
+
+    /// What was last known of a tool, to write a request and to read its answer.
+    pub(crate) async fn last_known(&self, name: &str) -> Result<Option<Arc<KnownTool>>, Error> {
+        let kept = locked(&self.0.tools).as_ref().map(|kept| kept.tools.clone());
+        match kept {
+            Some(tools) => Ok(tools.get(name).cloned()),
+            None => match self.tools().await {
+                Ok(tools) => Ok(tools.get(name).cloned()),
+                Err(Error::Unsupported(_)) => Ok(None),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// Calls a tool, without asking anybody. See [`Client::call_safely`].
+    pub fn call(&self, tool: impl Into<String>, arguments: Value) -> Call<'_> {
+        Call::new(self, tool.into(), arguments)
+    }
+
+    /// Calls a tool after finding out what the call would do, and after asking a person where that matters.
+    pub fn call_safely(&self, tool: impl Into<String>, arguments: Value) -> SafeCall<'_> {
+        SafeCall::new(Call::new(self, tool.into(), arguments))
+    }
+
+    /// The server's prompts, all pages.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
+        if self.capabilities().prompts.is_none() {
+            return Err(Error::Unsupported("prompts".to_owned()));
+        }
+        self.list(method::PROMPTS_LIST, "prompts", &Object::new()).await?.read()
+    }
+
+    /// A prompt, filled in.
+    pub async fn prompt(
+        &self,
+        name: &str,
+        arguments: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<GetPromptResult, Error> {
+        let mut params = GetPromptParams::new(name);
+        params.arguments = Some(arguments.into_iter().collect());
+        let mut wish = Wish::new(method::PROMPTS_GET, written(&params)?);
+        wish.name = Some(name);
+        read(&self.ask_in_rounds(wish).await?.result)
+    }
+
+    /// What an argument may become: of a prompt (`ref/prompt` with its name) or of a template (`ref/resource` with its URI).
+    pub async fn complete(
+        &self,
+        reference: CompleteReference,
+        argument: &str,
+        value: &str,
+    ) -> Result<CompleteResult, Error> {
+        let params = CompleteParams::new(reference, CompleteArgument::new(argument, value));
+        read(&self.ask(Wish::new(method::COMPLETE, written(&params)?)).await?)
+    }
+
+    /// Any request, for methods that this crate does not know. The result as it came.
+    pub async fn request(&self, method: &str, params: &Value) -> Result<Value, Error> {
+        let params = match params {
+            Value::Null => Object::new(),
+            params => members_of(&raw(params)).map_err(Error::protocol)?,
+        };
+        let name = params.read::<String>("name").ok().flatten();
+        let uri = params.read::<String>("uri").ok().flatten();
+        let mut wish = Wish::new(method, params);
+        wish.name = match method {
+            method::TOOLS_CALL | method::PROMPTS_GET => name.as_deref(),
+            method::RESOURCES_READ => uri.as_deref(),
+            _ => None,
+        };
+        let result = self.ask(wish).await?;
+        serde_json::from_str(result.get()).map_err(Error::protocol)
+    }
+
+    /// Asks a legacy server for log messages from this level on. A modern one is asked with every request.
+    pub async fn log_level(&self, level: LogLevel) -> Result<(), Error> {
+        if self.era() == Era::Legacy && self.capabilities().logging.is_some() {
+            let params = Object::new().with("level", &level);
+            self.ask(Wish::new(method::SET_LEVEL, params)).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server still answers.
+    pub async fn ping(&self) -> Result<(), Error> {
+        let session = self.session().await?;
+        let question = match session.era() {
+            Era::Legacy => method::PING,
+            Era::Modern => method::DISCOVER,
+        };
+        self.ask(Wish::new(question, Object::new())).await.map(|_| ())
+    }
+
+    /// Tells a legacy server that the folders have changed.
+    pub async fn roots_changed(&self) -> Result<(), Error> {
+        let session = self.session().await?;
+        if session.era() == Era::Legacy {
+            session.notify(notification::ROOTS_CHANGED, &Object::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the connection. A child process is waited for, and ended if it does not end by itself.
+    pub async fn close(&self) {
+        let session = locked(&self.0.session).take();
+        if let Some(session) = session {
+            session.close().await;
+        }
+    }
+
+    /// Looks at the tools anew the next time.
+    pub(crate) fn forget_tools(&self) {
+        *locked(&self.0.tools) = None;
+        self.0.cache.forget(&self.0.name, |kept| kept == method::TOOLS_LIST);
+    }
+
+    pub(crate) fn knows_keys(&self) -> bool {
+        self.known(Session::knows_keys) == Some(true)
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.0.policy
+    }
+
+    pub(crate) fn retry(&self) -> &Retry {
+        &self.0.retry
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.0.cache
+    }
+
+    pub(crate) fn host(&self) -> &Arc<Host> {
+        &self.0.host
+    }
+
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.0.questions
+    }
+
+    pub(crate) fn principal(&self) -> [u8; 32] {
+        self.0.principal
+    }
+
+    pub(crate) fn server_name(&self) -> Arc<str> {
+        self.0.name.clone()
+    }
+
+    /// Waits until nothing else is changing anything. `None`: there is no need to.
+    pub(crate) async fn turn(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        match self.0.parallel_writes {
+            true => None,
+            false => Some(self.0.turn.lock().await),
+        }
+    }
+
+    fn known<T>(&self, read: impl FnOnce(&Session) -> T) -> Option<T> {
+        locked(&self.0.session).as_ref().map(|session| read(session))
+    }
+
+    /// The session, or a new one if it has ended.
+    pub(crate) async fn session(&self) -> Result<Arc<Session>, Error> {
+        let alive = || locked(&self.0.session).clone().filter(|session| session.is_alive());
+        if let Some(session) = alive() {
+            return Ok(session);
+        }
+        let _turn = self.0.connecting.lock().await;
+        if let Some(session) = alive() {
+            return Ok(session);
+        }
+        let inner = &*self.0;
+        inner.breaker.admit(Instant::now())?;
+        let admitted = Admitted(&inner.breaker);
+        let opened =
+            Session::open(&inner.target, inner.era, &inner.info, &inner.host, &inner.limits).await;
+        admitted.saw(opened.as_ref().map(|_| ()), &inner.retry);
+        let session = Arc::new(opened?);
+        *locked(&inner.session) = Some(session.clone());
+        Ok(session)
+    }
+
+    /// Sends a request and waits for its result: complete, nothing else.
+    pub(crate) async fn ask(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+        let session = self.session().await?;
+        let result = self.send(&session, wish).await?;
+        match kind_of(&session, &result)? {
+            Kind::Complete => Ok(result),
+            Kind::InputRequired(_) => {
+                Err(Error::protocol("it asks something where it may not ask"))
+            }
+        }
+    }
+
+    /// The same where a server may ask back: answers it, for as many rounds as are allowed.
+    pub(crate) async fn ask_in_rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
+        let params = wish.params.clone();
+        let mut rounds = 0;
+        loop {
+            let session = self.session().await?;
+            let result = self.send(&session, wish.again()).await?;
+            let asked = match kind_of(&session, &result)? {
+                Kind::Complete => return Ok(Answer { result, rounds }),
+                Kind::InputRequired(asked) => asked,
+            };
+            rounds += 1;
+            if rounds > self.0.limits.max_rounds {
+                return Err(Error::TooManyRounds(self.0.limits.max_rounds));
+            }
+            wish.params = params.clone();
+            let answers = self.answers(&asked).await?;
+            if !answers.is_empty() {
+                wish.params.set("inputResponses", raw(&answers));
+            }
+            // Whatever is in it, it goes back as it came.
+            if let Some(state) = &asked.request_state {
+                wish.params.set("requestState", raw(state));
+            }
+        }
+    }
+
+    /// What the host says to a round of questions.
+    async fn answers(&self, asked: &InputRequired) -> Result<Object, Error> {
+        let questions = asked.input_requests.iter().flatten();
+        let answers = futures_util::future::join_all(questions.map(|(key, question)| async move {
+            let params = question.params.as_ref().map(|params| members_of(params)).transpose();
+            let params = params.map_err(Error::protocol)?.unwrap_or_default();
+            match self.0.host.answer(&question.method, params).await {
+                Ok(answer) => Ok((key.clone(), answer)),
+                Err(error) => Err(unanswered(&question.method, &error)),
+            }
+        }));
+        answers.await.into_iter().collect()
+    }
+
+    /// Sends a request once, and remembers how the server took it.
+    async fn send(&self, session: &Arc<Session>, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+        let inner = &*self.0;
+        inner.breaker.admit(Instant::now())?;
+        let admitted = Admitted(&inner.breaker);
+        let result = session.request(wish).await;
+        admitted.saw(result.as_ref().map(|_| ()), &inner.retry);
+        result
+    }
+}
+
+/// A request that the breaker waits to hear of.
+struct Admitted<'a>(&'a Breaker);
+
+impl Admitted<'_> {
+    fn saw(self, outcome: Result<(), &Error>, retry: &Retry) {
+        self.0.saw(outcome, retry, Instant::now());
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        self.0.gave_up();
+    }
+}
+
+enum Kind {
+    Complete,
+    InputRequired(InputRequired),
+}
+
+/// What a result is. Legacy ones, and those of servers that have forgotten it, are complete.
+fn kind_of(session: &Session, result: &RawValue) -> Result<Kind, Error> {
+    if session.era() == Era::Legacy {
+        return Ok(Kind::Complete);
+    }
+    let kind = Json::from(result).entries().find(|(name, _)| name == "resultType");
+    let kind = kind.map(|(_, kind)| kind.as_str()).transpose().map_err(Error::protocol)?;
+    match kind.as_deref() {
+        None | Some("complete") => Ok(Kind::Complete),
+        Some("input_required") => read(result).map(Kind::InputRequired),
+        Some(other) => Err(Error::protocol(format!("its result is of an unknown type {other:?}"))),
+    }
+}
+
+fn unanswered(question: &str, error: &ErrorObject) -> Error {
+    Error::Unsupported(format!(
+        "an answer without {question}, which this client cannot answer ({})",
+        error.message
+    ))
+}
+
+pub(crate) fn read<T: candor_protocol::Message>(result: &RawValue) -> Result<T, Error> {
+    members_of(result).and_then(|members| T::decode_object(&members)).map_err(Error::protocol)
+}
+
+pub(crate) fn written(params: &impl serde::Serialize) -> Result<Object, Error> {
+    members_of(&raw(params)).map_err(Error::protocol)
+}
+
+/// A name for our credentials that does not tell them.
+fn principal(target: &Target) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    if let Target::Url { bearer, headers, .. } = target {
+        for (name, value) in headers {
+            digest.update(format!("{name}\0{value}\0"));
+        }
+        digest.update(bearer.as_deref().unwrap_or_default());
+    }
+    digest.finalize().into()
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("target", &self.0.target).finish_non_exhaustive()
+    }
+}

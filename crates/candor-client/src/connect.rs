@@ -1,0 +1,337 @@
+//! Whom to reach and on what terms: everything that is said before the first message.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use candor_protocol::Era;
+use candor_protocol::json::Object;
+use candor_protocol::names::extension;
+use candor_protocol::types::{CreateMessageParams, CreateMessageResult, Implementation, Root};
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::cache::Cache;
+use crate::client::Client;
+use crate::error::Error;
+use crate::host::{Elicitation, Elicited, Host};
+use crate::policy::{Policy, Trust};
+use crate::retry::Retry;
+
+/// A program that is an MCP server over its stdin and stdout.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) stderr: Option<StderrFn>,
+}
+
+/// Whoever reads what a program says on stderr.
+#[derive(Clone)]
+pub(crate) struct StderrFn(pub(crate) Arc<dyn Fn(&str) + Send + Sync>);
+
+impl fmt::Debug for StderrFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StderrFn")
+    }
+}
+
+impl Program {
+    /// A program by its name or path.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            folder: None,
+            stderr: None,
+        }
+    }
+
+    /// An argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Arguments.
+    #[must_use]
+    pub fn args<T: Into<String>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// A variable of its environment, beside our own.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// The folder in which it runs.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Hears every line that the program writes to stderr. Without it they go to the log, and the last ones into errors.
+    #[must_use]
+    pub fn on_stderr(mut self, heard: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.stderr = Some(StderrFn(Arc::new(heard)));
+        self
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program.display())?;
+        self.args.iter().try_for_each(|arg| write!(f, " {arg}"))
+    }
+}
+
+/// A pair of streams with a server at the other end.
+pub(crate) type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+
+pub(crate) enum Target {
+    Url {
+        url: String,
+        bearer: Option<String>,
+        headers: Vec<(String, String)>,
+    },
+    Program(Program),
+    /// Can be used once: there is no way to open it again.
+    Streams(std::sync::Mutex<Option<Streams>>),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url { url, .. } => f.write_str(url),
+            Self::Program(program) => program.fmt(f),
+            Self::Streams(_) => f.write_str("the server at the other end"),
+        }
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What is taken from a server, and how long is waited for it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// For a connection to stand.
+    pub connect: Duration,
+    /// For a server to say which era it speaks, before the older one is tried.
+    pub probe: Duration,
+    /// For an answer; progress begins it anew.
+    pub answer: Duration,
+    /// For an answer in all, however much progress there is.
+    pub answer_at_most: Duration,
+    /// The largest message, in bytes.
+    pub max_message: usize,
+    /// How deep its JSON may be nested.
+    pub max_depth: usize,
+    /// How many pages of a list are read.
+    pub max_pages: usize,
+    /// How many entries of a list.
+    pub max_entries: usize,
+    /// How often a server may answer one request with questions.
+    pub max_rounds: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            probe: Duration::from_secs(5),
+            answer: Duration::from_secs(60),
+            answer_at_most: Duration::from_secs(600),
+            max_message: 16 * 1024 * 1024,
+            max_depth: 128,
+            max_pages: 1000,
+            max_entries: 100_000,
+            max_rounds: 10,
+        }
+    }
+}
+
+/// A client in the making: awaiting it connects.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), candor_client::Error> {
+/// use candor_client::{Client, Trust};
+///
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Known).await?;
+/// # Ok(()) }
+/// ```
+#[must_use = "a client connects when it is awaited"]
+#[derive(Debug)]
+pub struct Connect {
+    pub(crate) target: Target,
+    pub(crate) host: Host,
+    pub(crate) limits: Limits,
+    pub(crate) era: Option<Era>,
+    pub(crate) info: Implementation,
+    pub(crate) trust: Trust,
+    pub(crate) policy: Policy,
+    pub(crate) retry: Retry,
+    pub(crate) cache: Cache,
+    pub(crate) parallel_writes: bool,
+}
+
+impl Connect {
+    pub(crate) fn to(target: Target) -> Self {
+        let mut host = Host::default();
+        host.extensions.extend([
+            extension::TOOL_RESOLUTION,
+            extension::DYNAMIC_ANNOTATIONS,
+            extension::IDEMPOTENCY,
+            extension::RESOURCE,
+            extension::APPROVAL,
+            extension::SKILLS,
+        ]);
+        Self {
+            target,
+            host,
+            limits: Limits::default(),
+            era: None,
+            info: Implementation::new("candor-client", env!("CARGO_PKG_VERSION")),
+            trust: Trust::default(),
+            policy: Policy::default(),
+            retry: Retry::default(),
+            cache: Cache::default(),
+            parallel_writes: false,
+        }
+    }
+
+    /// Sends this token with every request over HTTP.
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        if let Target::Url { bearer, .. } = &mut self.target {
+            *bearer = Some(token.into());
+        }
+        self
+    }
+
+    /// Sends this header with every request over HTTP.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Target::Url { headers, .. } = &mut self.target {
+            headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// How the client introduces itself.
+    pub fn named(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.info = Implementation::new(name, version);
+        self
+    }
+
+    /// How far the server's own words are believed. Without it, it is a stranger.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Which calls a person is asked about.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// What is tried again, and how often.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Keeps what servers allow to be kept where other clients find it, too.
+    pub fn cache(mut self, cache: &Cache) -> Self {
+        self.cache = cache.clone();
+        self
+    }
+
+    /// What is taken, and how long is waited.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long an answer is waited for; progress begins it anew.
+    pub fn timeout(mut self, answer: Duration) -> Self {
+        self.limits.answer = answer;
+        self.limits.answer_at_most = self.limits.answer_at_most.max(answer);
+        self
+    }
+
+    /// Speaks this era, without finding out which one the server speaks.
+    pub fn era(mut self, era: Era) -> Self {
+        self.era = Some(era);
+        self
+    }
+
+    /// Lets calls that may change something run at the same time. Without it one waits for the other.
+    pub fn parallel_writes(mut self) -> Self {
+        self.parallel_writes = true;
+        self
+    }
+
+    /// Answers the server's questions to the person behind the client.
+    ///
+    /// What the person is shown comes from the server: show whose question it is.
+    pub fn on_elicit<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(Elicitation) -> A + Send + Sync + 'static,
+        A: Future<Output = Elicited> + Send + 'static,
+    {
+        self.host.elicit = Some(Box::new(move |asked| Box::pin(answer(asked))));
+        self
+    }
+
+    /// Says that pages can be visited, too: [`Elicitation::url`].
+    pub fn visits_urls(mut self) -> Self {
+        self.host.visits_urls = true;
+        self
+    }
+
+    /// Answers the server's questions to the model.
+    pub fn on_sample<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<CreateMessageResult, String>> + Send + 'static,
+    {
+        self.host.sample = Some(Box::new(move |asked| Box::pin(answer(asked))));
+        self
+    }
+
+    /// The folders that the server may know of.
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.host.roots = Some(roots.into_iter().collect());
+        self
+    }
+
+    /// Hears everything that the server says unasked, in order: the method and its parameters. What takes long belongs elsewhere:
+    /// nothing else is read meanwhile.
+    pub fn on_notification(mut self, hear: impl Fn(&str, &Object) + Send + Sync + 'static) -> Self {
+        self.host.hear = Some(Box::new(hear));
+        self
+    }
+}
+
+impl IntoFuture for Connect {
+    type Output = Result<Client, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(Client::open(self))
+    }
+}

@@ -1,0 +1,236 @@
+//! What can go wrong, told so that the caller knows what to do: and above all, whether anything was done.
+
+use std::fmt;
+use std::time::Duration;
+
+use candor_protocol::rpc::{ErrorObject, code};
+use candor_schema::Invalid;
+
+use crate::result::CallResult;
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is nobody there, or nobody who speaks the protocol. Nothing was done.
+    Unreachable {
+        /// Whom we wanted to reach.
+        target: String,
+        /// What came of it.
+        why: String,
+    },
+    /// The server wants to know who asks, or does not let them in. Nothing was done.
+    Unauthorized {
+        /// 401 or 403.
+        status: u16,
+        /// What the server says in `WWW-Authenticate`.
+        challenge: Option<String>,
+    },
+    /// An answer over HTTP that is none of the protocol.
+    Http {
+        /// Its status.
+        status: u16,
+        /// The beginning of its body.
+        body: String,
+        /// When to try again, if the server says so.
+        retry_after: Option<Duration>,
+    },
+    /// The connection ended before the answer came.
+    Lost {
+        /// What was seen of it.
+        why: String,
+        /// Whether the server may have got the request.
+        sent: bool,
+    },
+    /// No answer came in time. The server may still be at it.
+    TimedOut {
+        /// The time that it was given.
+        after: Duration,
+    },
+    /// The server does not keep to the protocol.
+    Protocol(String),
+    /// The server's own error.
+    Server(ErrorObject),
+    /// The server does not offer this.
+    Unsupported(String),
+    /// The server has no tool of this name. Nothing was sent.
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// Names that are like it.
+        like: Vec<String>,
+    },
+    /// The arguments do not fit the tool's schema. Nothing was sent.
+    InvalidArguments(Invalid),
+    /// The server could not say what the call would do, and the tool declares nothing. Nothing was called.
+    Unforeseeable {
+        /// The tool.
+        tool: String,
+        /// Why it could not be said.
+        why: Box<Error>,
+    },
+    /// A person or the host's policy said no, or there was nobody to ask. Nothing was called.
+    Refused(Refusal),
+    /// The call was made, and what came back is not what the tool's schema promises.
+    ResultInvalid {
+        /// What came back.
+        result: Box<CallResult>,
+        /// What is wrong with it.
+        invalid: Invalid,
+    },
+    /// The server kept asking.
+    TooManyRounds(u32),
+    /// A list without end: the server sent more pages or entries than are read.
+    Endless {
+        /// Of what.
+        list: &'static str,
+        /// How much was read.
+        read: usize,
+    },
+    /// The server has failed so often that it is left alone for a while. Nothing was sent.
+    Resting {
+        /// How long still.
+        rest: Duration,
+    },
+}
+
+/// Who said no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The person who was asked.
+    Person,
+    /// The host's policy.
+    Policy,
+    /// A person would have to be asked, and there is no way to.
+    NobodyToAsk,
+}
+
+impl Error {
+    pub(crate) fn protocol(problem: impl fmt::Display) -> Self {
+        Self::Protocol(problem.to_string())
+    }
+
+    /// Whether the server may have got the request, and may have done what it says.
+    #[must_use]
+    pub fn may_have_been_done(&self) -> bool {
+        match self {
+            Self::Lost { sent, .. } => *sent,
+            Self::TimedOut { .. }
+            | Self::Http { .. }
+            | Self::Protocol(_)
+            | Self::ResultInvalid { .. } => true,
+            Self::Server(error) => !matches!(
+                error.code(),
+                code::INVALID_PARAMS
+                    | code::METHOD_NOT_FOUND
+                    | code::INVALID_REQUEST
+                    | code::PARSE_ERROR
+                    | code::HEADER_MISMATCH
+                    | code::MISSING_CLIENT_CAPABILITY
+                    | code::UNSUPPORTED_VERSION
+                    | code::BUSY
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether the same may go well another time.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Lost { .. } | Self::TimedOut { .. } => true,
+            Self::Http { status, .. } => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
+            Self::Server(error) => matches!(error.code(), code::BUSY | code::INTERNAL_ERROR),
+            _ => false,
+        }
+    }
+
+    /// When the server says that it may be tried again.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Http { retry_after, .. } => *retry_after,
+            Self::Resting { rest } => Some(*rest),
+            Self::Server(error) => {
+                let data = error.data.as_ref()?;
+                let data: serde_json::Value = serde_json::from_str(data.get()).ok()?;
+                data.get("retryAfterMs")?.as_u64().map(Duration::from_millis)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { target, why } => write!(f, "cannot reach {target}: {why}"),
+            Self::Unauthorized { status: 401, .. } => {
+                f.write_str("the server wants a bearer token (401)")
+            }
+            Self::Unauthorized { status, .. } => {
+                write!(f, "the server does not let this caller in ({status})")
+            }
+            Self::Http { status, body, .. } if body.is_empty() => {
+                write!(f, "the server answered with HTTP status {status}")
+            }
+            Self::Http { status, body, .. } => {
+                write!(f, "the server answered with HTTP status {status}: {body}")
+            }
+            Self::Lost { why, sent: true } => {
+                write!(f, "the connection was lost before the answer came: {why}")
+            }
+            Self::Lost { why, sent: false } => write!(f, "the request was not sent: {why}"),
+            Self::TimedOut { after } => {
+                write!(f, "no answer within {} s", after.as_secs_f64())
+            }
+            Self::Protocol(problem) => {
+                write!(f, "the server does not keep to the protocol: {problem}")
+            }
+            Self::Server(error) => write!(f, "{} ({})", error.message, error.code()),
+            Self::Unsupported(what) => write!(f, "the server does not offer {what}"),
+            Self::UnknownTool { name, like } => {
+                write!(f, "Unknown tool: {name}")?;
+                match &like[..] {
+                    [] => Ok(()),
+                    like => write!(f, ". Did you mean {}?", like.join(" or ")),
+                }
+            }
+            Self::InvalidArguments(invalid) => write!(f, "{invalid}"),
+            Self::Unforeseeable { tool, why } => write!(
+                f,
+                "nobody can say what this call of {tool} would do: it declares nothing, and the server was asked and failed: {why}"
+            ),
+            Self::Refused(Refusal::Person) => f.write_str("User cancelled destructive operation"),
+            Self::Refused(Refusal::Policy) => f.write_str("the policy does not allow this call"),
+            Self::Refused(Refusal::NobodyToAsk) => {
+                f.write_str("this call has to be confirmed by a person, and there is nobody to ask")
+            }
+            Self::ResultInvalid { invalid, .. } => write!(
+                f,
+                "the call was made, but its result is not what the tool's schema promises: {invalid}"
+            ),
+            Self::TooManyRounds(rounds) => {
+                write!(f, "the server asked {rounds} times without coming to an end")
+            }
+            Self::Endless { list, read } => {
+                write!(f, "the list of {list} does not end: gave up after {read}")
+            }
+            Self::Resting { rest } => write!(
+                f,
+                "the server has failed again and again; it is left alone for {:.0} s",
+                rest.as_secs_f64().ceil()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unforeseeable { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+}

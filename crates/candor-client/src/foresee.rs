@@ -1,0 +1,311 @@
+//! What a call would do, before it is made: as the tool declares it, or as the server answers for these very arguments.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use candor_hints::{Declared, Effective, Hints, Judgement, Source};
+use candor_protocol::json::{Object, raw};
+use candor_protocol::names::{extension, method};
+use candor_protocol::rpc::code;
+use candor_protocol::types::{ResolveToolResult, ToolAnnotationsResult};
+use candor_schema::canonical;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared, WeakShared};
+use serde_json::Value;
+
+use crate::client::{Client, read};
+use crate::error::Error;
+use crate::host::{locked, members_of};
+use crate::policy::Trust;
+use crate::session::{Session, Wish};
+use crate::tools::{KnownTool, declared};
+
+/// What a call would do, and how that is known.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Foreseen {
+    /// What it does at worst, for all that the host may assume.
+    pub hints: Hints,
+    /// What the server says of it, believed or not.
+    pub said: Effective,
+    /// Where that comes from.
+    pub basis: Basis,
+    /// Why the server could not say it for these arguments, if it was asked and failed.
+    pub failed: Option<Error>,
+    /// What the host's policy makes of it.
+    pub judgement: Judgement,
+    /// What the server itself will do with such a call, if it says so.
+    pub server: Option<Judgement>,
+}
+
+/// Where knowledge of a call comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Basis {
+    /// The server was asked about these arguments.
+    Asked,
+    /// The tool declares it for all its calls.
+    Declared,
+    /// Nobody says anything: the worst case.
+    Nothing,
+}
+
+/// What the server answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    said: Declared,
+    judgement: Option<Judgement>,
+}
+
+type Asking = BoxFuture<'static, Result<Told, Error>>;
+
+/// Questions that are being asked: whoever asks the same joins. Nothing is kept.
+#[derive(Default)]
+pub(crate) struct Questions(Mutex<HashMap<(String, String), WeakShared<Asking>>>);
+
+impl Client {
+    /// What a call of this tool with these arguments would do. Nothing is called; may be given up at any time.
+    pub async fn foresee(&self, tool: &str, arguments: &Value) -> Result<Foreseen, Error> {
+        let tool = self.tool(tool).await?;
+        self.foresee_of(&tool, arguments).await
+    }
+
+    pub(crate) async fn foresee_of(
+        &self,
+        tool: &Arc<KnownTool>,
+        arguments: &Value,
+    ) -> Result<Foreseen, Error> {
+        let session = self.session().await?;
+        let statics = tool.annotations();
+        let policy = self.policy();
+        let decide = |asked: Option<Told>, failed: Option<Error>| {
+            let told = asked.map(|told| told.said);
+            let hints = policy.effective(tool.name(), self.trust(), &statics, told.as_ref());
+            let (said, basis) = match told {
+                Some(told) => (asked_sources(&told), Basis::Asked),
+                None if tool.declares() => (statics.effective(), Basis::Declared),
+                None => (statics.effective(), Basis::Nothing),
+            };
+            Foreseen {
+                hints,
+                said,
+                basis,
+                failed,
+                judgement: policy.judge(tool.name(), hints),
+                server: asked.and_then(|told| told.judgement),
+            }
+        };
+        let Some(way) = Way::to(&session, tool) else { return Ok(decide(None, None)) };
+        if policy.skip_where_static_suffices {
+            let now = decide(None, None);
+            // What the arguments say can only be less than what is said of all of them.
+            if now.judgement != Judgement::Ask {
+                return Ok(now);
+            }
+        }
+        match self.ask_about(tool, arguments, way).await {
+            Ok(told) => Ok(decide(Some(told), None)),
+            // The arguments are wrong: they must not be sent as they are.
+            Err(error @ Error::Server(_)) if is_invalid(&error) => Err(error),
+            Err(error) if tool.declares() || policy.proceed_unforeseen => {
+                tracing::warn!(tool = tool.name(), %error, "Failed to get dynamic annotations, using static");
+                Ok(decide(None, Some(error)))
+            }
+            Err(error) => {
+                Err(Error::Unforeseeable { tool: tool.name().to_owned(), why: Box::new(error) })
+            }
+        }
+    }
+
+    /// Asks the server, or joins whoever is asking the same just now.
+    async fn ask_about(
+        &self,
+        tool: &Arc<KnownTool>,
+        arguments: &Value,
+        way: Way,
+    ) -> Result<Told, Error> {
+        let key = (tool.name().to_owned(), canonical(arguments));
+        let asking: Shared<Asking> = {
+            let mut questions = locked(&self.questions().0);
+            match questions.get(&key).and_then(WeakShared::upgrade) {
+                Some(asking) => asking,
+                None => {
+                    let (client, tool, arguments) = (self.clone(), tool.clone(), arguments.clone());
+                    let asking: Asking =
+                        Box::pin(async move { client.ask_again(&tool, &arguments, way).await });
+                    let asking = asking.shared();
+                    questions.retain(|_, asking| asking.upgrade().is_some());
+                    if let Some(weak) = asking.downgrade() {
+                        questions.insert(key.clone(), weak);
+                    }
+                    asking
+                }
+            }
+        };
+        let told = asking.await;
+        // Answered: whoever asks now asks anew.
+        locked(&self.questions().0).remove(&key);
+        told
+    }
+
+    /// Asking changes nothing, so it may be repeated.
+    async fn ask_again(
+        &self,
+        tool: &KnownTool,
+        arguments: &Value,
+        way: Way,
+    ) -> Result<Told, Error> {
+        let mut failed = 0;
+        loop {
+            match self.ask_once(tool, arguments, way).await {
+                Err(error) if error.is_passing() => {
+                    failed += 1;
+                    match self.retry().wait(failed, error.retry_after()) {
+                        Some(wait) => tokio::time::sleep(wait).await,
+                        None => return Err(error),
+                    }
+                }
+                told => return told,
+            }
+        }
+    }
+
+    async fn ask_once(&self, tool: &KnownTool, arguments: &Value, way: Way) -> Result<Told, Error> {
+        let mut params = Object::new();
+        params.set("name", raw(tool.name()));
+        params.set("arguments", raw(arguments));
+        match way {
+            Way::Annotations => {
+                let told = self.ask(Wish::new(method::TOOLS_ANNOTATIONS, params)).await?;
+                let told: ToolAnnotationsResult = read(&told)?;
+                let judgement = told.meta.as_ref().and_then(judgement);
+                Ok(Told { said: declared(&told.annotations), judgement })
+            }
+            Way::Resolve => {
+                let told = self.ask(Wish::new(method::TOOLS_RESOLVE, params)).await?;
+                let told: ResolveToolResult = read(&told)?;
+                if told.name != tool.name() {
+                    return Err(Error::protocol("it answered for another tool"));
+                }
+                let said = declared(&told.annotations);
+                let all = [said.read_only, said.destructive, said.idempotent, said.open_world];
+                if all.contains(&None) {
+                    return Err(Error::protocol("it left out hints that it has to send"));
+                }
+                // Nothing may be riskier than what was declared for all arguments; if it is, the worse of both counts.
+                let (hints, bound) = (said.effective().hints, tool.declared().hints);
+                let said = if hints.is_at_most(bound) {
+                    said
+                } else {
+                    tracing::warn!(
+                        tool = tool.name(),
+                        "the server answers more than the tool declares"
+                    );
+                    hints.join(bound).declared()
+                };
+                Ok(Told { said, judgement: None })
+            }
+        }
+    }
+
+    /// What a call would do, in words for a model that is about to propose it.
+    pub async fn describe_for_model(&self, tool: &str, arguments: &Value) -> Result<String, Error> {
+        let foreseen = self.foresee(tool, arguments).await?;
+        Ok(foreseen.for_model(tool, arguments, self.trust()))
+    }
+}
+
+impl Foreseen {
+    fn for_model(&self, tool: &str, arguments: &Value, trust: Trust) -> String {
+        let hints = self.hints;
+        let does = if hints.is_read_only() {
+            "only reads: nothing is changed by it"
+        } else if hints.is_destructive() {
+            "may delete or overwrite what is there"
+        } else if hints.is_idempotent() {
+            "changes something; to repeat it has no further effect"
+        } else {
+            "adds something each time it is made"
+        };
+        let mut told = format!("The call {tool}({arguments}) {does}.");
+        if !hints.is_read_only() {
+            told += if hints.is_idempotent() {
+                " It is safe to repeat with the same arguments."
+            } else {
+                " Do not repeat it unless it is known that it was not done."
+            };
+        }
+        told += if hints.is_open_world() {
+            " It may reach systems outside."
+        } else {
+            " It stays within the server's own world."
+        };
+        told += match (trust, self.basis) {
+            (Trust::Known, Basis::Asked) => " The server said so for exactly these arguments.",
+            (Trust::Known, Basis::Declared) => " The tool declares so for all its calls.",
+            (Trust::Known, Basis::Nothing) => " Nobody says what it does, so the worst is assumed.",
+            (Trust::Stranger, _) => {
+                " The server's own description is not believed, so the worst is assumed where the host knows nothing better."
+            }
+        };
+        match (self.judgement, self.server) {
+            (Judgement::Deny, _) | (_, Some(Judgement::Deny)) => {
+                told += " It will be refused: do not make it.";
+            }
+            (Judgement::Ask, _) | (_, Some(Judgement::Ask)) => {
+                told += " A person will be asked before it starts.";
+            }
+            _ => told += " It will run without asking anybody.",
+        }
+        told
+    }
+}
+
+/// How a server is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Annotations,
+    Resolve,
+}
+
+impl Way {
+    /// Nobody is asked about a tool that does not say that its arguments matter, nor a server that cannot answer.
+    fn to(session: &Session, tool: &KnownTool) -> Option<Self> {
+        let tools = session.capabilities.tools.as_ref();
+        let annotates = tools.and_then(|tools| tools.dynamic_annotations) == Some(true);
+        let resolves = session.extension(extension::TOOL_RESOLUTION).is_some_and(Object::is_empty);
+        if annotates && tool.is_dynamic() {
+            Some(Self::Annotations)
+        } else if resolves && tool.is_resolvable() {
+            Some(Self::Resolve)
+        } else {
+            None
+        }
+    }
+}
+
+fn asked_sources(said: &Declared) -> Effective {
+    let mut effective = said.effective();
+    for source in &mut effective.sources {
+        if *source == Source::Declared {
+            *source = Source::Resolved;
+        }
+    }
+    effective
+}
+
+fn is_invalid(error: &Error) -> bool {
+    matches!(error, Error::Server(error) if error.code() == code::INVALID_PARAMS)
+}
+
+/// What a server of ours adds: what its own policy makes of the call.
+fn judgement(meta: &Object) -> Option<Judgement> {
+    let told = meta.get(extension::APPROVAL)?;
+    let told = members_of(&told.to_raw()).ok()?;
+    match &*told.read_str("judgement").ok().flatten()? {
+        "allow" => Some(Judgement::Allow),
+        "ask" => Some(Judgement::Ask),
+        "deny" => Some(Judgement::Deny),
+        _ => None,
+    }
+}

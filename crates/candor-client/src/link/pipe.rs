@@ -1,0 +1,285 @@
+//! Messages as lines: over the pipes of a child process, or any other pair of streams.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use candor_protocol::json::RawValue;
+use candor_protocol::names::notification;
+use candor_protocol::rpc::{Incoming, RequestId, decode_message, split_batch, write_notification};
+use candor_protocol::types::CancelledParams;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::Outgoing;
+use super::child::Child;
+use crate::connect::Limits;
+use crate::error::Error;
+use crate::host::{Host, locked};
+
+/// Messages that wait for the pipe to take them.
+const QUEUE: usize = 256;
+
+/// What the server may print between messages before it is no server: a banner, not a flood.
+const MAX_NOISE: usize = 1000;
+
+type Answer = Result<Box<RawValue>, Error>;
+
+/// A pair of pipes with a server at the other end.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    out: mpsc::Sender<Vec<u8>>,
+    waiting: Arc<Waiting>,
+    reader: JoinHandle<()>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    child: Option<Child>,
+}
+
+/// Requests that wait for their answers.
+#[derive(Debug, Default)]
+struct Waiting {
+    requests: Mutex<HashMap<RequestId, oneshot::Sender<Answer>>>,
+    ended: AtomicBool,
+    /// What was seen of the end.
+    why: Mutex<String>,
+}
+
+impl Waiting {
+    fn end(&self, why: &str) {
+        why.clone_into(&mut locked(&self.why));
+        self.ended.store(true, Ordering::Release);
+        for (_, request) in locked(&self.requests).drain() {
+            let _ = request.send(Err(Error::Lost { why: why.to_owned(), sent: true }));
+        }
+    }
+}
+
+impl Pipe {
+    pub(crate) fn open(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        child: Option<Child>,
+        host: &Arc<Host>,
+        limits: &Limits,
+    ) -> Self {
+        let (out, queue) = mpsc::channel(QUEUE);
+        let waiting = Arc::new(Waiting::default());
+        let writer = tokio::spawn(write(output, queue));
+        let reading = Reading {
+            waiting: waiting.clone(),
+            host: host.clone(),
+            out: out.downgrade(),
+            limits: limits.clone(),
+            last_words: child.as_ref().map(Child::last_words),
+        };
+        let reader = tokio::spawn(reading.run(input));
+        Self { out, waiting, reader, writer: Mutex::new(Some(writer)), child }
+    }
+
+    pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Answer {
+        let (tell, told) = oneshot::channel();
+        let id = outgoing.id;
+        locked(&self.waiting.requests).insert(id.clone(), tell);
+        // From here on it is taken back if nobody waits for it any more.
+        let mut taken_back = TakenBack { pipe: self, id: Some(id) };
+        if self.waiting.ended.load(Ordering::Acquire) || self.out.send(outgoing.body).await.is_err()
+        {
+            taken_back.unsent();
+            let why = locked(&self.waiting.why).clone();
+            return Err(Error::Lost { why, sent: false });
+        }
+        let answer = told.await;
+        taken_back.id = None;
+        answer.unwrap_or_else(|_| {
+            Err(Error::Lost { why: "the program is gone".to_owned(), sent: true })
+        })
+    }
+
+    pub(crate) async fn send(&self, body: Vec<u8>) -> Result<(), Error> {
+        let lost = |_| Error::Lost { why: locked(&self.waiting.why).clone(), sent: false };
+        self.out.send(body).await.map_err(lost)
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.waiting.ended.load(Ordering::Acquire)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.waiting.end("the connection was closed");
+        // What was sent goes out first, then the pipe ends: for a child that is the sign to go.
+        let writer = locked(&self.writer).take();
+        if let Some(writer) = writer {
+            let _ = self.out.send(Vec::new()).await;
+            let _ = writer.await;
+        }
+        match &self.child {
+            Some(child) => child.ended().await,
+            None => self.reader.abort(),
+        }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// Takes a request back when it is dropped, unless it was answered.
+struct TakenBack<'a> {
+    pipe: &'a Pipe,
+    id: Option<RequestId>,
+}
+
+impl TakenBack<'_> {
+    fn unsent(&mut self) {
+        if let Some(id) = self.id.take() {
+            locked(&self.pipe.waiting.requests).remove(&id);
+        }
+    }
+}
+
+impl Drop for TakenBack<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        if locked(&self.pipe.waiting.requests).remove(&id).is_some() {
+            let mut params = CancelledParams::new();
+            params.request_id = Some(id);
+            let _ = self.pipe.out.try_send(write_notification(notification::CANCELLED, &params));
+        }
+    }
+}
+
+/// An empty message means that nothing more comes.
+async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
+    while let Some(mut message) = queue.recv().await {
+        if message.is_empty() {
+            break;
+        }
+        message.push(b'\n');
+        // What has queued up meanwhile goes out in one write.
+        while message.len() < 64 * 1024 {
+            match queue.try_recv() {
+                Ok(next) if !next.is_empty() => {
+                    message.extend_from_slice(&next);
+                    message.push(b'\n');
+                }
+                Ok(_) => {
+                    let _ = output.write_all(&message).await;
+                    let _ = output.shutdown().await;
+                    return;
+                }
+                Err(_) => break,
+            }
+        }
+        if output.write_all(&message).await.is_err() || output.flush().await.is_err() {
+            break;
+        }
+    }
+    let _ = output.shutdown().await;
+}
+
+struct Reading {
+    waiting: Arc<Waiting>,
+    host: Arc<Host>,
+    out: mpsc::WeakSender<Vec<u8>>,
+    limits: Limits,
+    last_words: Option<crate::link::child::LastWords>,
+}
+
+impl Reading {
+    async fn run(self, input: impl AsyncRead + Unpin) {
+        let why = self.read(input).await;
+        let why = match &self.last_words {
+            Some(words) => words.after(&why).await,
+            None => why,
+        };
+        self.waiting.end(&why);
+    }
+
+    /// Reads until the end; says what was seen of it.
+    async fn read(&self, input: impl AsyncRead + Unpin) -> String {
+        let mut input = BufReader::with_capacity(64 * 1024, input);
+        let mut line = Vec::new();
+        let mut noise = 0;
+        loop {
+            line.clear();
+            let limit = self.limits.max_message as u64 + 1;
+            match (&mut input).take(limit).read_until(b'\n', &mut line).await {
+                Ok(0) => return "the program ended".to_owned(),
+                Ok(_) if line.last() != Some(&b'\n') && line.len() as u64 == limit => {
+                    return format!(
+                        "it sent a line of more than {} bytes",
+                        self.limits.max_message
+                    );
+                }
+                Ok(_) => {}
+                Err(error) => return error.to_string(),
+            }
+            let message = line.trim_ascii();
+            if message.is_empty() {
+                continue;
+            }
+            if !matches!(message[0], b'{' | b'[') {
+                noise += 1;
+                if noise > MAX_NOISE {
+                    return "it prints text where messages should be".to_owned();
+                }
+                tracing::warn!(
+                    line = %String::from_utf8_lossy(&message[..message.len().min(200)]),
+                    "the server printed what is no message"
+                );
+                continue;
+            }
+            self.take(message);
+        }
+    }
+
+    fn take(&self, message: &[u8]) {
+        match split_batch(message, self.limits.max_depth) {
+            Ok(Some(messages)) => messages.into_iter().for_each(|m| self.take_one(m.as_bytes())),
+            Ok(None) => self.take_one(message),
+            Err(rejected) => {
+                tracing::warn!(problem = %rejected.error.message, "a message was not understood");
+            }
+        }
+    }
+
+    fn take_one(&self, message: &[u8]) {
+        match decode_message(message, self.limits.max_depth) {
+            Ok(Incoming::Response(response)) => {
+                self.answered(&response.id, response.outcome.map_err(Error::Server));
+            }
+            Ok(Incoming::Notification(news)) => self.host.heard(&news),
+            Ok(Incoming::Request(request)) => {
+                let out = self.out.clone();
+                self.host.serve(request, async move |answer| {
+                    if let Some(out) = out.upgrade() {
+                        let _ = out.send(answer).await;
+                    }
+                });
+            }
+            // An answer that cannot be read is the end of its request, not of all.
+            Err(rejected) => match rejected.id {
+                Some(id) => self.answered(&id, Err(Error::Protocol(rejected.error.message))),
+                None => {
+                    tracing::warn!(problem = %rejected.error.message, "a message was not understood");
+                }
+            },
+        }
+    }
+
+    fn answered(&self, id: &RequestId, answer: Answer) {
+        let request = locked(&self.waiting.requests).remove(id);
+        match request {
+            Some(request) => {
+                let _ = request.send(answer);
+            }
+            // Taken back meanwhile, or never asked.
+            None => tracing::debug!(%id, "an answer that nobody waits for"),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Server-sent events, read from a body as they come.
+
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Incoming};
+
+use crate::error::Error;
+
+/// What has been read of a stream of events.
+pub(crate) struct Events<B = Incoming> {
+    body: B,
+    buffer: BytesMut,
+    /// How far the buffer was searched for the end of a line.
+    searched: usize,
+    /// The largest event.
+    limit: usize,
+    /// The stream's place: what to name when it is to be taken up again.
+    pub(crate) last_id: Option<String>,
+    /// How long to wait before that, if the server said so.
+    pub(crate) retry: Option<Duration>,
+    data: Vec<u8>,
+    any_data: bool,
+    /// A line ended with a carriage return: a line feed right after it belongs to it.
+    after_return: bool,
+    begun: bool,
+}
+
+impl<B> Events<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    pub(crate) fn new(body: B, limit: usize) -> Self {
+        Self {
+            body,
+            buffer: BytesMut::new(),
+            searched: 0,
+            limit,
+            last_id: None,
+            retry: None,
+            data: Vec::new(),
+            any_data: false,
+            after_return: false,
+            begun: false,
+        }
+    }
+
+    /// The data of the next event that has any; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        loop {
+            while let Some(line) = self.line() {
+                if let Some(event) = self.take(&line)? {
+                    return Ok(Some(event));
+                }
+            }
+            if self.buffer.len() > self.limit {
+                return Err(Error::protocol(format!(
+                    "an event is larger than {} bytes",
+                    self.limit
+                )));
+            }
+            match self.body.frame().await {
+                // An event that was not ended does not count.
+                None => return Ok(None),
+                Some(Err(error)) => return Err(Error::Lost { why: error.to_string(), sent: true }),
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.buffer.extend_from_slice(&data);
+                    }
+                }
+            }
+        }
+    }
+
+    /// After the last event that is wanted: looks whether the stream has ended, so that its connection can be used again.
+    pub(crate) fn finish(mut self) {
+        use futures_util::FutureExt as _;
+        while let Some(Some(Ok(_))) = self.body.frame().now_or_never() {}
+    }
+
+    fn line(&mut self) -> Option<Bytes> {
+        if !self.begun && self.buffer.len() >= 3 {
+            self.begun = true;
+            if self.buffer.starts_with(b"\xef\xbb\xbf") {
+                self.buffer.advance(3);
+            }
+        }
+        if self.after_return && !self.buffer.is_empty() {
+            self.after_return = false;
+            if self.buffer[0] == b'\n' {
+                self.buffer.advance(1);
+            }
+        }
+        let end = self.buffer[self.searched..].iter().position(|b| matches!(b, b'\n' | b'\r'));
+        let Some(end) = end else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        let end = self.searched + end;
+        self.searched = 0;
+        let mut line = self.buffer.split_to(end + 1).freeze();
+        self.after_return = line[end] == b'\r';
+        line.truncate(end);
+        Some(line)
+    }
+
+    /// Takes a line in; gives the event that it ends.
+    fn take(&mut self, line: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        if line.is_empty() {
+            let ended = std::mem::take(&mut self.any_data);
+            let data = std::mem::take(&mut self.data);
+            // Events without data are there to be remembered: a place to resume from.
+            return Ok(Some(data).filter(|data| ended && !data.is_empty()));
+        }
+        let (name, value) = match line.iter().position(|b| *b == b':') {
+            Some(0) => return Ok(None),
+            Some(at) => (&line[..at], line[at + 1..].strip_prefix(b" ").unwrap_or(&line[at + 1..])),
+            None => (line, &[][..]),
+        };
+        match name {
+            b"data" => {
+                if std::mem::replace(&mut self.any_data, true) {
+                    self.data.push(b'\n');
+                }
+                if self.data.len() + value.len() > self.limit {
+                    let limit = self.limit;
+                    return Err(Error::protocol(format!("an event is larger than {limit} bytes")));
+                }
+                self.data.extend_from_slice(value);
+            }
+            b"id" if !value.contains(&0) && value.len() <= 4096 => {
+                self.last_id = String::from_utf8(value.to_vec()).ok().filter(|id| !id.is_empty());
+            }
+            b"retry" => {
+                let millis = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.retry = millis.map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+}

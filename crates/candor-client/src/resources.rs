@@ -1,0 +1,183 @@
+//! Resources: what there is, what is beneath, what is in it.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use candor_protocol::json::Object;
+use candor_protocol::names::{extension, method};
+use candor_protocol::rpc::code;
+use candor_protocol::types::{
+    ReadResourceResult, Resource, ResourceContents, ResourceMetadataResult, ResourceTemplate,
+};
+
+use crate::client::{Client, read};
+use crate::error::Error;
+use crate::listen::about;
+use crate::session::{Session, Wish};
+
+/// What was read of a resource: one content, or several formats of the same, or several resources.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    uri: String,
+    all: Vec<ResourceContents>,
+}
+
+impl Contents {
+    /// All of it.
+    #[must_use]
+    pub fn all(&self) -> &[ResourceContents] {
+        &self.all
+    }
+
+    /// The formats of the very resource that was asked for. A server of the old kind may have sent others beside it, or only
+    /// others: then the first counts.
+    #[must_use]
+    pub fn formats(&self) -> Vec<&ResourceContents> {
+        let own: Vec<_> = self.all.iter().filter(|content| content.uri == self.uri).collect();
+        match own.is_empty() {
+            false => own,
+            true => self.all.iter().take(1).collect(),
+        }
+    }
+
+    /// The format that is liked best: types in order of preference, `text/*` for all of a kind. Without a match the first.
+    #[must_use]
+    pub fn preferred(&self, types: &[&str]) -> Option<&ResourceContents> {
+        let formats = self.formats();
+        let found = types.iter().find_map(|wanted| {
+            formats.iter().find(|content| {
+                content.mime_type.as_deref().is_some_and(|given| is_kind_of(given, wanted))
+            })
+        });
+        found.or(formats.first()).copied()
+    }
+
+    /// What a listable resource sent of what stands beneath it. May be a part of it only; see [`Client::children`].
+    #[must_use]
+    pub fn others(&self) -> Vec<&ResourceContents> {
+        self.all.iter().filter(|content| content.uri != self.uri).collect()
+    }
+}
+
+fn is_kind_of(given: &str, wanted: &str) -> bool {
+    let given = given.split(';').next().unwrap_or(given).trim();
+    match wanted.strip_suffix("/*") {
+        Some(kind) => given.split('/').next().is_some_and(|g| g.eq_ignore_ascii_case(kind)),
+        None => given.eq_ignore_ascii_case(wanted) || wanted == "*/*",
+    }
+}
+
+/// The bytes of a content, whichever way they came.
+pub fn bytes_of(content: &ResourceContents) -> Result<Cow<'_, [u8]>, Error> {
+    match (&content.text, &content.blob) {
+        (Some(text), _) => Ok(Cow::Borrowed(text.as_bytes())),
+        (None, Some(blob)) => {
+            let bytes =
+                BASE64.decode(blob).map_err(|e| Error::protocol(format!("its blob: {e}")))?;
+            Ok(Cow::Owned(bytes))
+        }
+        (None, None) => Err(Error::protocol("a content has neither text nor blob")),
+    }
+}
+
+impl Client {
+    /// The resources that the server lists, all pages.
+    pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
+        self.need_resources().await?;
+        self.list(method::RESOURCES_LIST, "resources", &Object::new()).await?.read()
+    }
+
+    /// Its templates, all pages.
+    pub async fn templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
+        self.need_resources().await?;
+        let listed =
+            self.list(method::RESOURCES_TEMPLATES_LIST, "resourceTemplates", &Object::new()).await;
+        match listed {
+            Ok(listed) => listed.read(),
+            Err(error) if is_missing_method(&error) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What stands directly beneath a resource, all pages. `None`: the server has no way to say.
+    pub async fn children(&self, uri: &str) -> Result<Option<Vec<Resource>>, Error> {
+        let session = self.need_resources().await?;
+        for method in ways_to_list(&session) {
+            match self.list(method, "resources", &about(uri)).await {
+                Ok(listed) => return listed.read().map(Some),
+                Err(error) if is_missing_method(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a resource is, without its content if the server can say that; otherwise from the list, or else by reading it.
+    pub async fn metadata(&self, uri: &str) -> Result<Resource, Error> {
+        let session = self.need_resources().await?;
+        if session.extension(extension::RESOURCE).is_some() {
+            match self.ask(Wish::new(method::RESOURCES_METADATA, about(uri))).await {
+                Ok(told) => return read::<ResourceMetadataResult>(&told).map(|told| told.resource),
+                Err(error) if is_missing_method(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let listed = self.resources().await.unwrap_or_default();
+        if let Some(found) = listed.into_iter().find(|resource| resource.uri == uri) {
+            return Ok(found);
+        }
+        let contents = self.read(uri).await?;
+        let first = contents.formats().first().copied().cloned();
+        first.map(described).ok_or_else(|| Error::protocol("a resource without contents"))
+    }
+
+    /// The content of a resource.
+    pub async fn read(&self, uri: &str) -> Result<Contents, Error> {
+        self.need_resources().await?;
+        let (answer, _) = self.kept_or_asked(method::RESOURCES_READ, about(uri)).await?;
+        let all = read::<ReadResourceResult>(&answer)?.contents;
+        Ok(Contents { uri: uri.to_owned(), all })
+    }
+
+    async fn need_resources(&self) -> Result<std::sync::Arc<Session>, Error> {
+        let session = self.session().await?;
+        match session.capabilities.resources {
+            Some(_) => Ok(session),
+            None => Err(Error::Unsupported("resources".to_owned())),
+        }
+    }
+}
+
+/// A server that does not say that it lists what stands beneath may ignore the question and list everything.
+fn ways_to_list(session: &Session) -> Vec<&'static str> {
+    let mut ways = Vec::new();
+    if session.extension(extension::RESOURCE).is_some() {
+        ways.push(method::RESOURCES_LIST);
+    }
+    let skills = session.extension(extension::SKILLS);
+    if skills.is_some_and(|skills| skills.read("directoryRead").ok().flatten() == Some(true)) {
+        ways.push(method::DIRECTORY_READ);
+    }
+    ways
+}
+
+fn is_missing_method(error: &Error) -> bool {
+    matches!(error, Error::Server(error) if error.code() == code::METHOD_NOT_FOUND)
+        || matches!(error, Error::Http { status: 404 | 405, .. })
+}
+
+/// What a content says of its resource.
+fn described(content: ResourceContents) -> Resource {
+    let name = content.name.unwrap_or_else(|| content.uri.clone());
+    let mut resource = Resource::new(content.uri, name);
+    resource.title = content.title;
+    resource.description = content.description;
+    resource.mime_type = content.mime_type;
+    resource.size = content.size;
+    resource.icons = content.icons;
+    resource.annotations = content.annotations;
+    resource.capabilities = content.capabilities;
+    resource.meta = content.meta;
+    resource
+}

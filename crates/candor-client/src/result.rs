@@ -1,0 +1,161 @@
+//! What came of a call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use candor_protocol::json::{Json, Object};
+use candor_protocol::names::{extension, failure};
+use candor_protocol::types::{CallToolResult, Content};
+use candor_schema::BOX_KEYWORD;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Another vendor's mark for a boxed value, which stands under `result`.
+const OTHER_BOX_KEYWORD: &str = "x-fastmcp-wrap-result";
+
+/// The result of a call. A tool that failed has one, too.
+#[derive(Debug, Clone)]
+pub struct CallResult {
+    raw: CallToolResult,
+    structured: Option<Arc<Value>>,
+    /// The member under which the value stands, if it was put in a box.
+    boxed: Option<String>,
+}
+
+/// What a failed call says to programs, if the server is one that does.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// A stable word for what is wrong.
+    pub code: String,
+    /// Whether the same call may go well later; `None`: nobody says.
+    pub retriable: Option<bool>,
+    /// When to try again.
+    pub retry_after: Option<Duration>,
+    /// The server itself refused, before the tool ran.
+    pub by_server: bool,
+    /// The name by which the server's log knows it.
+    pub trace_id: Option<String>,
+    /// What to call instead, and with which arguments.
+    pub instead: Option<(String, Value)>,
+    /// All of it.
+    pub details: Value,
+}
+
+impl CallResult {
+    pub(crate) fn new(raw: CallToolResult, output_schema: Option<&Value>) -> Result<Self, String> {
+        let structured = raw.structured_content.as_ref();
+        let structured = structured.map(|raw| serde_json::from_str::<Value>(raw.get())).transpose();
+        let structured = structured.map_err(|error| error.to_string())?.map(Arc::new);
+        let boxed = output_schema.and_then(box_of);
+        let boxed = boxed.filter(|field| {
+            // A box with more than its value in it is none.
+            let members = structured.as_deref().and_then(Value::as_object);
+            members.is_some_and(|members| members.len() == 1 && members.contains_key(field))
+        });
+        Ok(Self { raw, structured, boxed })
+    }
+
+    /// Whether the tool says that it failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.raw.is_error == Some(true)
+    }
+
+    /// What it says, block by block.
+    #[must_use]
+    pub fn content(&self) -> &[Content] {
+        &self.raw.content
+    }
+
+    /// All its text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.raw.content.iter().filter_map(Content::as_text).collect();
+        texts.join("\n")
+    }
+
+    /// The value that the tool returned, out of its box if it was in one.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        let structured = self.structured.as_deref()?;
+        match &self.boxed {
+            Some(field) => structured.get(field),
+            None => Some(structured),
+        }
+    }
+
+    /// The same as a type.
+    pub fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_value(self.value().cloned().unwrap_or(Value::Null))
+    }
+
+    /// What it says to programs if it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let told = self.meta(extension::ERROR).filter(|_| self.is_error())?;
+        let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
+        let instead = told.get("instead").and_then(|instead| {
+            let tool = instead.get("tool")?.as_str()?.to_owned();
+            Some((tool, instead.get("arguments").cloned().unwrap_or(Value::Null)))
+        });
+        Some(Failure {
+            code: text("code")?,
+            retriable: told.get("retriable").and_then(Value::as_bool),
+            retry_after: told
+                .get("retryAfterMs")
+                .and_then(Value::as_u64)
+                .map(Duration::from_millis),
+            by_server: told.get("raisedBy").and_then(Value::as_str) == Some("server"),
+            trace_id: text("traceId"),
+            instead,
+            details: told,
+        })
+    }
+
+    /// The call was started once, and nobody knows what came of it: it must not be started again blindly.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.failure().is_some_and(|failure| failure.code == failure::OUTCOME_UNKNOWN)
+    }
+
+    /// It is the result of an earlier attempt with the same key.
+    #[must_use]
+    pub fn is_replayed(&self) -> bool {
+        let told = self.meta(extension::IDEMPOTENCY);
+        told.is_some_and(|told| told.get("replayed").and_then(Value::as_bool) == Some(true))
+    }
+
+    /// The token of a preview, to be sent with the call that it is about.
+    #[must_use]
+    pub fn plan_token(&self) -> Option<String> {
+        self.meta(extension::PLAN)?.get("token")?.as_str().map(str::to_owned)
+    }
+
+    /// The result as it came, with everything in it.
+    #[must_use]
+    pub fn raw(&self) -> &CallToolResult {
+        &self.raw
+    }
+
+    pub(crate) fn structured(&self) -> Option<&Value> {
+        self.structured.as_deref()
+    }
+
+    fn meta(&self, key: &str) -> Option<Value> {
+        let json: Json<'_> = self.raw.meta.as_ref().and_then(|meta: &Object| meta.get(key))?;
+        serde_json::from_str(json.text()).ok()
+    }
+}
+
+/// The member that a schema says the value stands under.
+fn box_of(schema: &Value) -> Option<String> {
+    match (schema.get(BOX_KEYWORD), schema.get(OTHER_BOX_KEYWORD)) {
+        (Some(mark), _) => match mark {
+            Value::String(field) => Some(field.clone()),
+            mark => mark.get("field").and_then(Value::as_str).map(str::to_owned),
+        },
+        (None, Some(Value::Bool(true))) => Some(candor_schema::BOX_FIELD.to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,242 @@
+//! A call that asks first: what it would do, and where that matters, whether it may.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::sync::Arc;
+use std::time::Duration;
+
+use candor_hints::Judgement;
+use candor_schema::{Invalid, Violation, canonical};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::call::{Call, Key, put_key};
+use crate::client::Client;
+use crate::error::{Error, Refusal};
+use crate::foresee::{Basis, Foreseen};
+use crate::host::Progress;
+use crate::policy::Trust;
+use crate::result::CallResult;
+use crate::tools::{KEY_ARGUMENT, KnownTool};
+
+/// The argument that takes the token of a preview.
+const PLAN_ARGUMENT: &str = "plan_token";
+
+type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
+
+/// What a person is asked to confirm: exactly what will be sent.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Proposal {
+    /// The tool.
+    pub tool: Arc<KnownTool>,
+    /// What is sent, to the letter.
+    pub arguments: Arc<Value>,
+    /// What the call would do.
+    pub foreseen: Foreseen,
+    /// What the tool's own preview says of it.
+    pub preview: Option<String>,
+    /// The name of the operation.
+    pub key: Option<Key>,
+    /// Whether the server is believed.
+    pub trust: Trust,
+}
+
+impl Proposal {
+    /// The question in a few lines. Names and texts are the server's: make them safe for where they are shown.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let hints = self.foreseen.hints;
+        let question = if hints.is_destructive() {
+            "This operation may be destructive. Proceed?"
+        } else {
+            "This operation needs your consent. Proceed?"
+        };
+        let known = match (self.trust, self.foreseen.basis) {
+            (Trust::Known, Basis::Asked) => "the server's answer for these arguments".to_owned(),
+            (Trust::Known, Basis::Declared) => "declared by the tool".to_owned(),
+            (_, Basis::Nothing) => "nobody says what it does".to_owned(),
+            (Trust::Stranger, _) => {
+                format!("a stranger says: {}", self.foreseen.said.hints.in_words())
+            }
+        };
+        let preview = self.preview.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
+        format!(
+            "{} {}\n{} ({known}){preview}\n{question}",
+            self.tool.name(),
+            self.arguments,
+            hints.in_words()
+        )
+    }
+
+    /// A name for these arguments of this tool: whoever records a consent can record what it was to.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        fingerprint(self.tool.name(), &self.arguments)
+    }
+}
+
+fn fingerprint(tool: &str, arguments: &Value) -> String {
+    let digest = Sha256::digest(format!("{tool}\0{}", canonical(arguments)));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A call in the making that asks first: awaiting it makes it.
+///
+/// List, find, ask the server what these arguments would do, judge that under the trust that the server has and the host's policy,
+/// ask a person where that says so, and only then call, with exactly what the person saw.
+#[must_use = "a call is made when it is awaited"]
+pub struct SafeCall<'a> {
+    call: Call<'a>,
+    confirm: Option<ConfirmFn>,
+    preview: bool,
+}
+
+impl fmt::Debug for SafeCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SafeCall").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+impl<'a> SafeCall<'a> {
+    pub(crate) fn new(call: Call<'a>) -> Self {
+        Self { call, confirm: None, preview: true }
+    }
+
+    /// Asks a person, where the policy says so. Nobody to ask never means yes.
+    pub fn confirm<F, A>(mut self, ask: F) -> Self
+    where
+        F: FnOnce(Proposal) -> A + Send + 'static,
+        A: Future<Output = bool> + Send + 'static,
+    {
+        self.confirm = Some(Box::new(move |proposal| Box::pin(ask(proposal))));
+        self
+    }
+
+    /// Does not look at the tool's own preview before asking, unless the tool demands it.
+    pub fn without_preview(mut self) -> Self {
+        self.preview = false;
+        self
+    }
+
+    /// Names the operation; see [`Call::key`]. Without it, a tool that has an argument for a key gets a new one.
+    pub fn key(mut self, key: impl Into<Key>) -> Self {
+        self.call = self.call.key(key);
+        self
+    }
+
+    /// Hears how far it has come; see [`Call::on_progress`].
+    pub fn on_progress(mut self, heard: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.call = self.call.on_progress(heard);
+        self
+    }
+
+    /// How long an answer is waited for; see [`Call::timeout`].
+    pub fn timeout(mut self, answer: Duration) -> Self {
+        self.call = self.call.timeout(answer);
+        self
+    }
+
+    async fn run(mut self) -> Result<CallResult, Error> {
+        let client = self.call.client;
+        let tool = client.tool(&self.call.tool).await?;
+        let Value::Object(arguments) = &mut self.call.arguments else {
+            let problem = Violation::new("", "must be an object");
+            return Err(Error::InvalidArguments(Invalid { violations: vec![problem] }));
+        };
+        // Made once, here: every attempt has the same.
+        if self.call.key.is_none()
+            && tool.takes_key_argument()
+            && !arguments.contains_key(KEY_ARGUMENT)
+        {
+            self.call.key = Some(Key::new());
+        }
+        if let Some(key) = &self.call.key {
+            put_key(arguments, key, &tool);
+        }
+        let mut preview = None;
+        let demanded = tool.preview().filter(|(_, required)| *required);
+        if let Some((name, _)) = demanded
+            && self.call.plan.is_none()
+            && !arguments.contains_key(PLAN_ARGUMENT)
+        {
+            let shown = look(client, &name, &self.call.arguments).await?;
+            if let Value::Object(arguments) = &mut self.call.arguments
+                && let Some(token) = shown.plan_token()
+            {
+                arguments.insert(PLAN_ARGUMENT.to_owned(), token.into());
+            }
+            preview = Some(shown.text());
+        }
+        if let Some(schema) = tool.input_check() {
+            schema.check(&self.call.arguments).map_err(Error::InvalidArguments)?;
+        }
+        let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
+        let hints = foreseen.hints;
+        match foreseen.judgement {
+            Judgement::Allow => {}
+            Judgement::Deny => return Err(Error::Refused(Refusal::Policy)),
+            Judgement::Ask => {
+                let Some(confirm) = self.confirm.take() else {
+                    return Err(Error::Refused(Refusal::NobodyToAsk));
+                };
+                if preview.is_none()
+                    && self.preview
+                    && let Some((name, _)) = tool.preview()
+                {
+                    match look(client, &name, &self.call.arguments).await {
+                        Ok(shown) => {
+                            self.call.plan = self.call.plan.or_else(|| shown.plan_token());
+                            preview = Some(shown.text());
+                        }
+                        Err(error) => tracing::warn!(%error, "no preview"),
+                    }
+                }
+                let arguments = Arc::new(std::mem::take(&mut self.call.arguments));
+                let proposal = Proposal {
+                    tool: tool.clone(),
+                    arguments: arguments.clone(),
+                    foreseen,
+                    preview,
+                    key: self.call.key.clone(),
+                    trust: client.trust(),
+                };
+                if !confirm(proposal).await {
+                    return Err(Error::Refused(Refusal::Person));
+                }
+                // What was shown is what is sent: nobody had it in hand to change it.
+                self.call.arguments = Arc::unwrap_or_clone(arguments);
+            }
+        }
+        self.call.perform(Some(tool), hints).await
+    }
+}
+
+/// Calls the preview of a tool. That is a call, too: only one that reads, for all that the host may assume, is made.
+async fn look(client: &Client, name: &str, arguments: &Value) -> Result<CallResult, Error> {
+    let tool = client.tool(name).await?;
+    let mut arguments = arguments.clone();
+    if let Value::Object(arguments) = &mut arguments {
+        arguments.remove(KEY_ARGUMENT);
+        arguments.remove(PLAN_ARGUMENT);
+    }
+    let hints = client.foresee_of(&tool, &arguments).await?.hints;
+    if !hints.is_read_only() {
+        return Err(Error::Refused(Refusal::Policy));
+    }
+    let shown = Call::new(client, name.to_owned(), arguments).perform(Some(tool), hints).await?;
+    match shown.is_error() {
+        false => Ok(shown),
+        true => Err(Error::protocol(format!("its preview failed: {}", shown.text()))),
+    }
+}
+
+impl<'a> IntoFuture for SafeCall<'a> {
+    type Output = Result<CallResult, Error>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

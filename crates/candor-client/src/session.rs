@@ -1,0 +1,380 @@
+//! One server that we have got to know: which era it speaks, what it can do, and the way to it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use candor_protocol::json::{Object, RawValue, raw};
+use candor_protocol::names::{extension, header, meta, method, notification};
+use candor_protocol::rpc::{RequestId, code, write_notification, write_request};
+use candor_protocol::types::{
+    DiscoverResult, Implementation, InitializeParams, InitializeResult, ServerCapabilities,
+};
+use candor_protocol::{Era, Revision};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+use crate::connect::{Limits, Target};
+use crate::error::Error;
+use crate::host::{DecodeObject as _, Host, ProgressFn, locked, members_of};
+use crate::link::http::{Endpoint, Http, Mode};
+use crate::link::pipe::Pipe;
+use crate::link::{Link, Outgoing, child};
+
+/// A server, after the handshake.
+#[derive(Debug)]
+pub(crate) struct Session {
+    link: Link,
+    pub(crate) revision: Revision,
+    pub(crate) server: Option<Implementation>,
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) instructions: Option<String>,
+    host: Arc<Host>,
+    limits: Limits,
+    /// What a modern request carries in `_meta`.
+    introduction: Vec<(&'static str, Box<RawValue>)>,
+    ids: AtomicU64,
+}
+
+/// A request in words, before it has an id and a form.
+#[derive(Clone, Default)]
+pub(crate) struct Wish<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: Object,
+    /// What goes into `_meta` beside what always does.
+    pub(crate) meta: Object,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) mirrored: &'a [(String, String)],
+    pub(crate) key: Option<&'a str>,
+    pub(crate) progress: Option<ProgressFn>,
+    /// Instead of the usual time.
+    pub(crate) timeout: Option<Duration>,
+    /// Waits for ever: for what has no end.
+    pub(crate) endless: bool,
+    /// Hears the id before the request is sent.
+    pub(crate) named: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
+}
+
+impl<'a> Wish<'a> {
+    pub(crate) fn new(method: &'a str, params: Object) -> Self {
+        Self { method, params, ..Self::default() }
+    }
+
+    /// The same, to be sent once more.
+    pub(crate) fn again(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Session {
+    /// Gets to know a server.
+    pub(crate) async fn open(
+        target: &Target,
+        era: Option<Era>,
+        info: &Implementation,
+        host: &Arc<Host>,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let introduction = introduction(info, host);
+        let new = |link| Self {
+            link,
+            revision: Revision::V2026_07_28,
+            server: None,
+            capabilities: ServerCapabilities::new(),
+            instructions: None,
+            host: host.clone(),
+            limits: limits.clone(),
+            introduction: introduction.clone(),
+            ids: AtomicU64::new(1),
+        };
+        let mut session = new(link(target, host, limits)?);
+        if era != Some(Era::Legacy) {
+            match session.discover().await {
+                Ok(()) => return Ok(session),
+                Err(Found::Failed(error)) => return Err(error),
+                Err(Found::Legacy(why)) if era == Some(Era::Modern) => return Err(why),
+                Err(Found::Legacy(why)) => {
+                    tracing::debug!(%why, "no answer of the modern era; trying the legacy one");
+                }
+            }
+            // A program may have ended over a question that it does not know.
+            if !session.link.is_alive() {
+                session = new(link(target, host, limits)?);
+            }
+        }
+        session.initialize(info).await?;
+        Ok(session)
+    }
+
+    pub(crate) fn era(&self) -> Era {
+        self.revision.era()
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.link.is_alive()
+    }
+
+    pub(crate) async fn close(&self) {
+        self.link.close().await;
+    }
+
+    /// Whether the server says that it has this extension, and with which settings.
+    pub(crate) fn extension(&self, id: &str) -> Option<&Object> {
+        self.capabilities.extensions.as_ref()?.get(id)
+    }
+
+    /// Whether a repetition with the same key is recognised.
+    pub(crate) fn knows_keys(&self) -> bool {
+        self.extension(extension::IDEMPOTENCY).is_some()
+    }
+
+    /// Sends a request and waits for its result.
+    pub(crate) async fn request(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+        let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
+        let timeout = wish.timeout.unwrap_or(self.limits.answer);
+        let body = self.written(&id, &wish);
+        if let Some(named) = wish.named {
+            named(&id);
+        }
+        let activity = Arc::new(AtomicU64::new(0));
+        let begun = Instant::now();
+        let following = wish.progress.map(|progress| {
+            let activity = activity.clone();
+            self.host.follow(
+                &id,
+                Arc::new(move |news| {
+                    let since = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    activity.store(since, Ordering::Relaxed);
+                    progress(news);
+                }),
+            )
+        });
+        let outgoing = Outgoing {
+            id,
+            method: wish.method,
+            body,
+            name: wish.name,
+            mirrored: wish.mirrored,
+            key: wish.key,
+        };
+        let request = self.link.request(outgoing);
+        if wish.endless {
+            return request.await;
+        }
+        tokio::pin!(request);
+        let longest = self.limits.answer_at_most.max(timeout);
+        let mut until = begun + timeout;
+        let answer = loop {
+            match tokio::time::timeout_at(until.into(), &mut request).await {
+                Ok(answer) => break answer,
+                Err(_) => {
+                    // Whoever tells of progress is given more time, but not for ever.
+                    let last = Duration::from_millis(activity.load(Ordering::Relaxed));
+                    let more = (begun + last + timeout).min(begun + longest);
+                    if more <= until {
+                        break Err(Error::TimedOut { after: until - begun });
+                    }
+                    until = more;
+                }
+            }
+        };
+        drop(following);
+        answer
+    }
+
+    pub(crate) async fn notify(&self, method: &str, params: &Object) -> Result<(), Error> {
+        self.link.notify(method, write_notification(method, params)).await
+    }
+
+    fn written(&self, id: &RequestId, wish: &Wish<'_>) -> Vec<u8> {
+        let modern = self.era() == Era::Modern;
+        let params = Params {
+            members: &wish.params,
+            introduction: if modern { &self.introduction } else { &[] },
+            meta: &wish.meta,
+            token: wish.progress.is_some().then_some(id),
+        };
+        write_request(id, wish.method, &params)
+    }
+
+    /// Asks a server of the modern era who it is.
+    async fn discover(&mut self) -> Result<(), Found> {
+        let mut wish = Wish::new(method::DISCOVER, Object::new());
+        // Over HTTP an answer comes, whatever it is. A program may not answer what it does not know.
+        wish.timeout = Some(match self.link {
+            Link::Pipe(_) => self.limits.probe,
+            Link::Http(_) => self.limits.connect + self.limits.probe,
+        });
+        let answer = match self.request(wish).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(Found::by(error)),
+        };
+        let result = match members_of(&answer).and_then(|m| DiscoverResult::decode_object(&m)) {
+            Ok(result) => result,
+            Err(problem) => return Err(Found::Legacy(Error::protocol(problem))),
+        };
+        if !result.supported_versions.iter().any(|v| v == Revision::V2026_07_28.as_str()) {
+            let versions = result.supported_versions.join(", ");
+            return Err(Found::Legacy(Error::protocol(format!("it speaks {versions}"))));
+        }
+        let said = result.meta.as_ref().and_then(|m| m.read(meta::SERVER_INFO).ok().flatten());
+        self.server = said;
+        self.capabilities = result.capabilities;
+        self.instructions = result.instructions;
+        Ok(())
+    }
+
+    /// The handshake of the legacy era.
+    async fn initialize(&mut self, info: &Implementation) -> Result<(), Error> {
+        let mut can = self.host.capabilities();
+        // What legacy servers get to see is what the legacy era knows.
+        can.extensions = can.extensions.filter(|extensions| !extensions.is_empty());
+        let params = InitializeParams::new(Revision::LATEST_LEGACY.as_str(), can, info.clone());
+        let params = members_of(&raw(&params)).map_err(Error::protocol)?;
+        self.revision = Revision::LATEST_LEGACY;
+        let (answer, session_id) = match &self.link {
+            Link::Pipe(_) => (self.request(Wish::new(method::INITIALIZE, params)).await?, None),
+            Link::Http(http) => {
+                let opening = http.opening();
+                let wish = Wish::new(method::INITIALIZE, params);
+                let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
+                let body = self.written(&id, &wish);
+                let outgoing = Outgoing {
+                    id,
+                    method: wish.method,
+                    body,
+                    name: None,
+                    mirrored: &[],
+                    key: None,
+                };
+                let opened = tokio::time::timeout(self.limits.answer, opening.opened(outgoing));
+                let (answer, headers) =
+                    opened.await.map_err(|_| Error::TimedOut { after: self.limits.answer })??;
+                (answer, headers.get(header::SESSION_ID).cloned())
+            }
+        };
+        let result = members_of(&answer)
+            .and_then(|members| InitializeResult::decode_object(&members))
+            .map_err(|problem| Error::protocol(format!("its answer to initialize: {problem}")))?;
+        let revision = Revision::from_date(&result.protocol_version);
+        self.revision = match revision.filter(|revision| revision.era() == Era::Legacy) {
+            Some(revision) => revision,
+            None => {
+                return Err(Error::protocol(format!(
+                    "it speaks revision {:?}, which is not known here",
+                    result.protocol_version
+                )));
+            }
+        };
+        self.server = Some(result.server_info);
+        self.capabilities = result.capabilities;
+        self.instructions = result.instructions;
+        if let Link::Http(http) = &self.link {
+            self.link = Link::Http(http.in_session(session_id, self.revision.as_str()));
+        }
+        self.notify(notification::INITIALIZED, &Object::new()).await?;
+        if let Link::Http(http) = &self.link {
+            http.listen();
+        }
+        Ok(())
+    }
+}
+
+/// What a question in the modern way has shown.
+enum Found {
+    /// It is not of the modern era: try the older way.
+    Legacy(Error),
+    /// It is, and something is wrong all the same; or there is no way to it at all.
+    Failed(Error),
+}
+
+impl Found {
+    fn by(error: Error) -> Self {
+        match &error {
+            Error::Unreachable { .. } | Error::Unauthorized { .. } => Self::Failed(error),
+            Error::Server(told) => match told.code() {
+                code::UNSUPPORTED_VERSION if names_legacy(told) => Self::Legacy(error),
+                code::UNSUPPORTED_VERSION
+                | code::HEADER_MISMATCH
+                | code::MISSING_CLIENT_CAPABILITY => Self::Failed(error),
+                _ => Self::Legacy(error),
+            },
+            _ => Self::Legacy(error),
+        }
+    }
+}
+
+/// Whether a server that does not speak our modern revision names one of the legacy era.
+fn names_legacy(error: &candor_protocol::rpc::ErrorObject) -> bool {
+    let data = error.data.as_ref().and_then(|data| members_of(data).ok());
+    let supported: Option<Vec<String>> =
+        data.and_then(|data| data.read("supported").ok().flatten());
+    supported.into_iter().flatten().any(|version| {
+        Revision::from_date(&version).is_some_and(|revision| revision.era() == Era::Legacy)
+    })
+}
+
+fn link(target: &Target, host: &Arc<Host>, limits: &Limits) -> Result<Link, Error> {
+    match target {
+        Target::Url { url, bearer, headers } => {
+            let endpoint = Endpoint::new(url, bearer.as_deref(), headers, limits)?;
+            let version = Revision::V2026_07_28.as_str();
+            Ok(Link::Http(Http::new(endpoint, Mode::Modern, version, host.clone(), limits.clone())))
+        }
+        Target::Program(program) => {
+            let (child, stdout, stdin) = child::start(program)?;
+            Ok(Link::Pipe(Pipe::open(stdout, stdin, Some(child), host, limits)))
+        }
+        Target::Streams(streams) => match locked(streams).take() {
+            Some((input, output)) => Ok(Link::Pipe(Pipe::open(input, output, None, host, limits))),
+            None => Err(Error::Lost { why: "the streams have ended".to_owned(), sent: false }),
+        },
+    }
+}
+
+fn introduction(info: &Implementation, host: &Host) -> Vec<(&'static str, Box<RawValue>)> {
+    vec![
+        (meta::PROTOCOL_VERSION, raw(Revision::V2026_07_28.as_str())),
+        (meta::CLIENT_INFO, raw(info)),
+        (meta::CLIENT_CAPABILITIES, raw(&host.capabilities())),
+    ]
+}
+
+/// Parameters with their `_meta`.
+struct Params<'a> {
+    members: &'a Object,
+    introduction: &'a [(&'static str, Box<RawValue>)],
+    meta: &'a Object,
+    token: Option<&'a RequestId>,
+}
+
+struct Meta<'a, 'b>(&'b Params<'a>);
+
+impl Serialize for Params<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.members.iter() {
+            map.serialize_entry(name, &value)?;
+        }
+        if !self.introduction.is_empty() || !self.meta.is_empty() || self.token.is_some() {
+            map.serialize_entry("_meta", &Meta(self))?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Meta<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.0.introduction {
+            map.serialize_entry(name, value)?;
+        }
+        for (name, value) in self.0.meta.iter() {
+            map.serialize_entry(name, &value)?;
+        }
+        if let Some(token) = self.0.token {
+            map.serialize_entry(meta::PROGRESS_TOKEN, token)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,232 @@
+//! A server's tools, as far as they can be used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use candor_hints::{Declared, Effective};
+use candor_protocol::json::{Decode as _, Json, Object};
+use candor_protocol::mirror::{Mirror, mirrors};
+use candor_protocol::names::extension;
+use candor_protocol::types::{Tool, ToolAnnotations};
+use candor_schema::Schema;
+use serde_json::Value;
+
+/// The argument that seed documents and many servers use for a key.
+pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
+
+/// The tools of a server at one time.
+#[derive(Debug, Default)]
+pub struct Tools {
+    tools: Vec<Arc<KnownTool>>,
+    by_name: HashMap<String, usize>,
+    left_out: Vec<(String, String)>,
+}
+
+/// A tool that can be called.
+#[derive(Debug)]
+pub struct KnownTool {
+    tool: Tool,
+    input: Value,
+    output: Option<Value>,
+    pub(crate) mirrors: Vec<Mirror>,
+    /// Compiled when first needed; `None` if the schema cannot be.
+    checks_input: OnceLock<Option<Arc<Schema>>>,
+    checks_output: OnceLock<Option<Arc<Schema>>>,
+}
+
+impl Tools {
+    pub(crate) fn new<'a>(entries: impl IntoIterator<Item = Json<'a>>) -> Self {
+        let mut tools = Self::default();
+        for entry in entries {
+            tools.add(entry);
+        }
+        tools
+    }
+
+    /// One bad tool is no reason to do without the others.
+    fn add(&mut self, entry: Json<'_>) {
+        let name = || {
+            let object = Object::decode(entry).ok();
+            let name = object.and_then(|o| o.read_str("name").ok().flatten().map(String::from));
+            name.unwrap_or_else(|| "(without a name)".to_owned())
+        };
+        match KnownTool::read(entry) {
+            Ok(tool) if self.by_name.contains_key(tool.name()) => {
+                self.left_out.push((name(), "another tool has the same name".to_owned()));
+            }
+            Ok(tool) => {
+                self.by_name.insert(tool.name().to_owned(), self.tools.len());
+                self.tools.push(Arc::new(tool));
+            }
+            Err(problem) => self.left_out.push((name(), problem)),
+        }
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<KnownTool>> {
+        self.by_name.get(name).map(|at| &self.tools[*at])
+    }
+
+    /// All of them, in the server's order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<KnownTool>> {
+        self.tools.iter()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// What the server listed and cannot be used: names, and why.
+    #[must_use]
+    pub fn left_out(&self) -> &[(String, String)] {
+        &self.left_out
+    }
+
+    /// Names that somebody may have meant.
+    #[must_use]
+    pub fn like(&self, name: &str) -> Vec<String> {
+        let names = self.tools.iter().map(|tool| tool.name());
+        candor_schema::nearest(name, names).map(str::to_owned).into_iter().collect()
+    }
+}
+
+impl KnownTool {
+    fn read(entry: Json<'_>) -> Result<Self, String> {
+        let tool = Tool::decode(entry).map_err(|problem| problem.to_string())?;
+        let value = |text: &str| serde_json::from_str::<Value>(text).map_err(|e| e.to_string());
+        let input = value(tool.input_schema.get())?;
+        if !input.is_object() {
+            return Err("its input schema is no object".to_owned());
+        }
+        let output = tool.output_schema.as_ref().map(|schema| value(schema.get())).transpose()?;
+        let mirrors = mirrors(&input)?;
+        Ok(Self {
+            tool,
+            input,
+            output,
+            mirrors,
+            checks_input: OnceLock::new(),
+            checks_output: OnceLock::new(),
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.tool.name
+    }
+
+    /// Its title, if it has one.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        let annotations = self.tool.annotations.as_ref();
+        self.tool.title.as_deref().or_else(|| annotations.and_then(|a| a.title.as_deref()))
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.tool.description.as_deref()
+    }
+
+    /// The schema of its arguments.
+    #[must_use]
+    pub fn input_schema(&self) -> &Value {
+        &self.input
+    }
+
+    /// The schema of its structured results, if it promises any.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.output.as_ref()
+    }
+
+    /// The definition as it came, with everything in it.
+    #[must_use]
+    pub fn definition(&self) -> &Tool {
+        &self.tool
+    }
+
+    /// What it declares that all its calls do, and what is assumed where it declares nothing. Its own words: see
+    /// [`Trust`](crate::Trust).
+    #[must_use]
+    pub fn declared(&self) -> Effective {
+        self.annotations().effective()
+    }
+
+    pub(crate) fn annotations(&self) -> Declared {
+        self.tool.annotations.as_ref().map(declared).unwrap_or_default()
+    }
+
+    /// Whether it declares anything at all.
+    pub(crate) fn declares(&self) -> bool {
+        self.annotations() != Declared::default()
+    }
+
+    /// Whether what a call does depends on its arguments, by `tools/annotations`.
+    #[must_use]
+    pub fn is_dynamic(&self) -> bool {
+        self.tool.dynamic_annotations == Some(true)
+    }
+
+    /// The same by `tools/resolve`.
+    #[must_use]
+    pub fn is_resolvable(&self) -> bool {
+        let mark: Option<Object> = self
+            .tool
+            .meta
+            .as_ref()
+            .and_then(|meta| meta.read(extension::TOOL_RESOLUTION).ok().flatten());
+        mark.is_some_and(|mark| mark.read("resolvable").ok().flatten() == Some(true))
+    }
+
+    /// The tool that shows what a call would do, and whether it has to be called first.
+    #[must_use]
+    pub fn preview(&self) -> Option<(String, bool)> {
+        let plan: Object =
+            self.tool.meta.as_ref().and_then(|meta| meta.read(extension::PLAN).ok().flatten())?;
+        let name = plan.read::<String>("preview").ok().flatten()?;
+        Some((name, plan.read("required").ok().flatten() == Some(true)))
+    }
+
+    /// Whether it has an argument for a key.
+    pub(crate) fn takes_key_argument(&self) -> bool {
+        self.input.get("properties").is_some_and(|p| p.get(KEY_ARGUMENT).is_some())
+    }
+
+    pub(crate) fn input_check(&self) -> Option<&Schema> {
+        self.checks_input.get_or_init(|| compiled(&self.tool.name, &self.input)).as_deref()
+    }
+
+    pub(crate) fn output_check(&self) -> Option<&Schema> {
+        let compile = || compiled(&self.tool.name, self.output.as_ref()?);
+        self.checks_output.get_or_init(compile).as_deref()
+    }
+}
+
+fn compiled(tool: &str, schema: &Value) -> Option<Arc<Schema>> {
+    let compiled = Schema::compile(&schema.to_string());
+    compiled
+        .inspect_err(
+            |error| tracing::warn!(tool, %error, "a schema that cannot be checked against"),
+        )
+        .ok()
+}
+
+pub(crate) fn declared(annotations: &ToolAnnotations) -> Declared {
+    Declared {
+        read_only: annotations.read_only_hint,
+        destructive: annotations.destructive_hint,
+        idempotent: annotations.idempotent_hint,
+        open_world: annotations.open_world_hint,
+    }
+}
