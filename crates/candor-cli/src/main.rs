@@ -2,6 +2,7 @@
 
 mod approvals;
 mod console;
+mod demo;
 mod files;
 mod history;
 mod ledger;
@@ -27,6 +28,8 @@ struct Cli {
 enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
+    /// A small world to try everything in: invoices, files, and a crash
+    Demo(demo::Args),
     /// What waits for a person: see it, decide it
     Approvals(approvals::Args),
     /// What happened: operations and calls, from the ledger
@@ -41,6 +44,7 @@ enum Command {
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Files(args) => files::run(args).await,
+        Command::Demo(args) => demo::run(args).await,
         Command::Approvals(args) => approvals::run(args).await,
         Command::History(args) => history::run(args).await,
         Command::Console(args) => console::run(args).await,

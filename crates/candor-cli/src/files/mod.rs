@@ -1,6 +1,6 @@
 //! `candor files DIR`: a folder as an MCP server. What is in it are resources; what can be done with it are tools.
 
-mod tools;
+pub(crate) mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ use clap::builder::FalseyValueParser;
 
 use tools::Folder;
 
-const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// The largest file, unless somebody says otherwise.
+pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -147,7 +148,7 @@ fn word(name: &str) -> String {
 }
 
 /// As a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
