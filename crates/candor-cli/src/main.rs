@@ -6,6 +6,7 @@ mod arguments;
 mod completions;
 mod config;
 mod console;
+mod demo;
 mod exit;
 mod files;
 mod history;
@@ -40,6 +41,8 @@ struct Cli {
 enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
+    /// A small world to try everything in: invoices, files, and a crash
+    Demo(demo::Args),
     /// What waits for a person: see it, decide it
     Approvals(approvals::Args),
     /// What happened: operations and calls, from the ledger
@@ -60,6 +63,7 @@ enum Command {
 async fn main() -> ExitCode {
     let done: Result<(), Failure> = match Cli::parse().command {
         Command::Files(args) => files::run(args).await.map_err(Failure::from),
+        Command::Demo(args) => demo::run(args).await.map_err(Failure::from),
         Command::Approvals(args) => approvals::run(args).await.map_err(Failure::from),
         Command::History(args) => history::run(args).await.map_err(Failure::from),
         Command::Console(args) => console::run(args).await.map_err(Failure::from),

@@ -1,6 +1,6 @@
 //! `candor files DIR`: a folder as an MCP server. What is in it are resources; what can be done with it are tools.
 
-mod tools;
+pub(crate) mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ use clap::builder::FalseyValueParser;
 use crate::shell::{quoted, word};
 use tools::Folder;
 
-const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// The largest file, unless somebody says otherwise.
+pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
