@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 use common::scripted::{Say, events, modern, said, scripted, status, tool, tools};
 use common::{piped, soon};
 
+/// What is answered to a call.
+type Plain = fn() -> Say;
+type Made = Box<dyn Fn() -> Say + Send + Sync>;
+
 fn small() -> Limits {
     let mut limits = Limits::default();
     limits.answer = Duration::from_millis(500);
@@ -25,7 +29,7 @@ fn small() -> Limits {
 
 #[tokio::test]
 async fn answers_that_are_none_have_a_name() {
-    let answers: Vec<(&str, fn() -> Say)> = vec![
+    let answers: Vec<(&str, Plain)> = vec![
         ("garbage", || Say::Whole(typed("application/json", "<html>"))),
         ("html", || Say::Whole(typed("text/html", "<html>"))),
         ("nothing", || Say::Whole(status(StatusCode::ACCEPTED, ""))),
@@ -71,7 +75,7 @@ fn typed(kind: &'static str, body: &str) -> axum::response::Response {
 #[tokio::test]
 async fn what_is_too_large_too_deep_too_slow_or_cut_off_ends() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    let answers: Vec<(&str, Box<dyn Fn() -> Say + Send + Sync>)> = vec![
+    let answers: Vec<(&str, Made)> = vec![
         ("too large", Box::new(|| said(&"x".repeat(100_000)))),
         (
             "too deep",
