@@ -85,6 +85,7 @@ where
             self.begun = true;
             if self.buffer.starts_with(b"\xef\xbb\xbf") {
                 self.buffer.advance(3);
+                self.searched = 0;
             }
         }
         if self.after_return && !self.buffer.is_empty() {
@@ -99,7 +100,7 @@ where
             return None;
         };
         let end = self.searched + end;
-        self.searched = 0;
+        (self.searched, self.begun) = (0, true);
         let mut line = self.buffer.split_to(end + 1).freeze();
         self.after_return = line[end] == b'\r';
         line.truncate(end);
