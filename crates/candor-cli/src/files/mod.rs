@@ -10,6 +10,7 @@ use candor::prelude::Directory;
 use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
 use clap::builder::FalseyValueParser;
 
+use crate::shell::quoted;
 use tools::Folder;
 
 const MAX_FILE: u64 = 4 * 1024 * 1024;
@@ -139,20 +140,11 @@ fn name(path: &Path) -> String {
 }
 
 /// A name that hosts take: letters, digits, hyphens and underscores.
-fn word(name: &str) -> String {
+pub(crate) fn word(name: &str) -> String {
     let word: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
     let parts: Vec<_> = word.split('-').filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { "files".to_owned() } else { parts.join("-") }
-}
-
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -164,13 +156,5 @@ mod tests {
         assert_eq!(word("notes_2026"), "notes_2026");
         assert_eq!(word("Ann's  old notes.d"), "Ann-s-old-notes-d");
         assert_eq!(word("ü"), "files");
-    }
-
-    #[test]
-    fn a_shell_reads_what_was_meant() {
-        assert_eq!(quoted("/home/ann/notes"), "/home/ann/notes");
-        assert_eq!(quoted("my notes"), "'my notes'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

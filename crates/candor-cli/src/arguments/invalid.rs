@@ -1,0 +1,63 @@
+//! Why arguments do not fit: what, where, and what would be right.
+
+use std::fmt;
+
+use candor::desk::shown::cut;
+
+use crate::exit::{Exit, Failure};
+use crate::signature::Tool;
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// The parameter, as it is written on a command line; empty for all of them.
+    pub(crate) place: String,
+    pub(crate) what: String,
+    /// What to write instead.
+    pub(crate) right: String,
+}
+
+impl Problem {
+    pub(super) fn new(place: &str, what: impl Into<String>, right: impl Into<String>) -> Self {
+        Self { place: place.to_owned(), what: what.into(), right: right.into() }
+    }
+}
+
+/// Arguments that do not fit the tool. Nothing was sent.
+#[derive(Debug)]
+pub(crate) struct Invalid {
+    pub(crate) problems: Vec<Problem>,
+    tool: String,
+    signature: String,
+}
+
+/// As much of a message as one reads, and as long a line.
+const LETTERS: usize = 300;
+const WIDTH: usize = 160;
+
+impl Invalid {
+    pub(super) fn new(problems: Vec<Problem>, tool: &Tool<'_>) -> Self {
+        Self { problems, tool: cut(tool.name, 64), signature: tool.signature(WIDTH) }
+    }
+}
+
+/// Names and values of others are made safe here, once for all of them.
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the arguments do not fit {}; nothing was sent", self.tool)?;
+        for Problem { place, what, right } in &self.problems {
+            write!(f, "\n  ")?;
+            if !place.is_empty() {
+                write!(f, "{}: ", cut(place, 64))?;
+            }
+            write!(f, "{}; {}", cut(what, LETTERS), cut(right, LETTERS))?;
+        }
+        write!(f, "\n{}", self.signature)
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(invalid: Invalid) -> Self {
+        Self::new(Exit::Invalid, invalid)
+    }
+}

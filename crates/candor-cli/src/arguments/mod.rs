@@ -1,0 +1,295 @@
+//! The arguments of a call, from words on a command line, read by the tool's own schema.
+//!
+//! `k=v` is text that the schema makes a value of; `k:=JSON` is JSON whatever the schema says; `a.b=v` is a member of a member;
+//! `k=@file` and `k=@-` take the text from a file or from stdin, `k=@@x` is the text `@x`. Lists are JSON, or one `k=v` for each
+//! item. Or all arguments are one JSON object. What does not fit is told all at once, and nothing has been sent yet.
+
+mod exact;
+mod invalid;
+mod source;
+mod typed;
+
+use std::io::Read;
+
+use candor::protocol::json::DEFAULT_DEPTH;
+use candor_schema::nearest;
+use serde_json::{Map, Value};
+
+use crate::shape::{Kinds, Shape};
+use crate::signature::Tool;
+pub(crate) use invalid::Invalid;
+use invalid::Problem;
+use source::Sources;
+
+/// Reads `words` (`k=v`…), or `whole` (JSON, `@file` or `-`) instead of them.
+pub(crate) fn read(
+    words: &[String],
+    whole: Option<&str>,
+    tool: &Tool<'_>,
+    stdin: &mut dyn Read,
+) -> Result<Map<String, Value>, Invalid> {
+    let mut sources = Sources::new(stdin);
+    let read = match whole {
+        Some(_) if !words.is_empty() => Err(vec![Problem::new(
+            "",
+            "--arguments is all of the arguments, and these are more",
+            format!("leave out either --arguments or {}", words.join(" ")),
+        )]),
+        Some(whole) => object(whole, &mut sources).map_err(|problem| vec![problem]),
+        None => pairs(words, &Shape::of(tool.input), &mut sources),
+    };
+    read.map_err(|problems| Invalid::new(problems, tool))
+}
+
+/// The whole of the arguments, as they are: only the server checks them.
+fn object(whole: &str, sources: &mut Sources<'_>) -> Result<Map<String, Value>, Problem> {
+    let place = "--arguments";
+    let text = match whole.strip_prefix('@') {
+        Some(path) => sources
+            .read(path)
+            .map_err(|what| Problem::new(place, what, "name a file with a JSON object"))?,
+        None if whole == "-" => {
+            sources.read("-").map_err(|what| Problem::new(place, what, "send a JSON object"))?
+        }
+        None => whole.to_owned(),
+    };
+    let right = r#"write an object: --arguments '{"name": "value"}'"#;
+    match exact::json(&text).map_err(|what| Problem::new(place, what, right))? {
+        Value::Object(members) => Ok(members),
+        _ => Err(Problem::new(place, "this is JSON, but no object", right)),
+    }
+}
+
+/// What one word says.
+struct Given<'w> {
+    text: &'w str,
+    /// `:=`
+    json: bool,
+}
+
+/// All words about one argument.
+struct Argument<'a, 'w> {
+    path: Vec<String>,
+    shape: Shape<'a>,
+    given: Vec<Given<'w>>,
+}
+
+fn pairs(
+    words: &[String],
+    shape: &Shape<'_>,
+    sources: &mut Sources<'_>,
+) -> Result<Map<String, Value>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut arguments: Vec<Argument<'_, '_>> = Vec::new();
+    for word in words {
+        let located = split(word).and_then(|(key, given)| {
+            locate(shape, key, "").map(|(path, shape)| Argument { path, shape, given: vec![given] })
+        });
+        match located {
+            Err(problem) => problems.push(problem),
+            Ok(argument) => match arguments.iter_mut().find(|known| known.path == argument.path) {
+                Some(known) => known.given.extend(argument.given),
+                None => arguments.push(argument),
+            },
+        }
+    }
+    let mut members = Map::new();
+    for argument in &arguments {
+        let name = argument.path.join(".");
+        let is_part = |other: &Argument<'_, '_>| {
+            other.path.len() > argument.path.len() && other.path.starts_with(&argument.path)
+        };
+        if let Some(part) = arguments.iter().find(|other| is_part(other)) {
+            let what = format!("given as a whole, and in parts ({})", part.path.join("."));
+            problems.push(Problem::new(&name, what, "say one of them"));
+            continue;
+        }
+        match value(argument, sources) {
+            Ok(value) => put(&mut members, &argument.path, value),
+            Err((what, right)) => problems.push(Problem::new(&name, what, right)),
+        }
+    }
+    // What is missing is told only if nothing else is wrong with the names: it may be the one that was misspelt.
+    if problems.is_empty() {
+        missing(shape, &members, "", &mut problems);
+    }
+    if problems.is_empty() { Ok(members) } else { Err(problems) }
+}
+
+/// The key of a word, and what is said of it.
+fn split(word: &str) -> Result<(&str, Given<'_>), Problem> {
+    let Some((key, text)) = word.split_once('=') else {
+        let right = match word.starts_with('{') {
+            true => "a whole object stands behind --arguments".to_owned(),
+            false => format!("write {word}=VALUE"),
+        };
+        return Err(Problem::new(word, "this is no argument", right));
+    };
+    let (key, json) = key.strip_suffix(':').map_or((key, false), |key| (key, true));
+    if key.is_empty() {
+        return Err(Problem::new(word, "there is no name before =", "write NAME=VALUE"));
+    }
+    if key.matches('.').count() >= DEFAULT_DEPTH {
+        let what = format!("deeper than {DEFAULT_DEPTH} levels");
+        return Err(Problem::new(key, what, "no server takes more"));
+    }
+    Ok((key, Given { text, json }))
+}
+
+/// The way to the argument that a key names. A name that holds dots goes before a way through several.
+fn locate<'a>(
+    shape: &Shape<'a>,
+    key: &str,
+    above: &str,
+) -> Result<(Vec<String>, Shape<'a>), Problem> {
+    let names = shape.names();
+    let declared = |name: &str| names.contains(&name).then(|| shape.member(name)).flatten();
+    if let Some(member) = declared(key) {
+        return Ok((vec![key.to_owned()], member));
+    }
+    let dots: Vec<_> = key.match_indices('.').map(|(at, _)| at).collect();
+    let deeper = |at: usize, member: &Shape<'a>| {
+        let (name, rest) = (&key[..at], &key[at + 1..]);
+        let (mut path, shape) = locate(member, rest, &format!("{above}{name}."))?;
+        path.insert(0, name.to_owned());
+        Ok((path, shape))
+    };
+    for &at in dots.iter().rev() {
+        if let Some(member) = declared(&key[..at]) {
+            return deeper(at, &member);
+        }
+    }
+    // Not declared, but allowed.
+    let first = dots.first().copied();
+    let name = &key[..first.unwrap_or(key.len())];
+    match (shape.member(name), first) {
+        (Some(member), Some(at)) if !name.is_empty() => deeper(at, &member),
+        (Some(member), None) if !name.is_empty() => Ok((vec![name.to_owned()], member)),
+        _ => Err(unknown(name, above, &names, shape)),
+    }
+}
+
+fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Problem {
+    let place = format!("{above}{name}");
+    if !shape.kinds().has(Kinds::OBJECT) {
+        let whole = above.trim_end_matches('.');
+        return Problem::new(
+            &place,
+            format!("{whole} is no object"),
+            format!("write {whole}=VALUE"),
+        );
+    }
+    let right = match nearest(name, names.iter().copied()) {
+        Some(meant) => format!("did you mean {above}{meant}?"),
+        None if names.is_empty() => "leave it out: there are no parameters".to_owned(),
+        None => {
+            let names: Vec<_> = names.iter().map(|name| format!("{above}{name}")).collect();
+            format!("there are {}", names.join(", "))
+        }
+    };
+    Problem::new(&place, "there is no such parameter", right)
+}
+
+/// The value of one argument; or what is wrong, and what would be right.
+fn value(
+    argument: &Argument<'_, '_>,
+    sources: &mut Sources<'_>,
+) -> Result<Value, (String, String)> {
+    let Argument { shape, given, .. } = argument;
+    if let [one] = given.as_slice() {
+        return single(one, shape, sources);
+    }
+    if !shape.kinds().has(Kinds::ARRAY) {
+        let count = given.len();
+        return Err((format!("given {count} times, but it is no list"), "say it once".to_owned()));
+    }
+    let mut items = Vec::new();
+    for one in given {
+        let is_list = one.json || one.text.trim_start().starts_with('[');
+        match is_list.then(|| single(one, shape, sources)).transpose()? {
+            Some(Value::Array(several)) => items.extend(several),
+            Some(other) => items.push(other),
+            None => items.push(single(one, &shape.item(), sources)?),
+        }
+    }
+    Ok(Value::Array(items))
+}
+
+fn single(
+    given: &Given<'_>,
+    shape: &Shape<'_>,
+    sources: &mut Sources<'_>,
+) -> Result<Value, (String, String)> {
+    let from_file = given.text.strip_prefix('@').filter(|rest| !rest.starts_with('@'));
+    if let Some(path) = from_file {
+        let right = || {
+            format!("name a file that can be read; the text {0} itself is written @{0}", given.text)
+        };
+        let text = sources.read(path).map_err(|what| (what, right()))?;
+        if given.json {
+            return json(&text);
+        }
+        let kinds = shape.kinds();
+        return match exact::json(&text) {
+            Ok(value) if kinds == Kinds::ANY || !kinds.has(Kinds::STRING) => Ok(value),
+            Err(what) if !kinds.has(Kinds::STRING) => Err((
+                what,
+                "the file has to hold JSON, because the parameter is no text".to_owned(),
+            )),
+            _ => Ok(Value::String(text)),
+        };
+    }
+    if given.json {
+        return json(given.text);
+    }
+    // Two signs stand for one that means itself.
+    typed::value(shape, given.text.strip_prefix('@').unwrap_or(given.text))
+}
+
+fn json(text: &str) -> Result<Value, (String, String)> {
+    exact::json(text)
+        .map_err(|what| (what, "behind := stands JSON; text is written with = alone".to_owned()))
+}
+
+/// Puts a value where its path leads. No path leads through a value: that was refused before.
+fn put(members: &mut Map<String, Value>, path: &[String], value: Value) {
+    match path {
+        [] => {}
+        [name] => {
+            members.insert(name.clone(), value);
+        }
+        [name, rest @ ..] => {
+            let inner = members.entry(name.as_str()).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// What is required and was not given, also in objects that were begun.
+fn missing(
+    shape: &Shape<'_>,
+    members: &Map<String, Value>,
+    above: &str,
+    problems: &mut Vec<Problem>,
+) {
+    for name in shape.required() {
+        if !members.contains_key(name) {
+            let place = format!("{above}{name}");
+            let right = match shape.member(name) {
+                Some(member) => format!("write {place}={}", typed::placeholder(&member)),
+                None => format!("write {place}=VALUE"),
+            };
+            problems.push(Problem::new(&place, "required, but missing", right));
+        }
+    }
+    for (name, value) in members {
+        if let (Value::Object(inner), Some(member)) = (value, shape.member(name)) {
+            missing(&member, inner, &format!("{above}{name}."), problems);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

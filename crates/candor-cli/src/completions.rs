@@ -1,0 +1,42 @@
+//! `candor completions SHELL`: what a shell has to know to complete our command line.
+
+use std::io::{self, Write as _};
+
+use clap_complete::{Generator as _, Shell};
+
+use crate::exit::Failure;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Put it where the shell looks for it:
+  bash  candor completions bash > ~/.local/share/bash-completion/completions/candor
+  zsh   candor completions zsh > \"${fpath[1]}/_candor\"
+  fish  candor completions fish > ~/.config/fish/completions/candor.fish")]
+pub(crate) struct Args {
+    shell: Known,
+}
+
+/// The shells that are tried in our tests; the crate knows more.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Known {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure> {
+    let shell = match args.shell {
+        Known::Bash => Shell::Bash,
+        Known::Zsh => Shell::Zsh,
+        Known::Fish => Shell::Fish,
+    };
+    command.set_bin_name("candor");
+    command.build();
+    // Not straight to stdout: the crate panics when nobody reads.
+    let mut script = Vec::new();
+    shell.generate(&command, &mut script);
+    match io::stdout().write_all(&script) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error)),
+        _ => Ok(()),
+    }
+}

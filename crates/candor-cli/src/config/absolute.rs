@@ -1,0 +1,112 @@
+//! Paths that hold wherever a host starts a program: its folder may be `/`, and its PATH may be short.
+
+use std::env;
+use std::path::{self, Path, PathBuf};
+
+use candor::desk::shown::{cut, shown};
+
+use crate::exit::Failure;
+use crate::reach::Target;
+
+/// The program with its whole path, and paths among its arguments made whole. What was changed goes into the notes.
+pub(super) fn program(
+    command: &str,
+    args: Vec<String>,
+    folder: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Target, Failure> {
+    let found = locate(command, folder, env::var_os("PATH").as_deref())?;
+    let is_candor = found.file_stem().is_some_and(|stem| stem == "candor");
+    let mut args: Vec<_> = args
+        .into_iter()
+        .enumerate()
+        .map(|(at, arg)| whole(at, arg, command, folder, notes))
+        .collect();
+    // Without it our own servers speak HTTP, and the host would wait for ever.
+    if is_candor
+        && args.first().is_some_and(|first| first == "files")
+        && !args.iter().any(|arg| arg == "--stdio")
+    {
+        notes.push(
+            "--stdio is added: a host talks to what it starts over stdin and stdout".to_owned(),
+        );
+        args.push("--stdio".to_owned());
+    }
+    let program = in_text(found)?;
+    Ok(Target::Program { program, args, env: Vec::new(), cwd: None })
+}
+
+fn in_text(path: PathBuf) -> Result<String, Failure> {
+    path.into_os_string().into_string().map_err(|path| {
+        Failure::failed(format!(
+            "{}: no host can write a path that is not UTF-8",
+            shown(&path.to_string_lossy())
+        ))
+    })
+}
+
+/// An argument; its whole path, if it names something that is there.
+fn whole(at: usize, arg: String, command: &str, folder: &Path, notes: &mut Vec<String>) -> String {
+    let path = Path::new(&arg);
+    if arg.is_empty() || arg.starts_with('-') || path.is_absolute() || !folder.join(path).exists() {
+        return arg;
+    }
+    // `candor files .` where there is a folder `files`: the first bare word is a command more often than a path.
+    let bare = !arg.contains(['/', '\\', '.']);
+    if at == 0 && bare {
+        notes.push(format!(
+            "{} is left as it is: {} may have a command of that name. If the file is meant, write ./{0}",
+            cut(&arg, 60),
+            cut(command, 60)
+        ));
+        return arg;
+    }
+    match path::absolute(folder.join(path)).map(|path| path.into_os_string().into_string()) {
+        Ok(Ok(whole)) => {
+            notes.push(format!("{} is written as {}", cut(&arg, 60), shown(&whole)));
+            whole
+        }
+        _ => arg,
+    }
+}
+
+/// Where a program is. Links are not followed: some programs are one file under many names.
+fn locate(
+    command: &str,
+    folder: &Path,
+    search: Option<&std::ffi::OsStr>,
+) -> Result<PathBuf, Failure> {
+    let missing = |why: &str| Failure::failed(format!("{}: {why}", cut(command, 80)));
+    if command.is_empty() {
+        return Err(Failure::usage("the program behind -- has no name"));
+    }
+    if command.contains(['/', path::MAIN_SEPARATOR]) {
+        let path =
+            path::absolute(folder.join(command)).map_err(|error| missing(&error.to_string()))?;
+        return runnable(&path).ok_or_else(|| missing("there is no such program"));
+    }
+    let folders = search.map(env::split_paths).into_iter().flatten().filter(|at| at.is_absolute());
+    let found = folders.into_iter().find_map(|at| runnable(&at.join(command)));
+    // Who asks us about ourselves has found us somehow.
+    let ourselves = || (command == "candor").then(env::current_exe).and_then(Result::ok);
+    found.or_else(ourselves).ok_or_else(|| {
+        let hint =
+            if folder.join(command).is_file() { "; the one in this folder is ./" } else { "" };
+        let name = if hint.is_empty() { String::new() } else { cut(command, 80) };
+        missing(&format!("there is no such program on PATH{hint}{name}"))
+    })
+}
+
+#[cfg(unix)]
+fn runnable(path: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let found = path.metadata().ok()?;
+    (found.is_file() && found.permissions().mode() & 0o111 != 0).then(|| path.to_owned())
+}
+
+#[cfg(not(unix))]
+fn runnable(path: &Path) -> Option<PathBuf> {
+    let named = ["", "exe", "cmd", "bat"]
+        .map(|end| if end.is_empty() { path.to_owned() } else { path.with_extension(end) });
+    named.into_iter().find(|path| path.is_file())
+}

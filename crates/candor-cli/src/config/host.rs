@@ -1,0 +1,81 @@
+//! The hosts, and where each keeps its servers.
+
+use std::env;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Host {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    Vscode,
+    Windsurf,
+    GeminiCli,
+    Codex,
+    Json,
+}
+
+impl Host {
+    pub(super) const ALL: [Self; 8] = [
+        Self::ClaudeDesktop,
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::Vscode,
+        Self::Windsurf,
+        Self::GeminiCli,
+        Self::Codex,
+        Self::Json,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::ClaudeCode => "claude-code",
+            Self::Cursor => "cursor",
+            Self::Vscode => "vscode",
+            Self::Windsurf => "windsurf",
+            Self::GeminiCli => "gemini-cli",
+            Self::Codex => "codex",
+            Self::Json => "json",
+        }
+    }
+
+    /// What to do with the snippet.
+    pub(super) fn place(self) -> String {
+        match self {
+            Self::ClaudeDesktop => {
+                let file = match env::consts::OS {
+                    "macos" => "~/Library/Application Support/Claude/claude_desktop_config.json",
+                    "windows" => r"%APPDATA%\Claude\claude_desktop_config.json",
+                    _ => "~/.config/Claude/claude_desktop_config.json",
+                };
+                format!("Goes into {file}; then start Claude Desktop again:")
+            }
+            Self::ClaudeCode => {
+                "Run this; --scope user makes it known in all folders, --scope project to all who share the folder:".to_owned()
+            }
+            Self::Cursor => "Goes into .cursor/mcp.json of a project, or ~/.cursor/mcp.json for all:".to_owned(),
+            Self::Vscode => "Goes into .vscode/mcp.json of a project:".to_owned(),
+            Self::Windsurf => "Goes into ~/.codeium/windsurf/mcp_config.json:".to_owned(),
+            Self::GeminiCli => "Goes into ~/.gemini/settings.json, or .gemini/settings.json of a project:".to_owned(),
+            Self::Codex => "Goes into ~/.codex/config.toml:".to_owned(),
+            Self::Json => "Goes into .mcp.json of a project, or wherever else a host reads mcpServers:".to_owned(),
+        }
+    }
+
+    /// Whether one can say in which folder a program is to run.
+    pub(super) const fn takes_folder(self) -> bool {
+        !matches!(self, Self::ClaudeDesktop | Self::ClaudeCode | Self::Windsurf)
+    }
+
+    /// How this host writes a variable; `None`: it fills in none.
+    pub(super) fn variable(self, name: &str, default: Option<&str>) -> Option<String> {
+        match (self, default) {
+            (Self::ClaudeCode | Self::Json, Some(default)) => {
+                Some(format!("${{{name}:-{default}}}"))
+            }
+            (Self::ClaudeCode | Self::Json | Self::GeminiCli, _) => Some(format!("${{{name}}}")),
+            (Self::Cursor | Self::Vscode | Self::Windsurf, _) => Some(format!("${{env:{name}}}")),
+            (Self::ClaudeDesktop | Self::Codex, _) => None,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How the program ends: one number for whoever started it, and a line for whoever reads stderr.
+//!
+//! The numbers are part of the interface: scripts and agents decide by them whether to correct, to repeat, or to ask a person.
+
+use std::fmt::{self, Write as _};
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Refused = 3,
+    Unreachable = 4,
+    ToolError = 5,
+    Invalid = 6,
+    Unknown = 7,
+}
+
+impl Exit {
+    const ALL: [(Self, &str); 8] = [
+        (Self::Done, "done"),
+        (Self::Failed, "failed for another reason"),
+        (Self::Usage, "the command line is wrong"),
+        (Self::Refused, "refused, or not approved"),
+        (Self::Unreachable, "the server cannot be reached"),
+        (Self::ToolError, "the tool ran and says that it failed"),
+        (Self::Invalid, "the arguments do not fit the tool; nothing ran"),
+        (Self::Unknown, "the outcome is unknown: it may have happened"),
+    ];
+
+    /// All of them, for `--help`.
+    pub(crate) fn help() -> String {
+        let mut help = "Exit codes:".to_owned();
+        for (exit, meaning) in Self::ALL {
+            let _ = write!(help, "\n  {}  {meaning}", exit as u8);
+        }
+        help
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    /// The message is safe to show already.
+    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, message: message.to_string() }
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Anything without a number of its own.
+    pub(crate) fn failed(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<candor::Error> for Failure {
+    fn from(error: candor::Error) -> Self {
+        Self::failed(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_number_once_and_in_order() {
+        for (at, (exit, _)) in Exit::ALL.into_iter().enumerate() {
+            assert_eq!(exit as usize, at);
+        }
+        assert_eq!(Exit::help().lines().count(), 9);
+        assert!(Exit::help().contains("\n  7  the outcome is unknown"));
+    }
+}

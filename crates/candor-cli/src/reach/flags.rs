@@ -1,0 +1,221 @@
+//! The flags of every command that talks to a server, and which of its words is the server.
+//!
+//! A command has its words in one list, TARGET first, then its own (TOOL, K=V…). Behind two dashes stands a program instead, and
+//! then no word is a TARGET: so neither is guessed, and none is dropped.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fmt};
+
+use candor::desk::shown::{cut, shown};
+use candor::desk::when;
+
+use super::expand::expand;
+use super::{Found, Named, Surroundings, Target, url};
+use crate::exit::Failure;
+
+/// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
+#[derive(Debug, clap::Args)]
+#[group(skip)] // it stands among the arguments of several commands
+pub(crate) struct Reach {
+    /// Send the bearer token that is in this file, or in the variable CANDOR_BEARER: a secret does not belong on a command line
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    bearer_file: Option<PathBuf>,
+
+    /// Send this header, too; ${VAR} is filled in here, not by the shell; may be given several times
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = Header::read, help_heading = HEADING)]
+    headers: Vec<Header>,
+
+    /// How long an answer may take: 30s, 5m
+    #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Believe what the server says about its own tools; without it, that is the word of a stranger
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) trust: bool,
+
+    /// Start this program, and talk to it over its stdin and stdout
+    #[arg(last = true, value_name = "PROGRAM ARGS")]
+    program: Vec<String>,
+}
+
+const HEADING: &str = "The server";
+
+/// The variable that holds a token.
+const BEARER: &str = "CANDOR_BEARER";
+
+const AUTHORIZATION: &str = "Authorization";
+
+/// A token is a line; a file of another kind was named by mistake.
+const LONGEST_TOKEN: u64 = 64 * 1024;
+
+impl Reach {
+    /// The server that is meant, and the words that are left for the command.
+    pub(crate) fn find(
+        &self,
+        words: Vec<String>,
+        here: &Surroundings,
+    ) -> Result<(Found, Vec<String>), Failure> {
+        // Of dashes with nothing behind them nothing is left but the word itself.
+        let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
+        let (meant, rest) = split(words, self.program.clone(), dashes)?;
+        let mut found = match meant {
+            Meant::Word(word) => Named::of(&word, here)?.found(here)?,
+            Meant::Program(program, args) => {
+                Found::typed(Target::Program { program, args, env: Vec::new(), cwd: None })
+            }
+        };
+        self.authorize(&mut found, here)?;
+        Ok((found, rest))
+    }
+
+    /// Adds what the flags and the variable say about headers. Flags go before a file, a file before the variable.
+    fn authorize(&self, found: &mut Found, here: &Surroundings) -> Result<(), Failure> {
+        let (url, headers) = match &mut found.target {
+            Target::Url { url, headers } => (url, headers),
+            Target::Program { .. } if self.bearer_file.is_some() || !self.headers.is_empty() => {
+                return Err(Failure::usage(
+                    "--bearer-file and --header are for servers with a URL; this one is a program, which takes secrets from its environment",
+                ));
+            }
+            Target::Program { .. } => return Ok(()),
+        };
+        let mut set = |name: &str, value: String| {
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            headers.push((name.to_owned(), value));
+        };
+        for Header { name, value } in &self.headers {
+            if self.bearer_file.is_some() && name.eq_ignore_ascii_case(AUTHORIZATION) {
+                return Err(Failure::usage(
+                    "--bearer-file and --header 'Authorization: …' contradict each other: say one of them",
+                ));
+            }
+            let filled = expand(value, here, None).map_err(|problem| {
+                Failure::usage(format!("--header {}: {problem}", shown(name)))
+            })?;
+            set(name, filled);
+        }
+        if let Some(path) = &self.bearer_file {
+            let token = token_of(path).map_err(|problem| {
+                Failure::failed(format!(
+                    "--bearer-file {}: {problem}",
+                    shown(&path.to_string_lossy())
+                ))
+            })?;
+            set(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
+        if let Some(token) = here.variable(BEARER).filter(|_| !authorized)
+            && !token.is_empty()
+        {
+            let token = token_in(&token)
+                .map_err(|problem| Failure::usage(format!("{BEARER}: {problem}")))?;
+            headers.push((AUTHORIZATION.to_owned(), format!("Bearer {token}")));
+        }
+        let secret = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
+        if secret && url.starts_with("http://") && !url::is_local(url) {
+            found.notes.push(format!(
+                "{}: http:// is not encrypted; whoever is on the way can read the token",
+                shown(url)
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a command line names as the server.
+#[derive(Debug, PartialEq, Eq)]
+enum Meant {
+    Word(String),
+    Program(String, Vec<String>),
+}
+
+/// Tells the TARGET from the other words. `dashes`: the command line ends with two dashes.
+fn split(
+    mut words: Vec<String>,
+    program: Vec<String>,
+    dashes: bool,
+) -> Result<(Meant, Vec<String>), Failure> {
+    let mut program = program.into_iter();
+    let Some(start) = program.next() else {
+        if dashes {
+            return Err(Failure::usage(
+                "nothing stands behind --: write the program to start there",
+            ));
+        }
+        if words.is_empty() {
+            return Err(Failure::usage(MISSING));
+        }
+        let target = words.remove(0);
+        return Ok((Meant::Word(target), words));
+    };
+    if start.is_empty() {
+        return Err(Failure::usage("the program behind -- has no name"));
+    }
+    // An address where there is a program already: one of them would not be talked to, and nobody would notice.
+    if let Some(word) = words.first()
+        && !matches!(url::read(word), Ok(None))
+    {
+        return Err(Failure::usage(format!(
+            "two servers: {} and the program behind --. Leave one of them out",
+            cut(word, 60)
+        )));
+    }
+    Ok((Meant::Program(start, program.collect()), words))
+}
+
+const MISSING: &str = "which server? Name it before anything else:
+  http://127.0.0.1:7332   a URL; without a path, /mcp there
+  :7332                   a port of this machine
+  NAME                    from .mcp.json, .vscode/mcp.json, .cursor/mcp.json, or the files of your hosts
+  … -- PROGRAM ARGS       behind two dashes at the end, a program to start: -- candor files . --stdio";
+
+/// A header; its value may be a secret.
+#[derive(Clone)]
+struct Header {
+    name: String,
+    value: String,
+}
+
+impl Header {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        const RIGHT: &str = "write 'NAME: VALUE', such as 'X-Team: blue'";
+        let (name, value) = text.split_once(':').ok_or(RIGHT)?;
+        let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        if name.is_empty() || !name.bytes().all(token) || value.contains(char::is_control) {
+            return Err(RIGHT);
+        }
+        Ok(Self { name: name.to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: …", self.name)
+    }
+}
+
+fn token_of(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(LONGEST_TOKEN).read_to_string(&mut text))
+        .map_err(|error| error.to_string())?;
+    token_in(&text)
+}
+
+/// The token alone. Errors do not repeat it.
+fn token_in(text: &str) -> Result<String, String> {
+    let token = text.trim();
+    if token.is_empty() {
+        return Err("there is no token in it".to_owned());
+    }
+    if !token.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err("a token is one line of letters, digits and signs, without spaces".to_owned());
+    }
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

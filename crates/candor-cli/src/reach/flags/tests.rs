@@ -1,0 +1,158 @@
+//! Command lines, read by a command that has words of its own.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use super::{Meant, Reach, split};
+use crate::exit::Exit;
+use crate::reach::{Found, Origin, Surroundings, Target};
+
+/// As `candor call` will be.
+#[derive(Debug, Parser)]
+struct Call {
+    words: Vec<String>,
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+fn call(line: &str) -> Call {
+    Call::try_parse_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn here(set: &[(&str, &str)]) -> Surroundings {
+    Surroundings::of_test(PathBuf::from("/nowhere"), PathBuf::from("/nobody"), set)
+}
+
+fn found(line: &str, set: &[(&str, &str)]) -> Result<(Found, Vec<String>), (Exit, String)> {
+    let call = call(line);
+    let found = call.reach.find(call.words, &here(set));
+    found.map_err(|failure| (failure.exit, failure.to_string()))
+}
+
+fn headers(line: &str, set: &[(&str, &str)]) -> Vec<String> {
+    match found(line, set).unwrap().0.target {
+        Target::Url { headers, .. } => headers.iter().map(|(k, v)| format!("{k}: {v}")).collect(),
+        other @ Target::Program { .. } => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_flag_may_stand_anywhere_and_drops_nothing() {
+    for line in [
+        "call :7332 tool k=v --json",
+        "call --json :7332 tool k=v",
+        "call :7332 --json tool k=v",
+        "call --timeout 5s :7332 --json --header X:y tool --trust k=v",
+    ] {
+        assert!(call(line).json, "{line}");
+        let (found, rest) = found(line, &[]).unwrap();
+        assert_eq!(found.target.to_string(), "http://127.0.0.1:7332/mcp", "{line}");
+        assert_eq!(rest, ["tool", "k=v"], "{line}");
+    }
+}
+
+#[test]
+fn behind_dashes_there_is_a_program_and_no_word_is_a_target() {
+    for line in
+        ["call --json tool k=v -- prog -v --json :1", "call tool k=v --json -- prog -v --json :1"]
+    {
+        assert!(call(line).json, "{line}");
+        let (found, rest) = found(line, &[]).unwrap();
+        let Target::Program { program, args, .. } = found.target else { panic!("{line}") };
+        assert_eq!((program.as_str(), rest), ("prog", vec!["tool".to_owned(), "k=v".to_owned()]));
+        assert_eq!(args, ["-v", "--json", ":1"], "what is behind the dashes is the program's");
+    }
+    assert!(!call("call tool -- prog --json").json);
+}
+
+#[test]
+fn two_servers_or_none_are_refused() {
+    for (line, problem) in [
+        ("call", "which server?"),
+        ("call :7332 tool -- prog", "two servers: :7332"),
+        ("call http://a tool -- prog", "two servers"),
+        ("call http://ann:pw@a tool -- prog", "two servers"),
+    ] {
+        let (exit, message) = found(line, &[]).unwrap_err();
+        assert_eq!(exit, Exit::Usage, "{line}");
+        assert!(message.contains(problem), "{line}: {message}");
+    }
+    let words = || vec!["notes".to_owned(), "tool".to_owned()];
+    let nothing = split(words(), Vec::new(), true).unwrap_err();
+    assert!(nothing.to_string().contains("nothing stands behind --"), "{nothing}");
+    let (meant, rest) = split(words(), Vec::new(), false).unwrap();
+    assert_eq!((meant, rest), (Meant::Word("notes".to_owned()), vec!["tool".to_owned()]));
+    assert!(split(words(), vec![String::new()], false).is_err(), "a variable that was not set");
+}
+
+#[test]
+fn a_token_comes_from_a_file_or_a_variable() {
+    let file = std::env::temp_dir().join(format!("candor-bearer-{}", std::process::id()));
+    std::fs::write(&file, "s3cret\n").unwrap();
+    let flag = format!("--bearer-file {}", file.display());
+    let set = [("CANDOR_BEARER", "fr0m-variable"), ("KEY", "k3y")];
+    assert_eq!(headers(&format!("call :1 {flag}"), &set), ["Authorization: Bearer s3cret"]);
+    assert_eq!(headers("call :1", &set), ["Authorization: Bearer fr0m-variable"]);
+    assert_eq!(headers("call :1", &[("CANDOR_BEARER", "")]), [""; 0]);
+    assert_eq!(
+        headers("call :1 --header X-Key:${KEY} --header authorization:mine", &set),
+        ["X-Key: k3y", "authorization: mine"],
+        "a flag goes before the variable"
+    );
+    for (line, exit, problem) in [
+        (format!("call :1 {flag} --header Authorization:x"), Exit::Usage, "contradict"),
+        (format!("call t {flag} -- prog"), Exit::Usage, "for servers with a URL"),
+        ("call :1 --bearer-file /nowhere/at/all".to_owned(), Exit::Failed, "/nowhere/at/all"),
+        ("call :1 --header X:${NOPE}".to_owned(), Exit::Usage, "NOPE is not set"),
+    ] {
+        let (found, message) = found(&line, &set).map(|_| ()).unwrap_err();
+        assert_eq!(found, exit, "{line}");
+        assert!(message.contains(problem), "{line}: {message}");
+    }
+    std::fs::write(&file, "two\nlines").unwrap();
+    let (_, message) = found(&format!("call :1 {flag}"), &[]).map(|_| ()).unwrap_err();
+    assert!(message.contains("one line") && !message.contains("two"), "{message}");
+    std::fs::remove_file(&file).unwrap();
+    let (found, _) = found("call t -- prog", &set).unwrap();
+    assert!(matches!(found.target, Target::Program { env, .. } if env.is_empty()));
+}
+
+#[test]
+fn a_token_on_an_open_road_is_warned_of_and_never_printed() {
+    let set = [("CANDOR_BEARER", "s3cret")];
+    let (remote, _) = found("call http://example.com", &set).unwrap();
+    assert!(remote.notes[0].contains("not encrypted"), "{:?}", remote.notes);
+    assert!(!format!("{remote:?}").contains("s3cret"));
+    assert!(found("call https://example.com", &set).unwrap().0.notes.is_empty());
+    assert!(found("call :1", &set).unwrap().0.notes.is_empty());
+    let flags = call("call :1 --header X:s3cret");
+    assert!(!format!("{flags:?}").contains("s3cret"));
+}
+
+#[test]
+fn headers_that_cannot_be_are_refused() {
+    for header in ["x", ":x", "a b:c", "a:b\nc", ""] {
+        let line = ["call", ":1", "--header", header];
+        assert!(Call::try_parse_from(line).is_err(), "{header:?}");
+    }
+}
+
+#[test]
+fn a_name_is_found_in_a_file_and_that_is_known() {
+    let folder = std::env::temp_dir().join(format!("candor-reach-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(".mcp.json");
+    std::fs::write(&file, r#"{"mcpServers": {"notes": {"command": "serve", "args": ["${AT}"]}}}"#)
+        .unwrap();
+    let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &[("AT", "a b")]);
+    let call = call("call notes tool --json k=v");
+    let (found, rest) = call.reach.find(call.words, &here).unwrap();
+    assert_eq!(found.target.to_string(), "serve 'a b'");
+    assert_eq!(found.origin, Origin::File { path: file.clone(), name: "notes".to_owned() });
+    assert_eq!(found.origin.to_string(), format!("notes in {}", file.display()));
+    assert_eq!(rest, ["tool", "k=v"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

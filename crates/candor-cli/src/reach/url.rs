@@ -1,0 +1,175 @@
+//! What looks like an address. What does not is a name.
+
+use std::net::IpAddr;
+
+use candor::desk::shown::cut;
+
+/// Where servers of this framework, and most others, are found under an origin.
+const PATH: &str = "/mcp";
+
+/// The URL that a word stands for. `None`: it is no address at all.
+///
+/// `http://host` is the server at `/mcp` there, `:7332` the one on this machine; any other path is kept as it is.
+pub(super) fn read(word: &str) -> Result<Option<String>, String> {
+    let Some((scheme, rest)) = split(word) else { return Ok(None) };
+    let given = cut(word, 80);
+    let refused = |why: &str| Err(format!("{given}: {why}"));
+    if scheme != "http" && scheme != "https" {
+        return refused(
+            "only http:// and https:// are spoken; to start a program, write -- PROGRAM ARGS…",
+        );
+    }
+    if word.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return refused("an address has no spaces");
+    }
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if authority.contains('@') {
+        return refused(
+            "a name and a password do not belong in an address. Use --bearer-file FILE or --header 'NAME: VALUE'",
+        );
+    }
+    if let Some((before, _)) = path.split_once('#') {
+        // What people paste is the address of the console, whose fragment is a token that is nobody else's business.
+        let meant = if before.is_empty() || before == "/" { PATH } else { before };
+        let given = cut(word.split('#').next().unwrap_or_default(), 80);
+        return Err(format!(
+            "{given}#…: this is the address of a page. Its server is {scheme}://{authority}{meant}"
+        ));
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    if host.is_empty() {
+        return refused("there is no host in it");
+    }
+    if port.is_some_and(|port| !matches!(port.parse::<u16>(), Ok(1..)) || port.starts_with('+')) {
+        return refused("a port is a number from 1 to 65535");
+    }
+    let path = if path.is_empty() || path.starts_with('?') {
+        format!("{PATH}{path}")
+    } else {
+        path.to_owned()
+    };
+    Ok(Some(format!("{scheme}://{authority}{path}")))
+}
+
+/// The scheme and what follows it. An address of this machine needs no scheme: `:7332`, `localhost:7332/mcp`.
+fn split(word: &str) -> Option<(String, String)> {
+    if let Some((scheme, rest)) = word.split_once("://") {
+        return Some((scheme.to_ascii_lowercase(), rest.to_owned()));
+    }
+    let end = word.find(['/', '?', '#']).unwrap_or(word.len());
+    let (host, port) = word[..end].rsplit_once(':')?;
+    let local = match host {
+        "" => "127.0.0.1",
+        _ if is_loopback(host) => host,
+        _ => return None,
+    };
+    Some(("http".to_owned(), format!("{local}:{port}{}", &word[end..])))
+}
+
+/// Whether nothing that is sent there leaves this machine.
+pub(crate) fn is_local(url: &str) -> bool {
+    is_loopback(host(url))
+}
+
+/// The host that a URL names, without its port.
+pub(crate) fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => host,
+        _ => authority,
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_local, read};
+
+    fn url(word: &str) -> String {
+        read(word).unwrap().unwrap_or_else(|| panic!("{word} is an address"))
+    }
+
+    #[test]
+    fn a_bare_origin_means_its_server() {
+        assert_eq!(url("http://127.0.0.1:7332"), "http://127.0.0.1:7332/mcp");
+        assert_eq!(url("https://example.com"), "https://example.com/mcp");
+        assert_eq!(url("http://[::1]:80?x=1"), "http://[::1]:80/mcp?x=1");
+        assert_eq!(url("HTTP://[::1]"), "http://[::1]/mcp");
+        for as_it_is in ["http://a/", "https://a.example/v1/mcp/", "http://a:1/x?y=z"] {
+            assert_eq!(url(as_it_is), as_it_is);
+        }
+    }
+
+    #[test]
+    fn this_machine_needs_no_scheme() {
+        assert_eq!(url(":7332"), "http://127.0.0.1:7332/mcp");
+        assert_eq!(url(":7332/other"), "http://127.0.0.1:7332/other");
+        assert_eq!(url("localhost:7332"), "http://localhost:7332/mcp");
+        assert_eq!(url("127.0.0.1:7332"), "http://127.0.0.1:7332/mcp");
+        assert_eq!(url("[::1]:7332"), "http://[::1]:7332/mcp");
+    }
+
+    #[test]
+    fn other_words_are_names() {
+        for name in
+            ["github", "my-server", "7332", "a.b", "", "name:tag", "example.com:80", "./server"]
+        {
+            assert_eq!(read(name), Ok(None), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_is_refused() {
+        for (word, why) in [
+            ("ftp://a", "only http://"),
+            ("file:///etc", "only http://"),
+            ("http://", "no host"),
+            ("http:///mcp", "no host"),
+            ("http://:80", "no host"),
+            (":", "a port"),
+            (":0", "a port"),
+            (":65536", "a port"),
+            ("localhost:+1", "a port"),
+            ("http://a:b:c", "a port"),
+            ("http://a b", "no spaces"),
+            ("http://a/\u{1b}[2J", r"\u{1b}"),
+            ("http://ann:secret@a", "do not belong"),
+        ] {
+            let problem = read(word).unwrap_err();
+            assert!(problem.contains(why), "{word}: {problem}");
+        }
+    }
+
+    #[test]
+    fn what_stays_on_this_machine_is_known() {
+        for url in
+            ["http://127.0.0.1:1/mcp", "http://127.9.9.9", "http://[::1]:1", "http://localhost/x"]
+        {
+            assert!(is_local(url), "{url}");
+        }
+        for url in [
+            "http://127.0.0.1.evil.example/",
+            "http://10.0.0.1",
+            "http://localhost.example",
+            "http://[::2]",
+        ] {
+            assert!(!is_local(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_a_console_is_told_from_that_of_its_server() {
+        let problem = read("http://127.0.0.1:7332/#token=abc").unwrap_err();
+        assert!(problem.contains("Its server is http://127.0.0.1:7332/mcp"), "{problem}");
+        assert!(!problem.contains("abc"), "a token is not repeated: {problem}");
+    }
+}

@@ -1,0 +1,419 @@
+//! What a schema allows, as far as a command line has to know: which kinds of values, which choices, which members.
+//!
+//! A schema is read as alternatives (`anyOf`, `oneOf`, several types), each of which is all of several schemas (`allOf`, `$ref`).
+//! What cannot be understood allows anything: the server has the last word, and nothing here fails on an odd schema.
+
+use std::collections::HashSet;
+use std::ops::{BitAnd, BitOr};
+use std::ptr;
+
+use serde_json::{Map, Value};
+
+/// A set of kinds of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kinds(u8);
+
+impl Kinds {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NULL: Self = Self(1);
+    pub(crate) const BOOLEAN: Self = Self(2);
+    pub(crate) const INTEGER: Self = Self(4);
+    /// Numbers that are no integers.
+    pub(crate) const FRACTION: Self = Self(8);
+    pub(crate) const STRING: Self = Self(16);
+    pub(crate) const ARRAY: Self = Self(32);
+    pub(crate) const OBJECT: Self = Self(64);
+    pub(crate) const ANY: Self = Self(127);
+
+    pub(crate) fn has(self, kind: Self) -> bool {
+        self & kind == kind
+    }
+
+    fn named(name: &str) -> Self {
+        match name {
+            "null" => Self::NULL,
+            "boolean" => Self::BOOLEAN,
+            "integer" => Self::INTEGER,
+            "number" => Self::INTEGER | Self::FRACTION,
+            "string" => Self::STRING,
+            "array" => Self::ARRAY,
+            "object" => Self::OBJECT,
+            _ => Self::ANY,
+        }
+    }
+
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if number.is_f64() => Self::INTEGER | Self::FRACTION,
+            Value::Number(_) => Self::INTEGER,
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+}
+
+impl BitAnd for Kinds {
+    type Output = Self;
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What a schema allows: any of these.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape<'a> {
+    root: &'a Value,
+    pub(crate) ways: Vec<Way<'a>>,
+}
+
+/// One alternative: values of these kinds that fit all of these schemas.
+#[derive(Debug, Clone)]
+pub(crate) struct Way<'a> {
+    pub(crate) kinds: Kinds,
+    parts: Vec<&'a Map<String, Value>>,
+}
+
+/// As many alternatives as a person tells apart, as many steps as a schema deserves.
+const MOST_WAYS: usize = 64;
+const MOST_STEPS: usize = 2_000;
+const DEEPEST: usize = 32;
+
+impl<'a> Shape<'a> {
+    /// Of a whole schema.
+    pub(crate) fn of(root: &'a Value) -> Self {
+        Self::within(root, root)
+    }
+
+    /// Of a schema that stands in another, in which its references are looked up.
+    pub(crate) fn within(root: &'a Value, schema: &'a Value) -> Self {
+        let ways = Reading::new(root).ways(schema, 0);
+        Self { root, ways }
+    }
+
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.ways.iter().fold(Kinds::NONE, |kinds, way| kinds | way.kinds)
+    }
+
+    /// The declared members of all alternatives, in the order in which they are declared.
+    pub(crate) fn names(&self) -> Vec<&'a str> {
+        let mut seen = HashSet::new();
+        let all = self.objects().flat_map(Way::names);
+        all.filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// The members without which no alternative is complete, in the order in which they are declared.
+    pub(crate) fn required(&self) -> Vec<&'a str> {
+        let mut lists = self.objects().map(Way::required);
+        let Some(first) = lists.next() else { return Vec::new() };
+        let mut needed: HashSet<_> = first.iter().copied().collect();
+        for list in lists {
+            let list: HashSet<_> = list.into_iter().collect();
+            needed.retain(|name| list.contains(name));
+        }
+        // Some are required that nobody declares.
+        let all = self.names().into_iter().chain(first);
+        all.filter(|name| needed.remove(name)).collect()
+    }
+
+    /// What a member may be. `None`: there is no such member.
+    pub(crate) fn member(&self, name: &str) -> Option<Self> {
+        self.joined(self.objects().filter_map(|way| way.member(self.root, name)).collect())
+    }
+
+    /// What an item of a list may be.
+    pub(crate) fn item(&self) -> Self {
+        let lists = self.ways.iter().filter(|way| way.kinds.has(Kinds::ARRAY));
+        let items = lists.map(|way| way.item(self.root)).collect();
+        self.joined(items).unwrap_or_else(|| Self { root: self.root, ways: vec![Way::any()] })
+    }
+
+    /// What is left when values of this kind are not meant.
+    pub(crate) fn without(mut self, kind: Kinds) -> Self {
+        for way in &mut self.ways {
+            way.kinds = way.kinds & Kinds(!kind.0);
+        }
+        self.ways.retain(|way| way.kinds != Kinds::NONE);
+        self
+    }
+
+    /// The shape that one of its alternatives has by itself.
+    pub(crate) fn only(&self, way: &Way<'a>) -> Self {
+        Self { root: self.root, ways: vec![way.clone()] }
+    }
+
+    /// What is said about a member that has a default.
+    pub(crate) fn default(&self) -> Option<&'a Value> {
+        self.ways.iter().flat_map(|way| &way.parts).find_map(|part| part.get("default"))
+    }
+
+    fn objects(&self) -> impl Iterator<Item = &Way<'a>> {
+        self.ways.iter().filter(|way| way.kinds.has(Kinds::OBJECT))
+    }
+
+    fn joined(&self, found: Vec<Vec<Way<'a>>>) -> Option<Self> {
+        if found.is_empty() {
+            return None;
+        }
+        let ways = found.into_iter().flatten().take(MOST_WAYS).collect();
+        Some(Self { root: self.root, ways })
+    }
+}
+
+impl<'a> Way<'a> {
+    fn any() -> Self {
+        Self { kinds: Kinds::ANY, parts: Vec::new() }
+    }
+
+    /// The values that `enum` or `const` leave; `None`: they say nothing.
+    pub(crate) fn choices(&self) -> Option<Vec<&'a Value>> {
+        let mut choices: Option<Vec<&'a Value>> = None;
+        for part in &self.parts {
+            let listed = match (part.get("const"), part.get("enum").and_then(Value::as_array)) {
+                (Some(one), _) => vec![one],
+                (None, Some(several)) => several.iter().collect(),
+                (None, None) => continue,
+            };
+            choices = Some(match choices {
+                None => listed,
+                Some(known) => known.into_iter().filter(|value| listed.contains(value)).collect(),
+            });
+        }
+        choices
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'a str> {
+        let lists = self.parts.iter().filter_map(|part| part.get("properties")?.as_object());
+        lists.flat_map(Map::keys).map(String::as_str)
+    }
+
+    fn required(&self) -> Vec<&'a str> {
+        let lists = self.parts.iter().filter_map(|part| part.get("required")?.as_array());
+        lists.flatten().filter_map(Value::as_str).collect()
+    }
+
+    fn member(&self, root: &'a Value, name: &str) -> Option<Vec<Self>> {
+        let declared = |part: &&'a Map<String, Value>| part.get("properties")?.get(name);
+        let mut found = self.parts.iter().filter_map(declared).peekable();
+        if found.peek().is_some() {
+            return Some(Reading::new(root).all(found, 0));
+        }
+        self.further(root)
+    }
+
+    /// What members may be that are not declared. A schema that declares some and is silent about others has probably listed them
+    /// all: whoever misspells one should hear it here.
+    pub(crate) fn further(&self, root: &'a Value) -> Option<Vec<Self>> {
+        let mut said: Vec<&'a Value> = Vec::new();
+        for part in &self.parts {
+            match part.get("additionalProperties") {
+                Some(Value::Bool(false)) => return None,
+                Some(schema) => said.push(schema),
+                None if part.contains_key("patternProperties") => said.push(&Value::Bool(true)),
+                None => {}
+            }
+        }
+        if !said.is_empty() {
+            return Some(Reading::new(root).all(said.into_iter(), 0));
+        }
+        self.names().next().is_none().then(|| vec![Self::any()])
+    }
+
+    fn item(&self, root: &'a Value) -> Vec<Self> {
+        let items = self.parts.iter().filter_map(|part| part.get("items"));
+        // A list of schemas, one for each place, is an old way of writing that says nothing about all of them.
+        Reading::new(root).all(items.filter(|items| !items.is_array()), 0)
+    }
+}
+
+/// One reading of a schema, which has an end.
+struct Reading<'a> {
+    root: &'a Value,
+    steps: usize,
+    /// The schemas that are being read: one that refers to itself says nothing new.
+    open: Vec<&'a Value>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(root: &'a Value) -> Self {
+        Self { root, steps: 0, open: Vec::new() }
+    }
+
+    fn ways(&mut self, schema: &'a Value, depth: usize) -> Vec<Way<'a>> {
+        self.steps += 1;
+        let again = self.open.iter().any(|open| ptr::eq(*open, schema));
+        if again || depth > DEEPEST || self.steps > MOST_STEPS {
+            return vec![Way::any()];
+        }
+        self.open.push(schema);
+        let ways = self.read(schema, depth);
+        self.open.pop();
+        ways
+    }
+
+    fn read(&mut self, schema: &'a Value, depth: usize) -> Vec<Way<'a>> {
+        let keywords = match schema {
+            Value::Object(keywords) => keywords,
+            Value::Bool(false) => return Vec::new(),
+            _ => return vec![Way::any()],
+        };
+        let mut ways = vec![Way { kinds: own_kinds(keywords), parts: vec![keywords] }];
+        if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
+            let target = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            if let Some(target) = target {
+                ways = both(&ways, &self.ways(target, depth + 1));
+            }
+        }
+        let list = |name: &str| keywords.get(name).and_then(Value::as_array);
+        for branches in [list("anyOf"), list("oneOf")].into_iter().flatten() {
+            let any: Vec<_> =
+                branches.iter().flat_map(|branch| self.ways(branch, depth + 1)).collect();
+            ways = both(&ways, &any);
+        }
+        if let Some(parts) = list("allOf") {
+            ways = both(&ways, &self.all(parts.iter(), depth + 1));
+        }
+        ways
+    }
+
+    /// What fits all of them.
+    fn all(&mut self, schemas: impl Iterator<Item = &'a Value>, depth: usize) -> Vec<Way<'a>> {
+        let mut ways = vec![Way::any()];
+        for schema in schemas {
+            ways = both(&ways, &self.ways(schema, depth));
+        }
+        ways
+    }
+}
+
+/// The alternatives that are left when one of each side must hold.
+fn both<'a>(left: &[Way<'a>], right: &[Way<'a>]) -> Vec<Way<'a>> {
+    let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
+    let joined = pairs.filter(|(left, right)| left.kinds & right.kinds != Kinds::NONE);
+    joined
+        .take(MOST_WAYS)
+        .map(|(left, right)| {
+            let mut parts = left.parts.clone();
+            for part in &right.parts {
+                if !parts.iter().any(|known| ptr::eq(*known, *part)) {
+                    parts.push(part);
+                }
+            }
+            Way { kinds: left.kinds & right.kinds, parts }
+        })
+        .collect()
+}
+
+/// What the keywords of one schema say about kinds.
+fn own_kinds(keywords: &Map<String, Value>) -> Kinds {
+    let any_of = |kinds: &mut dyn Iterator<Item = Kinds>| kinds.fold(Kinds::NONE, |a, b| a | b);
+    let typed = match keywords.get("type") {
+        Some(Value::String(name)) => Kinds::named(name),
+        Some(Value::Array(names)) => {
+            any_of(&mut names.iter().filter_map(Value::as_str).map(Kinds::named))
+        }
+        // Strictly it would be anything; whoever lists members means an object.
+        None if keywords.contains_key("properties") => Kinds::OBJECT,
+        None if keywords.contains_key("items") => Kinds::ARRAY,
+        _ => Kinds::ANY,
+    };
+    let listed = match (keywords.get("const"), keywords.get("enum").and_then(Value::as_array)) {
+        (Some(one), _) => Kinds::of(one),
+        (None, Some(several)) => any_of(&mut several.iter().map(Kinds::of)),
+        (None, None) => Kinds::ANY,
+    };
+    typed & listed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_and_unions_are_followed() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "a": {"$ref": "#/$defs/Name"},
+                "b": {"anyOf": [{"$ref": "#/$defs/Name"}, {"type": "null"}]},
+                "c": {"type": ["integer", "string"]},
+                "d": {"allOf": [{"type": ["number", "string"]}, {"enum": [1, "x", true]}]},
+            },
+            "required": ["c", "a"],
+            "$defs": {"Name": {"type": "string"}}
+        });
+        let shape = Shape::of(&schema);
+        assert_eq!(shape.names(), ["a", "b", "c", "d"]);
+        assert_eq!(shape.required(), ["a", "c"]);
+        let kinds = |name: &str| shape.member(name).unwrap().kinds();
+        assert_eq!(kinds("a"), Kinds::STRING);
+        assert_eq!(kinds("b"), Kinds::STRING | Kinds::NULL);
+        assert_eq!(kinds("c"), Kinds::STRING | Kinds::INTEGER);
+        assert_eq!(kinds("d"), Kinds::STRING | Kinds::INTEGER);
+        assert!(shape.member("e").is_none());
+    }
+
+    #[test]
+    fn what_is_not_declared_may_be_allowed() {
+        let member = |schema: Value| Shape::of(&schema).member("x").map(|shape| shape.kinds());
+        assert_eq!(member(json!({"type": "object"})), Some(Kinds::ANY));
+        assert_eq!(
+            member(json!({"additionalProperties": {"type": "string"}})),
+            Some(Kinds::STRING)
+        );
+        assert_eq!(
+            member(json!({"properties": {"y": {}}, "additionalProperties": true})),
+            Some(Kinds::ANY)
+        );
+        assert_eq!(member(json!({"properties": {"y": {}}})), None);
+        assert_eq!(member(json!({"additionalProperties": false})), None);
+        assert_eq!(
+            member(json!({"properties": {"y": {}}, "patternProperties": {}})),
+            Some(Kinds::ANY)
+        );
+        assert_eq!(member(json!(true)), Some(Kinds::ANY));
+    }
+
+    #[test]
+    fn schemas_that_have_no_end_or_no_sense_are_read_in_finite_time() {
+        let circle = json!({"$ref": "#", "anyOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {"$ref": "#"}}});
+        assert!(Shape::of(&circle).kinds().has(Kinds::OBJECT));
+        let wide: Vec<_> = (0..200).map(|n| json!({"const": n})).collect();
+        let bomb = json!({"allOf": [{"anyOf": wide}, {"anyOf": wide}, {"anyOf": wide}]});
+        assert!(Shape::of(&bomb).ways.len() <= MOST_WAYS);
+        for odd in [
+            json!(null),
+            json!(1),
+            json!([]),
+            json!("x"),
+            json!({"type": 7}),
+            json!({"type": "text"}),
+            json!({"$ref": 1}),
+            json!({"$ref": "#/nowhere"}),
+            json!({"$ref": "https://a.example"}),
+            json!({"properties": []}),
+            json!({"required": "x"}),
+            json!({"enum": 3}),
+            json!({"items": [1]}),
+            json!({"anyOf": {}}),
+            json!({"allOf": [1, null]}),
+        ] {
+            let shape = Shape::of(&odd);
+            let _ =
+                (shape.names(), shape.required(), shape.member("x"), shape.item(), shape.default());
+            assert_ne!(shape.kinds(), Kinds::NONE, "{odd}");
+        }
+        assert_eq!(Shape::of(&json!(false)).kinds(), Kinds::NONE);
+    }
+}

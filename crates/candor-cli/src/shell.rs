@@ -1,0 +1,23 @@
+//! Words as a shell takes them.
+
+/// One word, in quotes where it needs them.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_what_was_meant() {
+        assert_eq!(quoted("/home/ann/notes"), "/home/ann/notes");
+        assert_eq!(quoted("my notes"), "'my notes'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

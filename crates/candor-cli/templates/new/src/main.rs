@@ -1,0 +1,63 @@
+//! An MCP server that keeps notes: one tool that reads, and one that writes and can be repeated.
+//!
+//! `cargo run` serves HTTP on this machine, with a console; `cargo run -- --stdio` serves a host that starts it.
+
+mod notes;
+#[cfg(test)]
+mod tests;
+
+use std::env;
+use std::path::PathBuf;
+
+use candor::prelude::*;
+
+use notes::Notes;
+
+/// Lists notes, the latest first.
+#[tool(read_only, closed_world, blocking)]
+fn list_notes(
+    /// At most so many
+    #[default(20)]
+    #[range(min = 1, max = 500)]
+    limit: u32,
+    notes: State<Notes>,
+) -> Result<Vec<String>, ToolError> {
+    let mut all = notes.all()?;
+    all.reverse();
+    all.truncate(limit as usize);
+    Ok(all)
+}
+
+/// Adds a note.
+// The key makes a repetition recognisable: a client that lost the answer calls again and finds it, and there is still one note.
+#[tool(additive, closed_world, blocking, idempotency = required)]
+fn add_note(
+    /// One line
+    #[length(min = 1, max = 1000)]
+    text: String,
+    notes: State<Notes>,
+) -> Result<String, ToolError> {
+    if text.contains(['\n', '\r']) {
+        return Err(
+            ToolError::new("A note is one line. Add each line by itself.").code("many_lines"),
+        );
+    }
+    let count = notes.add(&text)?;
+    Ok(format!("Added as note {count}."))
+}
+
+/// The server, whatever it is reached by: `main` runs it, the tests call it.
+fn server(notes: Notes) -> Server {
+    Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+        .instructions("Notes of one line each.")
+        // Keys of one file of notes say nothing about another.
+        .instance(format!("file://{}", notes.path().display()))
+        .state(notes)
+        .tools(tools![list_notes, add_note])
+}
+
+#[tokio::main]
+async fn main() -> candor::Result<()> {
+    let path = env::var_os("NOTES").map_or_else(|| PathBuf::from("notes.txt"), PathBuf::from);
+    server(Notes::at(&path)?).run().await
+}

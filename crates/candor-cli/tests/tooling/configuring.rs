@@ -1,0 +1,106 @@
+//! `candor config HOST`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::Home;
+use crate::process::{Ended, output};
+
+async fn config(home: &Home, args: &[&str]) -> Ended {
+    output(home.candor(&[&["config"], args].concat()).env("TOKEN", "s3cret")).await
+}
+
+fn value(ended: &Ended) -> Value {
+    assert_eq!(ended.status.code(), Some(0), "{:?}", ended.stderr);
+    serde_json::from_str(&ended.stdout.join("\n"))
+        .unwrap_or_else(|e| panic!("{e}: {:?}", ended.stdout))
+}
+
+fn said(ended: &Ended) -> String {
+    ended.stderr.join("\n")
+}
+
+#[tokio::test]
+async fn a_program_is_written_with_whole_paths_and_that_is_said() {
+    let home = Home::new("whole");
+    fs::create_dir(home.work().join("files")).unwrap();
+    fs::create_dir(home.work().join("docs")).unwrap();
+    let work = home.work().display().to_string();
+    let program = env!("CARGO_BIN_EXE_candor");
+
+    let here = config(&home, &["cursor", "--", "candor", "files", "."]).await;
+    let expected = json!({"command": program, "args": ["files", work, "--stdio"]});
+    assert_eq!(value(&here), json!({"mcpServers": {"work": expected}}));
+    let notes = said(&here);
+    assert!(notes.contains(&format!(". is written as {work}")), "{notes}");
+    assert!(notes.contains("files is left as it is"), "{notes}");
+    assert!(notes.contains("--stdio is added"), "{notes}");
+    assert!(notes.contains(".cursor/mcp.json"), "{notes}");
+
+    let named = config(
+        &home,
+        &["vscode", "--name", "mine", "--", "candor", "files", "docs", "--hidden", "--stdio"],
+    )
+    .await;
+    let expected = json!({"type": "stdio", "command": program, "args": ["files", format!("{work}/docs"), "--hidden", "--stdio"]});
+    assert_eq!(value(&named), json!({"servers": {"mine": expected}}));
+    assert!(!said(&named).contains("--stdio is added"));
+}
+
+#[tokio::test]
+async fn claude_code_gets_a_line_and_codex_toml() {
+    let home = Home::new("lines");
+    let program = env!("CARGO_BIN_EXE_candor");
+    let work = home.work().display().to_string();
+    let line = config(&home, &["claude-code", "--", "candor", "files", "."]).await;
+    assert_eq!(line.stdout, [format!("claude mcp add work -- {program} files {work} --stdio")]);
+    let toml = config(&home, &["codex", "--name", "notes", ":7332"]).await;
+    assert_eq!(toml.stdout, ["[mcp_servers.notes]", "url = \"http://127.0.0.1:7332/mcp\""]);
+    let url = config(&home, &["json", "https://mcp.notes.example"]).await;
+    let expected = json!({"type": "http", "url": "https://mcp.notes.example/mcp"});
+    assert_eq!(value(&url), json!({"mcpServers": {"notes": expected}}));
+}
+
+#[tokio::test]
+async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
+    let home = Home::new("another");
+    home.write(
+        "work/.mcp.json",
+        r#"{"mcpServers": {"notes": {"command": "./serve", "env": {"A": "${TOKEN}", "API_KEY": "s3cret"}}}}"#,
+    );
+    home.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"command": "other"}}}"#);
+    let found = config(&home, &["vscode", "notes"]).await;
+    let work = home.work().display().to_string();
+    let server = &value(&found)["servers"]["notes"];
+    assert_eq!(server["env"], json!({"A": "${env:TOKEN}", "API_KEY": "${env:API_KEY}"}));
+    assert_eq!(server["cwd"], json!(work));
+    let notes = said(&found);
+    assert!(notes.contains("as well; the one in"), "{notes}");
+    assert!(notes.contains("the value of API_KEY is not printed"), "{notes}");
+    assert!(!notes.contains("s3cret") && !found.stdout.join("").contains("s3cret"));
+    assert_eq!(fs::read_dir(home.work()).unwrap().count(), 1, "nothing is written");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_with_what_would_be_right() {
+    let home = Home::new("wrong");
+    for (args, code, problem) in [
+        (&["cursr", ":1"][..], 2, "Did you mean cursor?"),
+        (&["emacs", ":1"], 2, "There are claude-desktop, claude-code,"),
+        (&[], 2, "for which host?"),
+        (&["cursor"], 2, "which server?"),
+        (&["cursor", ":1", "--", "candor"], 2, "two servers"),
+        (&["cursor", "candor", "files", "."], 2, "two dashes"),
+        (&["cursor", "nobody"], 2, "there is no server nobody"),
+        (&["cursor", "--name", "a b", ":1"], 2, "letters, digits"),
+        (&["cursor", "--", "no-such-program"], 1, "no such program on PATH"),
+        (&["cursor", "--", "./nothing"], 1, "there is no such program"),
+        (&["claude-desktop", ":1"], 1, "Connectors"),
+    ] {
+        let refused = config(&home, args).await;
+        assert_eq!(refused.status.code(), Some(code), "{args:?}: {}", said(&refused));
+        assert!(said(&refused).contains(problem), "{args:?}: {}", said(&refused));
+        assert_eq!(refused.stdout, [""; 0], "{args:?}");
+    }
+}

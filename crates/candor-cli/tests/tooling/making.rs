@@ -1,0 +1,109 @@
+//! `candor new NAME`: what it makes compiles, passes its own tests, and serves.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::Home;
+use crate::messages::{call, initialize, text};
+use crate::process::{Program, output};
+
+const CANDOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../candor");
+
+/// Cargo in a folder, on what is compiled already: in our own target folder, with our versions and our kind of debug information.
+async fn cargo(folder: &Path, args: &[&str]) -> Output {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(args).current_dir(folder).kill_on_drop(true);
+    command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    // Of the cargo that runs these tests.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "RUSTFLAGS", "NOTES"] {
+        command.env_remove(name);
+    }
+    let done = command.output().await.unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        done.status.success(),
+        "cargo {args:?}: {told}{}",
+        String::from_utf8_lossy(&done.stdout)
+    );
+    assert!(!told.contains("warning"), "cargo {args:?}: {told}");
+    done
+}
+
+#[tokio::test]
+async fn a_new_crate_passes_its_tests_and_serves() {
+    let home = Home::new("serves");
+    let made = output(&mut home.candor(&["new", "my-notes", "--candor-path", CANDOR])).await;
+    assert_eq!(made.status.code(), Some(0), "{:?}", made.stderr);
+    let folder = home.work().join("my-notes");
+    // The versions of our own build, so that nothing has to be fetched or compiled again.
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock"), folder.join("Cargo.lock"))
+        .unwrap();
+
+    cargo(&folder, &["fmt", "--check"]).await;
+    let tested = cargo(&folder, &["test", "--offline"]).await;
+    let told = String::from_utf8_lossy(&tested.stdout);
+    assert!(told.contains("test result: ok. 4 passed; 0 failed"), "{told}");
+
+    let built = cargo(&folder, &["build", "--offline", "--message-format=json"]).await;
+    let built = String::from_utf8_lossy(&built.stdout);
+    let messages =
+        built.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let program = messages
+        .filter_map(|message| message["executable"].as_str().map(str::to_owned))
+        .next_back();
+    let mut command = Command::new(program.expect("a program was built"));
+    command.arg("--stdio").current_dir(&folder).env("XDG_STATE_HOME", home.0.join("state"));
+    let mut server = Program::start(&mut command);
+    let hello = server.ask(&initialize(1)).await;
+    assert_eq!(hello["result"]["serverInfo"]["name"], "my-notes");
+    let note = json!({"text": "buy milk", "idempotency_key": "key-1"});
+    for id in [2, 3] {
+        let answer = server.ask(&call(id, "add_note", &note)).await;
+        assert_eq!(text(&answer), "Added as note 1.", "however often it is called");
+    }
+    assert_eq!(fs::read_to_string(folder.join("notes.txt")).unwrap(), "buy milk\n");
+}
+
+#[tokio::test]
+async fn a_published_candor_is_what_a_crate_depends_on() {
+    let home = Home::new("published");
+    let made = output(&mut home.candor(&["new", "notes"])).await;
+    assert_eq!(made.status.code(), Some(0), "{:?}", made.stderr);
+    let read = |file: &str| fs::read_to_string(home.work().join("notes").join(file)).unwrap();
+    assert!(read("Cargo.toml").contains(concat!("candor = \"", env!("CARGO_PKG_VERSION"), "\"\n")));
+    let hosts: serde_json::Value = serde_json::from_str(&read(".mcp.json")).unwrap();
+    assert_eq!(hosts["mcpServers"]["notes"]["command"], "cargo");
+    for file in ["Cargo.toml", "README.md", ".gitignore", ".mcp.json", "src/main.rs"] {
+        assert!(!read(file).contains("{{"), "{file} is filled in");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_overwritten_and_names_are_checked() {
+    let home = Home::new("refused");
+    home.write("work/full/kept.txt", "mine");
+    home.write("work/plain", "a file");
+    fs::create_dir(home.work().join("bare")).unwrap();
+    for (args, code, problem) in [
+        (&["new", "full"][..], 1, "is there already"),
+        (&["new", "plain"], 1, "is there already"),
+        (&["new", "fn"], 2, "a word of Rust"),
+        (&["new", "../escape"], 2, "it is a path"),
+        (&["new", "x", "--candor-path", "/nowhere"], 1, "--candor-path /nowhere"),
+        (&["new", "x", "--candor-path", "full"], 1, "there is no Cargo.toml"),
+    ] {
+        let refused = output(&mut home.candor(args)).await;
+        assert_eq!(refused.status.code(), Some(code), "{args:?}");
+        let told = refused.stderr.join("\n");
+        assert!(told.contains(problem), "{args:?}: {told}");
+    }
+    assert_eq!(fs::read_dir(home.work().join("full")).unwrap().count(), 1);
+    assert!(!home.work().join("x").exists(), "what cannot be made is not begun");
+    let made = output(&mut home.candor(&["new", "bare"])).await;
+    assert_eq!(made.status.code(), Some(0), "an empty folder is taken: {:?}", made.stderr);
+}
