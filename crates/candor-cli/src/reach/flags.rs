@@ -11,6 +11,7 @@ use std::{env, fmt};
 
 use candor::desk::shown::{cut, shown};
 use candor::desk::when;
+use candor_client::Trust;
 
 use super::expand::expand;
 use super::{Found, Named, Surroundings, Target, url};
@@ -32,13 +33,22 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Believe what the server says about its own tools; without it, that is the word of a stranger
-    #[arg(long, help_heading = HEADING)]
-    pub(crate) trust: bool,
+    /// Whether to believe what the server says about its own tools; a stranger's calls are all asked about [default: known for
+    /// programs and for servers on this machine, stranger for all others]
+    #[arg(long, value_name = "WHOM", help_heading = HEADING)]
+    trust: Option<TrustFlag>,
 
     /// Start this program, and talk to it over its stdin and stdout
     #[arg(last = true, value_name = "PROGRAM ARGS")]
     program: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum TrustFlag {
+    /// Not believed: what it says may add caution and never removes any
+    Stranger,
+    /// Believed
+    Known,
 }
 
 const HEADING: &str = "The server";
@@ -52,6 +62,16 @@ const AUTHORIZATION: &str = "Authorization";
 const LONGEST_TOKEN: u64 = 64 * 1024;
 
 impl Reach {
+    /// How far a server is believed. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
+    pub(crate) fn trust(&self, target: &Target) -> Trust {
+        match (self.trust, target) {
+            (Some(TrustFlag::Stranger), _) => Trust::Stranger,
+            (Some(TrustFlag::Known), _) | (None, Target::Program { .. }) => Trust::Known,
+            (None, Target::Url { url, .. }) if url::is_local(url) => Trust::Known,
+            (None, Target::Url { .. }) => Trust::Stranger,
+        }
+    }
+
     /// The server that is meant, and the words that are left for the command.
     pub(crate) fn find(
         &self,

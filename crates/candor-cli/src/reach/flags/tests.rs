@@ -45,7 +45,7 @@ fn a_flag_may_stand_anywhere_and_drops_nothing() {
         "call :7332 tool k=v --json",
         "call --json :7332 tool k=v",
         "call :7332 --json tool k=v",
-        "call --timeout 5s :7332 --json --header X:y tool --trust k=v",
+        "call --timeout 5s :7332 --json --header X:y tool --trust known k=v",
     ] {
         assert!(call(line).json, "{line}");
         let (found, rest) = found(line, &[]).unwrap();
