@@ -1,8 +1,8 @@
 //! Invoices in a database of their own: what can be repeated safely, what is made so by a key, what can be taken back, and
 //! what is looked at before it is done.
 //!
-//! Here: making, finding and sending invoices. `lifecycle`: changing and deleting them. `migrations`: changing the database
-//! that they are in, after a preview. `books`: the database.
+//! Here: sending invoices, and what stands beside them. `making`: making and finding them. `lifecycle`: changing and deleting them.
+//! `migrations`: changing the database that they are in, after a preview. `books`: the database. All but this file are `candor demo`'s, too.
 //!
 //! Run with `cargo run --example invoices -- --data invoices.db`, call `create_invoice` twice with one key, and see one
 //! invoice. Kill the server in between, and call again: one invoice, or an honest "nobody knows".
@@ -14,6 +14,8 @@
 mod books;
 #[path = "invoices/lifecycle.rs"]
 mod lifecycle;
+#[path = "invoices/making.rs"]
+mod making;
 #[path = "invoices/migrations.rs"]
 mod migrations;
 
@@ -24,73 +26,23 @@ use candor::run::ServeArgs;
 use clap::Parser;
 use rusqlite::{ErrorCode, Row, params};
 
-use books::{Books, Created, Invoice, Issue, Page, Status, User, not_found, number, unless_busy};
+use books::{Books, Status, not_found, number};
 use lifecycle::{archive_invoice, delete_invoice, update_invoice, void_invoice};
+use making::{create_invoice, get_invoice, list_invoices};
 use migrations::{execute_migration, preview_migration};
 
-/// Creates a new invoice
-#[tool(additive, closed_world, blocking, idempotency = required, undo = "void_invoice", recorded(amount_cents))]
-fn create_invoice(
-    /// The customer who is to pay
-    #[schemars(extend("format" = "uuid"))]
-    customer_id: String,
-    /// How much, in cents
-    #[range(min = 1)]
-    amount_cents: i64,
-    /// Unique key (e.g., UUID) for this operation. Prevents duplicate invoices if retried.
-    idempotency_key: String,
-    books: State<Books>,
-) -> Result<Created, ToolError> {
-    let db = books.open();
-    // Nothing here looks for the key: that this runs once for each is seen to before.
-    db.execute(
-        "INSERT INTO invoices (customer_id, amount_cents, status, idempotency_key) VALUES (?, ?, ?, ?)",
-        params![customer_id, amount_cents, Status::Draft, idempotency_key],
-    )
-    .map_err(unless_busy)?;
-    Ok(Created { invoice_id: format!("inv_{}", db.last_insert_rowid()), status: Status::Draft })
+#[candor::args]
+struct Issue {
+    id: i64,
+    title: String,
+    body: String,
 }
 
-/// Fetches an invoice with all its details
-#[tool(read_only, closed_world, blocking)]
-fn get_invoice(
-    /// An id from list_invoices
-    invoice_id: String,
-    books: State<Books>,
-) -> Result<Invoice, ToolError> {
-    books.invoice(&invoice_id)?.ok_or_else(|| not_found(&invoice_id))
-}
-
-/// Lists invoices, the earliest first
-#[tool(read_only, closed_world, blocking)]
-fn list_invoices(
-    /// Only those in this state
-    #[optional]
-    status: Option<Status>,
-    /// At most so many
-    #[default(50)]
-    #[range(min = 1, max = 500)]
-    limit: u32,
-    /// The last id of the page before
-    #[optional]
-    after: Option<String>,
-    books: State<Books>,
-) -> Result<Page, ToolError> {
-    let after = match &after {
-        None => 0,
-        Some(id) => number(id).ok_or_else(|| not_found(id))?,
-    };
-    let db = books.open();
-    let mut list = db.prepare_cached(
-        "SELECT id, customer_id, amount_cents, status FROM invoices \
-         WHERE id > ?1 AND (?2 IS NULL OR status = ?2) ORDER BY id LIMIT ?3",
-    )?;
-    // One more than wanted tells whether there are more.
-    let found = list.query_map(params![after, status, i64::from(limit) + 1], Invoice::of)?;
-    let mut invoices = found.collect::<Result<Vec<_>, _>>()?;
-    let more = invoices.len() > limit as usize;
-    invoices.truncate(limit as usize);
-    Ok(Page { invoices, more })
+#[candor::args]
+struct User {
+    id: String,
+    email: String,
+    name: String,
 }
 
 /// Search for existing issues

@@ -74,20 +74,6 @@ pub(crate) struct Page {
     pub(crate) more: bool,
 }
 
-#[candor::args]
-pub(crate) struct Issue {
-    pub(crate) id: i64,
-    pub(crate) title: String,
-    pub(crate) body: String,
-}
-
-#[candor::args]
-pub(crate) struct User {
-    pub(crate) id: String,
-    pub(crate) email: String,
-    pub(crate) name: String,
-}
-
 /// The database.
 pub(crate) struct Books(Mutex<Connection>);
 

@@ -3,7 +3,7 @@
 use candor::prelude::*;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use crate::books::{Books, Invoice, Status, not_found, number};
+use super::books::{Books, Invoice, Status, not_found, number};
 
 /// The states that a caller can give to an invoice: that it is paid, the bank says.
 #[candor::args]

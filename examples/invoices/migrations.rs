@@ -4,7 +4,7 @@ use candor::prelude::*;
 use candor::tool::Plan;
 use rusqlite::Connection;
 
-use crate::books::Books;
+use super::books::Books;
 
 /// What a migration adds.
 struct Migration {

@@ -5,6 +5,7 @@ mod arguments;
 mod completions;
 mod config;
 mod console;
+mod demo;
 mod exit;
 mod files;
 mod history;
@@ -56,6 +57,8 @@ enum Command {
     Prompts(talk::prompts::Args),
     /// Find out what is wrong with the connection to a server
     Doctor(talk::doctor::Args),
+    /// A small world to try everything in: invoices, files, and a crash
+    Demo(demo::Args),
     /// What waits for a person: see it, decide it
     Approvals(approvals::Args),
     /// What happened: operations and calls, from the ledger
@@ -84,6 +87,7 @@ async fn main() -> ExitCode {
         Command::Watch(args) => return talk::watch::run(args).await,
         Command::Prompts(args) => return talk::prompts::run(args).await,
         Command::Doctor(args) => return talk::doctor::run(args).await,
+        Command::Demo(args) => demo::run(args).await.map_err(Failure::from),
         Command::Approvals(args) => approvals::run(args).await.map_err(Failure::from),
         Command::History(args) => history::run(args).await.map_err(Failure::from),
         Command::Console(args) => console::run(args).await.map_err(Failure::from),

@@ -365,6 +365,32 @@ mod tests {
     }
 
     #[test]
+    fn what_every_alternative_requires_is_required() {
+        let schema = json!({
+            "required": ["z"],
+            "properties": {"kind": {}, "z": {}},
+            "oneOf": [
+                {"properties": {"kind": {"const": "a"}, "x": {"type": "string"}}, "required": ["x", "kind"]},
+                {"properties": {"kind": {"const": "b"}, "x": {"type": "integer"}, "y": {}}, "required": ["kind", "y"]}
+            ]
+        });
+        let shape = Shape::of(&schema);
+        assert_eq!(shape.required(), ["kind", "z"]);
+        assert_eq!(shape.names(), ["kind", "z", "x", "y"]);
+        assert_eq!(shape.member("x").unwrap().kinds(), Kinds::STRING | Kinds::INTEGER);
+        let kinds: Vec<_> = shape
+            .member("kind")
+            .unwrap()
+            .ways
+            .iter()
+            .filter_map(Way::choices)
+            .flatten()
+            .cloned()
+            .collect();
+        assert_eq!(kinds, [json!("a"), json!("b")]);
+    }
+
+    #[test]
     fn what_is_not_declared_may_be_allowed() {
         let member = |schema: Value| Shape::of(&schema).member("x").map(|shape| shape.kinds());
         assert_eq!(member(json!({"type": "object"})), Some(Kinds::ANY));

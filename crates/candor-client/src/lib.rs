@@ -22,7 +22,8 @@
 //!   [`Policy`] when to ask, [`Proposal`] what a person is shown.
 //! - [`Client::foresee`], [`Client::describe_for_model`]: the first half of that.
 //! - [`Client::call`]: the second half. [`Key`] and [`Retry`]: what is tried again, and never done twice.
-//! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`].
+//! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`]; [`Client::walk`], a whole tree
+//!   within limits.
 //! - [`Connect`]: answers for the server's questions, time-outs, limits, tokens.
 //!
 //! One request, in the order of the code: `call` or `safely` → `client` (session, rounds of questions, breaker) → `session` (id,
@@ -45,6 +46,7 @@ mod retry;
 mod safely;
 mod session;
 mod tools;
+mod walk;
 
 pub use cache::Cache;
 pub use call::{Call, Key};
@@ -62,3 +64,4 @@ pub use result::{CallResult, Failure};
 pub use retry::Retry;
 pub use safely::{Proposal, SafeCall};
 pub use tools::{KnownTool, Tools};
+pub use walk::{Snapshot, Step, Stopped, Walk, WalkError};

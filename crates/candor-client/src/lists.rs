@@ -14,6 +14,48 @@ use crate::error::Error;
 use crate::host::members_of;
 use crate::session::Wish;
 
+/// A place in a list.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    method: &'static str,
+    member: &'static str,
+    params: Object,
+    next: Next,
+    seen: HashSet<String>,
+    read: usize,
+}
+
+#[derive(Debug)]
+enum Next {
+    Begin,
+    At(String),
+    End,
+}
+
+impl Pages {
+    pub(crate) fn new(method: &'static str, member: &'static str, params: Object) -> Self {
+        Self { method, member, params, next: Next::Begin, seen: HashSet::new(), read: 0 }
+    }
+
+    fn is_at_end(&self) -> bool {
+        matches!(self.next, Next::End)
+    }
+}
+
+/// A page of a list.
+pub(crate) struct Page {
+    answer: Arc<RawValue>,
+    entries: usize,
+    lasts: Duration,
+}
+
+impl Page {
+    /// Its entries as values.
+    pub(crate) fn read<T: Decode>(self, member: &'static str) -> Result<Vec<T>, Error> {
+        Listed { pages: vec![self.answer], member, lasts: self.lasts }.read()
+    }
+}
+
 /// Every entry of a list, each as its text, and for how long they may be kept.
 pub(crate) struct Listed {
     pages: Vec<Arc<RawValue>>,
@@ -62,35 +104,48 @@ impl Client {
     ) -> Result<Listed, Error> {
         let limits = self.limits();
         let mut listed = Listed { pages: Vec::new(), member, lasts: Duration::MAX };
-        let mut seen: HashSet<String> = HashSet::new();
-        let mut cursor: Option<String> = None;
+        let mut pages = Pages::new(method, member, params.clone());
         let mut count = 0;
-        loop {
-            let mut params = params.clone();
-            if let Some(cursor) = &cursor {
-                params.set("cursor", raw(cursor));
-            }
-            let (page, hint) = self.kept_or_asked(method, params).await?;
-            let members = members_of(&page).map_err(Error::protocol)?;
-            listed.lasts = listed.lasts.min(hint.map_or(Duration::ZERO, |hint| hint.lasts));
-            let entries = members.get(member).ok_or_else(|| {
-                Error::protocol(format!("{method} is answered without {member:?}"))
-            })?;
-            count += entries.items().map_err(|p| Error::protocol(format!("{member}: {p}")))?.len();
-            let next: Option<String> = match members.get("nextCursor") {
-                Some(json) if !json.is_null() => {
-                    Some(String::decode(json).map_err(Error::protocol)?)
-                }
-                _ => None,
-            };
-            listed.pages.push(page);
-            let Some(next) = next else { return Ok(listed) };
-            let again = !seen.insert(next.clone());
-            if again || listed.pages.len() >= limits.max_pages || count >= limits.max_entries {
+        while let Some(page) = self.next_page(&mut pages).await? {
+            listed.lasts = listed.lasts.min(page.lasts);
+            count += page.entries;
+            listed.pages.push(page.answer);
+            if count >= limits.max_entries && !pages.is_at_end() {
                 return Err(Error::Endless { list: member, read: count });
             }
-            cursor = Some(next);
         }
+        Ok(listed)
+    }
+
+    /// The next page of a list; `None` after the last.
+    pub(crate) async fn next_page(&self, pages: &mut Pages) -> Result<Option<Page>, Error> {
+        let Pages { method, member, .. } = *pages;
+        let mut params = pages.params.clone();
+        match &pages.next {
+            Next::Begin => {}
+            Next::At(cursor) => params.set("cursor", raw(cursor)),
+            Next::End => return Ok(None),
+        }
+        let (answer, hint) = self.kept_or_asked(method, params).await?;
+        let members = members_of(&answer).map_err(Error::protocol)?;
+        let entries = members
+            .get(member)
+            .ok_or_else(|| Error::protocol(format!("{method} is answered without {member:?}")))?;
+        let entries = entries.items().map_err(|p| Error::protocol(format!("{member}: {p}")))?.len();
+        pages.read += entries;
+        pages.next = match members.get("nextCursor").filter(|cursor| !cursor.is_null()) {
+            None => Next::End,
+            Some(cursor) => {
+                let cursor = String::decode(cursor).map_err(Error::protocol)?;
+                let again = !pages.seen.insert(cursor.clone());
+                if again || pages.seen.len() >= self.limits().max_pages {
+                    return Err(Error::Endless { list: member, read: pages.read });
+                }
+                Next::At(cursor)
+            }
+        };
+        let lasts = hint.map_or(Duration::ZERO, |hint| hint.lasts);
+        Ok(Some(Page { answer, entries, lasts }))
     }
 
     /// An answer that is still good, or a new one.

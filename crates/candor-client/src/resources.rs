@@ -143,7 +143,7 @@ impl Client {
         Ok(Contents { uri: uri.to_owned(), all })
     }
 
-    async fn need_resources(&self) -> Result<std::sync::Arc<Session>, Error> {
+    pub(crate) async fn need_resources(&self) -> Result<std::sync::Arc<Session>, Error> {
         let session = self.session().await?;
         match session.capabilities.resources {
             Some(_) => Ok(session),
@@ -153,7 +153,7 @@ impl Client {
 }
 
 /// A server that does not say that it lists what stands beneath may ignore the question and list everything.
-fn ways_to_list(session: &Session) -> Vec<&'static str> {
+pub(crate) fn ways_to_list(session: &Session) -> Vec<&'static str> {
     let mut ways = Vec::new();
     if session.extension(extension::RESOURCE).is_some() {
         ways.push(method::RESOURCES_LIST);
@@ -165,13 +165,13 @@ fn ways_to_list(session: &Session) -> Vec<&'static str> {
     ways
 }
 
-fn is_missing_method(error: &Error) -> bool {
+pub(crate) fn is_missing_method(error: &Error) -> bool {
     matches!(error, Error::Server(error) if error.code() == code::METHOD_NOT_FOUND)
         || matches!(error, Error::Http { status: 404 | 405, .. })
 }
 
 /// What a content says of its resource.
-fn described(content: ResourceContents) -> Resource {
+pub(crate) fn described(content: ResourceContents) -> Resource {
     let name = content.name.unwrap_or_else(|| content.uri.clone());
     let mut resource = Resource::new(content.uri, name);
     resource.title = content.title;

@@ -31,11 +31,11 @@ fn refused(schema: &Value, words: &[&str]) -> String {
 }
 
 /// The value of a parameter `x` with this schema.
-fn x(schema: Value, words: &[&str]) -> Value {
+fn x(schema: &Value, words: &[&str]) -> Value {
     arguments(&json!({"type": "object", "properties": {"x": schema}}), words)["x"].take()
 }
 
-fn no_x(schema: Value, words: &[&str]) -> String {
+fn no_x(schema: &Value, words: &[&str]) -> String {
     refused(&json!({"type": "object", "properties": {"x": schema}}), words)
 }
 
@@ -80,7 +80,7 @@ fn the_schema_says_what_a_text_is() {
         (json!({}), "true", json!(true)),
         (json!(true), "[x", json!("[x")),
     ] {
-        assert_eq!(x(schema.clone(), &[&format!("x={text}")]), expected, "{schema} {text}");
+        assert_eq!(x(&schema, &[&format!("x={text}")]), expected, "{schema} {text}");
     }
 }
 
@@ -111,17 +111,17 @@ fn references_are_followed() {
 fn lists_are_json_or_said_item_by_item() {
     let tags = || json!({"type": "array", "items": {"type": "string"}});
     let numbers = || json!({"type": "array", "items": {"type": "integer"}});
-    assert_eq!(x(tags(), &["x=a", "x=b,c", "x=007"]), json!(["a", "b,c", "007"]));
-    assert_eq!(x(tags(), &["x=a"]), json!(["a"]));
-    assert_eq!(x(tags(), &[r#"x=["a", "b"]"#, "x=c"]), json!(["a", "b", "c"]));
-    assert_eq!(x(tags(), &["x=[]"]), json!([]));
-    assert_eq!(x(numbers(), &["x=1", "x=2", "x:=3", "x:=[4]"]), json!([1, 2, 3, 4]));
-    assert_eq!(x(json!({"type": ["string", "array"]}), &["x=a"]), json!("a"));
-    assert_eq!(x(json!({"type": ["string", "array"]}), &["x=a", "x=b"]), json!(["a", "b"]));
-    assert!(no_x(numbers(), &["x=1", "x=b"]).contains("x: received \"b\"; write INTEGER"));
-    assert!(no_x(numbers(), &["x=[1"]).contains("x: not JSON at byte 2"));
+    assert_eq!(x(&tags(), &["x=a", "x=b,c", "x=007"]), json!(["a", "b,c", "007"]));
+    assert_eq!(x(&tags(), &["x=a"]), json!(["a"]));
+    assert_eq!(x(&tags(), &[r#"x=["a", "b"]"#, "x=c"]), json!(["a", "b", "c"]));
+    assert_eq!(x(&tags(), &["x=[]"]), json!([]));
+    assert_eq!(x(&numbers(), &["x=1", "x=2", "x:=3", "x:=[4]"]), json!([1, 2, 3, 4]));
+    assert_eq!(x(&json!({"type": ["string", "array"]}), &["x=a"]), json!("a"));
+    assert_eq!(x(&json!({"type": ["string", "array"]}), &["x=a", "x=b"]), json!(["a", "b"]));
+    assert!(no_x(&numbers(), &["x=1", "x=b"]).contains("x: received \"b\"; write INTEGER"));
+    assert!(no_x(&numbers(), &["x=[1"]).contains("x: not JSON at byte 2"));
     assert!(
-        no_x(json!({"type": "string"}), &["x=1", "x=2"])
+        no_x(&json!({"type": "string"}), &["x=1", "x=2"])
             .contains("given 2 times, but it is no list")
     );
 }
@@ -139,6 +139,15 @@ fn members_of_members_have_dots() {
         arguments(&schema, &["a.b.c=1", "d.e=x", "d.f.g=true", "free.x.y=1", "free.z=t"]),
         json!({"a": {"b": {"c": 1}}, "d.e": "x", "d": {"f.g": true}, "free": {"x": {"y": 1}, "z": "t"}})
     );
+    let both = json!({"properties": {
+        "d": {"type": "object", "properties": {"e.f": {"type": "string"}}},
+        "d.e": {"type": "object", "properties": {"f": {"type": "integer"}}}
+    }});
+    assert_eq!(
+        arguments(&both, &["d.e.f=1"]),
+        json!({"d.e": {"f": 1}}),
+        "the longest name goes first"
+    );
     assert!(refused(&schema, &["a.b.d=1"]).contains("a.b.d: there is no such parameter"));
     assert!(refused(&schema, &["plain.x=1"]).contains("plain is no object"));
     assert!(
@@ -151,32 +160,32 @@ fn members_of_members_have_dots() {
 #[test]
 fn json_is_json_whatever_the_schema_says() {
     let text = || json!({"type": "string"});
-    assert_eq!(x(text(), &["x:=5"]), json!(5));
-    assert_eq!(x(text(), &[r#"x:={"a": null}"#]), json!({"a": null}));
-    assert_eq!(x(text(), &[r#"x:="null""#]), json!("null"));
-    assert!(no_x(text(), &["x:=oops"]).contains("not JSON at byte 0"));
-    assert!(no_x(text(), &["x:="]).contains("x: not JSON"));
-    assert!(no_x(text(), &[r#"x:={"a": 1, "a": 2}"#]).contains("duplicate key"));
-    assert!(no_x(text(), &[&format!("x:={}", "[".repeat(1000))]).contains("nested deeper"));
+    assert_eq!(x(&text(), &["x:=5"]), json!(5));
+    assert_eq!(x(&text(), &[r#"x:={"a": null}"#]), json!({"a": null}));
+    assert_eq!(x(&text(), &[r#"x:="null""#]), json!("null"));
+    assert!(no_x(&text(), &["x:=oops"]).contains("not JSON at byte 0"));
+    assert!(no_x(&text(), &["x:="]).contains("x: not JSON"));
+    assert!(no_x(&text(), &[r#"x:={"a": 1, "a": 2}"#]).contains("duplicate key"));
+    assert!(no_x(&text(), &[&format!("x:={}", "[".repeat(1000))]).contains("nested deeper"));
 }
 
 #[test]
 fn what_would_be_rounded_is_refused() {
     let big = "123456789012345678901";
     assert!(
-        no_x(json!({"type": "integer"}), &[&format!("x={big}")])
+        no_x(&json!({"type": "integer"}), &[&format!("x={big}")])
             .contains("larger than an integer of 64 bits")
     );
     assert!(
-        no_x(json!({"type": "number"}), &[&format!("x=-{big}")])
+        no_x(&json!({"type": "number"}), &[&format!("x=-{big}")])
             .contains("larger than an integer of 64 bits")
     );
     assert!(
-        no_x(json!({}), &[&format!("x:=[{big}]")]).contains("larger than an integer of 64 bits")
+        no_x(&json!({}), &[&format!("x:=[{big}]")]).contains("larger than an integer of 64 bits")
     );
-    assert!(no_x(json!({"type": "number"}), &["x=1e400"]).contains("would be rounded"));
+    assert!(no_x(&json!({"type": "number"}), &["x=1e400"]).contains("would be rounded"));
     assert!(
-        no_x(json!({"type": "number"}), &["x=0.12345678901234567890123"])
+        no_x(&json!({"type": "number"}), &["x=0.12345678901234567890123"])
             .contains("would be rounded")
     );
 }
@@ -186,20 +195,20 @@ fn texts_come_from_files_and_from_stdin() {
     let file = std::env::temp_dir().join(format!("candor-arguments-{}", std::process::id()));
     std::fs::write(&file, "[1, 2]\n").unwrap();
     let at = format!("x=@{}", file.display());
-    assert_eq!(x(json!({"type": "string"}), &[&at]), json!("[1, 2]\n"));
-    assert_eq!(x(json!({"type": "array"}), &[&at]), json!([1, 2]));
-    assert_eq!(x(json!({"type": "string"}), &[&at.replace("x=", "x:=")]), json!([1, 2]));
-    assert_eq!(x(json!({}), &[&at]), json!([1, 2]));
-    assert_eq!(x(json!({"type": "string"}), &["x=@@home"]), json!("@home"));
-    assert_eq!(x(json!({"type": "string"}), &["x=@@"]), json!("@"));
+    assert_eq!(x(&json!({"type": "string"}), &[&at]), json!("[1, 2]\n"));
+    assert_eq!(x(&json!({"type": "array"}), &[&at]), json!([1, 2]));
+    assert_eq!(x(&json!({"type": "string"}), &[&at.replace("x=", "x:=")]), json!([1, 2]));
+    assert_eq!(x(&json!({}), &[&at]), json!([1, 2]));
+    assert_eq!(x(&json!({"type": "string"}), &["x=@@home"]), json!("@home"));
+    assert_eq!(x(&json!({"type": "string"}), &["x=@@"]), json!("@"));
     std::fs::write(&file, "no JSON").unwrap();
-    assert!(no_x(json!({"type": "integer"}), &[&at]).contains("has to hold JSON"));
+    assert!(no_x(&json!({"type": "integer"}), &[&at]).contains("has to hold JSON"));
     std::fs::write(&file, b"\xff").unwrap();
-    assert!(no_x(json!({"type": "string"}), &[&at]).contains("no text in UTF-8"));
+    assert!(no_x(&json!({"type": "string"}), &[&at]).contains("no text in UTF-8"));
     std::fs::File::create(&file).unwrap().set_len(17 * 1024 * 1024).unwrap();
-    assert!(no_x(json!({"type": "string"}), &[&at]).contains("larger than 16 MiB"));
+    assert!(no_x(&json!({"type": "string"}), &[&at]).contains("larger than 16 MiB"));
     std::fs::remove_file(&file).unwrap();
-    let gone = no_x(json!({"type": "string"}), &["x=@bob"]);
+    let gone = no_x(&json!({"type": "string"}), &["x=@bob"]);
     assert!(gone.contains("the text @bob itself is written @@bob"), "{gone}");
 
     let two = json!({"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}});

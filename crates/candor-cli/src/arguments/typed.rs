@@ -4,7 +4,7 @@ use candor_schema::nearest;
 use serde_json::Value;
 
 use super::exact;
-use crate::shape::{Kinds, Shape};
+use crate::shape::{Kinds, Shape, Way};
 
 /// As much of a text as is repeated in a message.
 const LETTERS: usize = 40;
@@ -40,9 +40,6 @@ pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
             None => format!("write one of {}", listed(&choices)),
         };
         return Err((received(), right));
-    }
-    if kinds == Kinds::STRING {
-        return Ok(text.into());
     }
     if text == "null" && kinds.has(Kinds::NULL) {
         return Ok(Value::Null);
@@ -104,7 +101,7 @@ fn listed(choices: &[&Value]) -> String {
 
 /// What stands for a value in a message.
 pub(crate) fn placeholder(shape: &Shape<'_>) -> String {
-    let choices: Vec<_> = shape.ways.iter().filter_map(|way| way.choices()).flatten().collect();
+    let choices: Vec<_> = shape.ways.iter().filter_map(Way::choices).flatten().collect();
     if !choices.is_empty() {
         return listed(&choices).replace(", ", "|");
     }

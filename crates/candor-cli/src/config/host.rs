@@ -2,7 +2,9 @@
 
 use std::env;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use clap::ValueEnum as _;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Host {
     ClaudeDesktop,
     ClaudeCode,
@@ -15,28 +17,9 @@ pub(super) enum Host {
 }
 
 impl Host {
-    pub(super) const ALL: [Self; 8] = [
-        Self::ClaudeDesktop,
-        Self::ClaudeCode,
-        Self::Cursor,
-        Self::Vscode,
-        Self::Windsurf,
-        Self::GeminiCli,
-        Self::Codex,
-        Self::Json,
-    ];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::ClaudeCode => "claude-code",
-            Self::Cursor => "cursor",
-            Self::Vscode => "vscode",
-            Self::Windsurf => "windsurf",
-            Self::GeminiCli => "gemini-cli",
-            Self::Codex => "codex",
-            Self::Json => "json",
-        }
+    /// As it is written on the command line.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// What to do with the snippet.

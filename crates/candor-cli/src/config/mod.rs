@@ -8,7 +8,6 @@ mod snippet;
 use std::io::{self, Write as _};
 
 use candor::desk::shown::{cut, shown};
-use candor_schema::nearest;
 
 use crate::exit::Failure;
 use crate::reach::{Named, Surroundings, Target};
@@ -18,8 +17,6 @@ use host::Host;
 #[command(
     override_usage = "candor config HOST TARGET [--name NAME]\n       candor config HOST [--name NAME] -- PROGRAM ARGS…",
     after_help = "\
-Hosts: claude-desktop, claude-code, cursor, vscode, windsurf, gemini-cli, codex, json
-
 Examples:
   candor config cursor -- candor files .
   candor config claude-code --name docs -- npx -y some-server ./docs
@@ -27,8 +24,11 @@ Examples:
   candor config codex github          # the server of that name in the files of another host"
 )]
 pub(crate) struct Args {
-    /// The host, then the server: a URL, :PORT, or a name from the files of your hosts
-    #[arg(value_name = "HOST TARGET")]
+    /// The host; most that are not listed take what json prints
+    host: Host,
+
+    /// The server: a URL, :PORT, or a name from the files of your hosts
+    #[arg(value_name = "TARGET")]
     words: Vec<String>,
 
     /// What to call the server there
@@ -41,14 +41,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    let host = args.host;
     let mut words = args.words.into_iter();
-    let host = host(words.next().as_deref())?;
     let target = words.next();
-    if let Some(more) = words.next() {
+    let more: Vec<_> = words.collect();
+    if !more.is_empty() {
+        let line: Vec<_> = target.iter().chain(&more).map(|word| cut(word, 60)).collect();
         return Err(Failure::usage(format!(
-            "{} is one word too many. To name a program, put two dashes before it: -- {}",
-            cut(&more, 60),
-            target.iter().chain([&more]).map(|word| cut(word, 60)).collect::<Vec<_>>().join(" ")
+            "too many words. To name a program, put two dashes before it: -- {}",
+            line.join(" ")
         )));
     }
     let mut notes = Vec::new();
@@ -63,23 +64,6 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error)),
         _ => Ok(()),
     }
-}
-
-fn host(word: Option<&str>) -> Result<Host, Failure> {
-    let names = || Host::ALL.iter().map(|host| host.name());
-    let list = || names().collect::<Vec<_>>().join(", ");
-    let Some(word) = word else {
-        return Err(Failure::usage(format!("for which host? {}", list())));
-    };
-    Host::ALL.into_iter().find(|host| host.name() == word).ok_or_else(|| {
-        let meant = nearest(word, names()).map(|meant| format!(" Did you mean {meant}?"));
-        Failure::usage(format!(
-            "{} is no host that is known here.{} There are {}; most others take what json prints",
-            cut(word, 60),
-            meant.unwrap_or_default(),
-            list()
-        ))
-    })
 }
 
 /// What the host is to reach or start, with its variables as they are, and the name that it has already.

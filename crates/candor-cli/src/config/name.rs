@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use crate::files::word;
 use crate::reach::Target;
+use crate::shell::word;
 
 /// Programs that run others: the name is that of what they run.
 const RUNNERS: [&str; 12] = [

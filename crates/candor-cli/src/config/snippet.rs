@@ -28,12 +28,13 @@ pub(super) fn without_secrets(target: &Target, notes: &mut Vec<String>) -> Targe
             let letter =
                 |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
             let variable: String = name.chars().map(letter).collect();
-            notes.push(format!(
-                "the value of {} is not printed: set the variable {variable} where the host starts",
-                shown(name)
-            ));
             // What kind of secret it is may be seen, and codex wants to know.
             let kind = if value.starts_with(BEARER) { BEARER } else { "" };
+            let what = if kind.is_empty() { "it" } else { "the token" };
+            notes.push(format!(
+                "the value of {} is not printed: where the host starts, set the variable {variable} to {what}",
+                shown(name)
+            ));
             (name.clone(), format!("{kind}${{{variable}}}"))
         });
         hidden.collect()
@@ -74,12 +75,12 @@ pub(super) fn write(
     }
     Ok(match host {
         Host::ClaudeCode => claude_code(name, &target),
-        Host::Vscode => list("servers", name, described(host, &target)),
-        _ => list("mcpServers", name, described(host, &target)),
+        Host::Vscode => list("servers", name, &described(host, &target)),
+        _ => list("mcpServers", name, &described(host, &target)),
     })
 }
 
-fn list(key: &str, name: &str, server: Map<String, Value>) -> String {
+fn list(key: &str, name: &str, server: &Map<String, Value>) -> String {
     let value = json!({key: {name: server}});
     json_shown(&serde_json::to_string_pretty(&value).unwrap_or_default())
 }
@@ -169,7 +170,7 @@ fn codex(name: &str, target: &Target, notes: &mut Vec<String>) -> Result<String,
             for (header, value) in headers {
                 match pieces(value).as_slice() {
                     [Piece::Variable { name, .. }] => {
-                        named.push((header.clone(), (*name).to_owned()))
+                        named.push((header.clone(), (*name).to_owned()));
                     }
                     [Piece::Text(BEARER), Piece::Variable { name, .. }]
                         if header.eq_ignore_ascii_case("authorization") =>

@@ -1,6 +1,6 @@
 //! `candor files DIR`: a folder as an MCP server. What is in it are resources; what can be done with it are tools.
 
-mod tools;
+pub(crate) mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,11 @@ use candor::prelude::Directory;
 use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
 use clap::builder::FalseyValueParser;
 
-use crate::shell::quoted;
+use crate::shell::{quoted, word};
 use tools::Folder;
 
-const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// The largest file, unless somebody says otherwise.
+pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -137,24 +138,4 @@ fn open(dir: &Path) -> candor::Result<Root> {
 
 fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-/// A name that hosts take: letters, digits, hyphens and underscores.
-pub(crate) fn word(name: &str) -> String {
-    let word: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
-    let parts: Vec<_> = word.split('-').filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "files".to_owned() } else { parts.join("-") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_takes_the_name() {
-        assert_eq!(word("notes_2026"), "notes_2026");
-        assert_eq!(word("Ann's  old notes.d"), "Ann-s-old-notes-d");
-        assert_eq!(word("ü"), "files");
-    }
 }

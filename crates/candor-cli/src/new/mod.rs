@@ -47,7 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     claim(folder)?;
     for (path, template) in FILES {
         let path = folder.join(path);
-        let text = template.replace("{{name}}", &args.name).replace("{{candor}}", &candor);
+        let text = template
+            .replace("{{name}}", &args.name)
+            .replace("{{rust}}", env!("CARGO_PKG_RUST_VERSION"))
+            .replace("{{candor}}", &candor);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| refused(parent, &error))?;
         }

@@ -98,8 +98,8 @@ mod tests {
 
     fn expanded(text: &str) -> Result<String, String> {
         let set = [("TOKEN", "t0p"), ("EMPTY", ""), ("HAS_DOLLAR", "${TOKEN}")];
-        let here = Surroundings::of_test("/work/here".into(), "/home/ann".into(), &set);
-        expand(text, &here, Some(Path::new("/work")))
+        let here = Surroundings::of_test("/srv/here".into(), "/home/ann".into(), &set);
+        expand(text, &here, Some(Path::new("/srv")))
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
             ("${TOKEN:-x}", "t0p"),
             ("[${EMPTY}] [${EMPTY:-x}]", "[] [x]"),
             ("${HAS_DOLLAR}", "${TOKEN}"),
-            ("${workspaceFolder}/a ${userHome}", "/work/a /home/ann"),
+            ("${workspaceFolder}/a ${userHome}", "/srv/a /home/ann"),
             ("${", "${"),
             ("${}${1}${a b}", "${}${1}${a b}"),
             ("ü${TOKEN}ü", "üt0pü"),

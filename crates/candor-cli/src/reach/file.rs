@@ -37,17 +37,44 @@ pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
     serde_json::from_str(&jsonc::plain(&text)).map(Some).map_err(|error| error.to_string())
 }
 
-/// Whether whoever wrote this file may name programs that we start: it is ours, or the system's. In a folder that all may write to,
-/// such as /tmp, anybody could have left one for us.
+/// Whether whoever owns this file may name programs that we start. In a folder that all may write to, such as /tmp, anybody could have
+/// left one for us.
 #[cfg(unix)]
 pub(super) fn is_trusted(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let me = rustix::process::getuid().as_raw();
     // What cannot be looked at cannot be read either; that is told elsewhere.
-    fs::metadata(path).map_or(true, |found| found.uid() == me || found.uid() == 0)
+    fs::metadata(path).map_or(true, |found| may_name_programs(found.uid(), me))
 }
 
 #[cfg(not(unix))]
 pub(super) fn is_trusted(_path: &Path) -> bool {
     true
+}
+
+/// Ourselves, and the system.
+#[cfg(unix)]
+fn may_name_programs(owner: u32, me: u32) -> bool {
+    owner == me || owner == 0
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_others_is_not_believed() {
+        assert!(may_name_programs(1000, 1000));
+        assert!(may_name_programs(0, 1000));
+        assert!(!may_name_programs(1001, 1000));
+        assert!(!may_name_programs(1000, 0), "the system is careful, too");
+    }
+
+    #[test]
+    fn what_we_wrote_is_ours() {
+        let path = std::env::temp_dir().join(format!("candor-trusted-{}", std::process::id()));
+        fs::write(&path, "{}").unwrap();
+        assert!(is_trusted(&path));
+        fs::remove_file(&path).unwrap();
+    }
 }

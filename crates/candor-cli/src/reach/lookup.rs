@@ -18,7 +18,8 @@ const MOST: usize = 40;
 /// The server of this name that is nearest, and what a person should know about the choice.
 pub(super) fn find(name: &str, here: &Surroundings) -> Result<(Entry, Vec<String>), Failure> {
     let mut files = Files::default();
-    let mut found: Option<Entry> = None;
+    // With how many nearer files had been passed over by then.
+    let mut found: Option<(Entry, usize)> = None;
     let mut notes = Vec::new();
     let mut known: Vec<(String, PathBuf)> = Vec::new();
     for place in places(here) {
@@ -26,7 +27,7 @@ pub(super) fn find(name: &str, here: &Surroundings) -> Result<(Entry, Vec<String
         known.extend(servers.keys().map(|name| (name.clone(), place.file.clone())));
         let Some(value) = servers.get(name) else { continue };
         match &found {
-            Some(nearest) => notes.push(format!(
+            Some((nearest, _)) => notes.push(format!(
                 "{} stands in {} as well; the one in {} is used",
                 shown(name),
                 of(&place.file),
@@ -34,15 +35,18 @@ pub(super) fn find(name: &str, here: &Surroundings) -> Result<(Entry, Vec<String
             )),
             None => {
                 let entry = Entry::read(name, &place.file, place.project.as_deref(), value);
-                found = Some(entry.map_err(|problem| {
+                let entry = entry.map_err(|problem| {
                     Failure::failed(format!("{} in {}: {problem}", shown(name), of(&place.file)))
-                })?);
+                })?;
+                found = Some((entry, files.problems.len()));
             }
         }
     }
     match found {
-        Some(entry) => {
-            notes.extend(files.problems.iter().map(|problem| format!("passed over: {problem}")));
+        Some((entry, nearer)) => {
+            notes.extend(
+                files.problems.iter().take(nearer).map(|problem| format!("passed over: {problem}")),
+            );
             Ok((entry, notes))
         }
         // Perhaps it stands in the one that could not be read.
@@ -67,7 +71,7 @@ impl Files {
         if !self.read.contains_key(&place.file) {
             let value = match file::read(&place.file) {
                 Ok(Some(_)) if !file::is_trusted(&place.file) => {
-                    self.problem(&place.file, "it belongs to another user");
+                    self.problem(&place.file, "it belongs to another user, who could have named any program; make it yours, or name the program behind --");
                     None
                 }
                 Ok(value) => value,

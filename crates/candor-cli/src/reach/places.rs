@@ -34,10 +34,11 @@ pub(super) fn places(here: &Surroundings) -> Vec<Place> {
         }
         add(folder.join(".mcp.json"), &[SERVERS]);
         add(folder.join(".vscode/mcp.json"), &["servers"]);
-        // In the home, this is the file of the person.
-        if Some(folder) != home {
-            add(folder.join(".cursor/mcp.json"), &[SERVERS]);
+        // In the home, the next would be the file of the person, and what is above it is nobody's project.
+        if Some(folder) == home {
+            break;
         }
+        add(folder.join(".cursor/mcp.json"), &[SERVERS]);
     }
     let settings = here.settings.as_ref();
     let beneath = |path: &str| home.map(|home| home.join(path));

@@ -3,13 +3,16 @@
 use std::env;
 use std::path::PathBuf;
 
+/// What is set under a name.
+type Variables = dyn Fn(&str) -> Option<String>;
+
 pub(crate) struct Surroundings {
     /// The folder that the command was called in.
     pub(crate) folder: PathBuf,
     pub(crate) home: Option<PathBuf>,
     /// Where programs of this system keep what people have set.
     pub(crate) settings: Option<PathBuf>,
-    variables: Box<dyn Fn(&str) -> Option<String>>,
+    variables: Box<Variables>,
 }
 
 impl Surroundings {

@@ -1,11 +1,10 @@
 //! `candor resources`: what there is to read, as a tree.
 
-use std::collections::HashSet;
 use std::process::ExitCode;
 
 use candor::desk::shown::{cut, shown};
 use candor_client::types::{Resource, ResourceTemplate};
-use candor_client::{Client, Policy};
+use candor_client::{Policy, Step, Stopped, Walk};
 use serde_json::{Value, json};
 
 use super::server::{Server, ended, result};
@@ -21,80 +20,43 @@ pub(crate) struct Args {
     #[arg(value_name = "TARGET URI")]
     words: Vec<String>,
 
-    /// How many levels to show
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    depth: u32,
+    /// How many levels to show beneath what is listed, or beneath URI
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    depth: usize,
 
     #[command(flatten)]
     server: Server,
 }
 
-/// More is no list that a person reads.
-const MOST: usize = 10_000;
-
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, depth, server } = args;
     let done = server.visit(words, Policy::default(), async |reached, rest, out| {
         let client = &reached.client;
-        let (first, templates) = match &rest[..] {
-            [] => (client.resources().await?, client.templates().await?),
-            [uri] => match client.children(uri).await? {
-                Some(children) => (children, Vec::new()),
-                None => {
-                    let message = format!(
-                        "{} has no way to say what stands beneath a resource",
-                        reached.name()
-                    );
-                    return Err(Trouble::new(crate::exit::Exit::Failed, "unsupported", message));
-                }
-            },
+        let (walk, templates) = match &rest[..] {
+            [] => (client.walk_all(), client.templates().await?),
+            [uri] => (client.walk(uri), Vec::new()),
             [_, word, ..] => {
                 return Err(Trouble::usage(format!("{} is one word too many", shown(word))));
             }
         };
-        let mut tree = Tree { depth, lines: Vec::new(), seen: HashSet::new(), cut: false };
-        tree.add(client, first).await?;
-        tell(&tree, &templates, out)
+        let mut walk = walk.depth(depth);
+        let steps = steps(&mut walk).await?;
+        tell(&steps, &templates, walk.stopped(), out)
     });
     ended(done.await, server.json)
 }
 
-struct Tree {
-    depth: u32,
-    lines: Vec<(u32, Resource)>,
-    /// What is listed and stands beneath something else, too, is shown once; and a tree that leads back into itself has an end.
-    seen: HashSet<String>,
-    cut: bool,
-}
-
-impl Tree {
-    /// Everything that stands beneath, down to the depth, in the order in which one reads it.
-    async fn add(&mut self, client: &Client, first: Vec<Resource>) -> Result<(), Trouble> {
-        let mut open: Vec<_> = first.into_iter().rev().map(|resource| (1, resource)).collect();
-        while let Some((level, resource)) = open.pop() {
-            if self.lines.len() == MOST {
-                self.cut = true;
-                return Ok(());
-            }
-            if !self.seen.insert(resource.uri.clone()) {
-                continue;
-            }
-            if level < self.depth && is_folder(&resource) {
-                match client.children(&resource.uri).await {
-                    Ok(children) => {
-                        let children = children.unwrap_or_default().into_iter().rev();
-                        open.extend(children.map(|child| (level + 1, child)));
-                    }
-                    // One that cannot be looked into is no reason to show none.
-                    Err(error) => {
-                        eprintln!("{}: {}", shown(&resource.uri), shown(&error.to_string()));
-                    }
-                }
-            }
-            self.lines.push((level, resource));
+async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Trouble> {
+    let mut steps = Vec::new();
+    while let Some(step) = walk.next().await {
+        match step {
+            Ok(step) => steps.push(step),
+            Err(failed) if steps.is_empty() => return Err(failed.error.into()),
+            // One that cannot be looked into is no reason to show none.
+            Err(failed) => eprintln!("{}", shown(&failed.to_string())),
         }
-        Ok(())
     }
+    Ok(steps)
 }
 
 fn is_folder(resource: &Resource) -> bool {
@@ -102,31 +64,32 @@ fn is_folder(resource: &Resource) -> bool {
     listable.unwrap_or(resource.mime_type.as_deref() == Some("inode/directory"))
 }
 
-fn tell(tree: &Tree, templates: &[ResourceTemplate], out: &mut Out) -> Result<(), Trouble> {
+fn tell(
+    steps: &[Step],
+    templates: &[ResourceTemplate],
+    stopped: Option<Stopped>,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    // That there is more beneath is what a depth is for.
+    let cut_off = matches!(stopped, Some(Stopped::Count | Stopped::Time));
     if out.json {
-        let resources: Vec<Value> = tree
-            .lines
-            .iter()
-            .map(|(level, resource)| {
-                let mut value = serde_json::to_value(resource).unwrap_or_default();
-                value["depth"] = json!(level);
-                value
-            })
-            .collect();
-        return result(
-            out,
-            &json!({"resources": resources, "resourceTemplates": templates, "cut": tree.cut}),
-        );
+        let with_depth = |step: &Step| {
+            let mut value = serde_json::to_value(&step.resource).unwrap_or_default();
+            value["depth"] = json!(step.depth);
+            value
+        };
+        let resources: Value = steps.iter().map(with_depth).collect();
+        let all = json!({"resources": resources, "resourceTemplates": templates, "cut": cut_off});
+        return result(out, &all);
     }
-    let lines: Vec<_> = tree
-        .lines
+    let lines: Vec<_> = steps
         .iter()
-        .map(|(level, resource)| {
-            let indent = "  ".repeat(level.saturating_sub(1).min(20) as usize);
+        .map(|Step { resource, depth, .. }| {
             let slash = if is_folder(resource) { "/" } else { "" };
-            let size = resource.size.as_ref().map(ToString::to_string).unwrap_or_default();
+            let name =
+                format!("{}{}{slash}", "  ".repeat((*depth).min(20)), cut(&resource.name, 80));
             let kind = resource.mime_type.as_deref().unwrap_or_default();
-            let name = format!("{indent}{}{slash}", cut(&resource.name, 80));
+            let size = resource.size.as_ref().map(ToString::to_string).unwrap_or_default();
             (false, [name, cut(kind, 40), cut(&size, 20), shown(&resource.uri).to_string()])
         })
         .collect();
@@ -140,8 +103,8 @@ fn tell(tree: &Tree, templates: &[ResourceTemplate], out: &mut Out) -> Result<()
     if lines.is_empty() && templates.is_empty() {
         eprintln!("there is nothing");
     }
-    if tree.cut {
-        eprintln!("cut after {MOST}: name a resource to begin with, or a smaller --depth");
+    if cut_off {
+        eprintln!("that is not all of it: name a resource to begin with, or a smaller --depth");
     }
     Ok(())
 }

@@ -86,12 +86,16 @@ async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
 async fn what_is_wrong_is_told_with_what_would_be_right() {
     let home = Home::new("wrong");
     for (args, code, problem) in [
-        (&["cursr", ":1"][..], 2, "Did you mean cursor?"),
-        (&["emacs", ":1"], 2, "There are claude-desktop, claude-code,"),
-        (&[], 2, "for which host?"),
+        (&["cursr", ":1"][..], 2, "a similar value exists: 'cursor'"),
+        (
+            &["emacs", ":1"],
+            2,
+            "[possible values: claude-desktop, claude-code, cursor, vscode, windsurf, gemini-cli, codex, json]",
+        ),
+        (&[], 2, "<HOST>"),
         (&["cursor"], 2, "which server?"),
         (&["cursor", ":1", "--", "candor"], 2, "two servers"),
-        (&["cursor", "candor", "files", "."], 2, "two dashes"),
+        (&["cursor", "candor", "files", "."], 2, "-- candor files ."),
         (&["cursor", "nobody"], 2, "there is no server nobody"),
         (&["cursor", "--name", "a b", ":1"], 2, "letters, digits"),
         (&["cursor", "--", "no-such-program"], 1, "no such program on PATH"),

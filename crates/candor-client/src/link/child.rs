@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lines of stderr that are kept to explain an end.
 const KEPT_LINES: usize = 20;
+
+/// The longest line of stderr.
+const LONGEST_LINE: u64 = 4096;
 
 /// A running child. When it is dropped the child's input ends, and a task sees to it that the child does too.
 #[derive(Debug)]
@@ -169,9 +172,16 @@ async fn listen(
     words: Arc<Mutex<VecDeque<String>>>,
     heard: Option<crate::connect::StderrFn>,
 ) {
-    let mut lines = BufReader::new(stderr).split(b'\n');
-    while let Ok(Some(line)) = lines.next_segment().await {
-        let line = String::from_utf8_lossy(&line[..line.len().min(4096)]).trim_end().to_owned();
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // What is longer is told in pieces.
+        match (&mut stderr).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
         match &heard {
             Some(heard) => heard.0(&line),
             None => tracing::debug!(line, "a server's stderr"),

@@ -182,6 +182,14 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Ve
     let _ = output.shutdown().await;
 }
 
+/// How reading came to its end.
+enum Ended {
+    /// The other side is gone.
+    Gone(String),
+    /// We do not want to hear more of it.
+    Dismissed(String),
+}
+
 struct Reading {
     waiting: Arc<Waiting>,
     host: Arc<Host>,
@@ -192,16 +200,15 @@ struct Reading {
 
 impl Reading {
     async fn run(self, input: impl AsyncRead + Unpin) {
-        let why = self.read(input).await;
-        let why = match &self.last_words {
-            Some(words) => words.after(&why).await,
-            None => why,
+        let why = match (self.read(input).await, &self.last_words) {
+            (Ended::Gone(why), Some(words)) => words.after(&why).await,
+            (Ended::Gone(why) | Ended::Dismissed(why), _) => why,
         };
         self.waiting.end(&why);
     }
 
     /// Reads until the end; says what was seen of it.
-    async fn read(&self, input: impl AsyncRead + Unpin) -> String {
+    async fn read(&self, input: impl AsyncRead + Unpin) -> Ended {
         let mut input = BufReader::with_capacity(64 * 1024, input);
         let mut line = Vec::new();
         let mut noise = 0;
@@ -209,15 +216,13 @@ impl Reading {
             line.clear();
             let limit = self.limits.max_message as u64 + 1;
             match (&mut input).take(limit).read_until(b'\n', &mut line).await {
-                Ok(0) => return "the program ended".to_owned(),
+                Ok(0) => return Ended::Gone("the program ended".to_owned()),
                 Ok(_) if line.last() != Some(&b'\n') && line.len() as u64 == limit => {
-                    return format!(
-                        "it sent a line of more than {} bytes",
-                        self.limits.max_message
-                    );
+                    let limit = self.limits.max_message;
+                    return Ended::Dismissed(format!("it sent a line of more than {limit} bytes"));
                 }
                 Ok(_) => {}
-                Err(error) => return error.to_string(),
+                Err(error) => return Ended::Gone(error.to_string()),
             }
             let message = line.trim_ascii();
             if message.is_empty() {
@@ -226,7 +231,8 @@ impl Reading {
             if !matches!(message[0], b'{' | b'[') {
                 noise += 1;
                 if noise > MAX_NOISE {
-                    return "it prints text where messages should be".to_owned();
+                    let why = "it prints text where messages should be";
+                    return Ended::Dismissed(why.to_owned());
                 }
                 tracing::warn!(
                     line = %String::from_utf8_lossy(&message[..message.len().min(200)]),

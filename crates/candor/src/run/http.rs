@@ -13,7 +13,7 @@ use candor_server::transport::http::{AllowedHosts, Http, PublicUrl, endpoint};
 use tokio::net::TcpListener;
 
 use super::args::{self, ServeArgs};
-use super::misplaced;
+use super::{Serving, misplaced};
 use crate::{Error, Result};
 
 /// Where a server listens if nobody says otherwise.
@@ -22,7 +22,7 @@ const DEFAULT_PORT: u16 = 7332;
 /// How many ports after the default one are tried.
 const PORTS_TRIED: u16 = 100;
 
-pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) -> Result<()> {
+pub(super) async fn serve(engine: Engine, args: &ServeArgs, mut serving: Serving) -> Result<()> {
     let mut http = Http::default();
     if let Some(path) = &args.tokens {
         let tokens = BearerTokens::from_lines(&args::read(path, "--tokens")?)
@@ -50,8 +50,8 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
     let url =
         args.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     // Before anybody is told that we are here.
-    let stop = stop_signal()?;
-    for line in about {
+    let stop = serving.stop()?;
+    for line in &serving.about {
         eprintln!("{line}");
     }
     let console =
@@ -62,6 +62,9 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, about: &[String]) ->
     eprintln!("  mcp      {url}/mcp");
     if let Some(store) = engine.store() {
         eprintln!("  ledger   {}", store.describe());
+    }
+    for line in serving.tell(address) {
+        eprintln!("{line}");
     }
     eprintln!("listening on http://{address}");
     misplaced::watch_stdin();
@@ -137,7 +140,10 @@ fn parse(address: &str) -> Result<SocketAddr> {
 }
 
 /// Ends when the process is asked to stop: from this call on, not only from when the future is first polled.
-pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send> {
+///
+/// # Errors
+/// Signals cannot be listened to.
+pub fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -8,6 +8,7 @@ mod console;
 mod http;
 mod ledger;
 mod misplaced;
+mod serving;
 mod stdin;
 mod stdio;
 
@@ -26,6 +27,8 @@ use crate::{Result, Server};
 use args::Way;
 pub use args::{AskFlag, AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
 pub use console::console;
+pub use http::stop_signal;
+pub use serving::Serving;
 
 /// Runs servers.
 #[allow(async_fn_in_trait)] // called on concrete types only
@@ -36,6 +39,9 @@ pub trait Run {
     /// The same with flags that were parsed already. `about` goes to stderr when the server is ready, before the
     /// address.
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()>;
+
+    /// The same with more to say, or another reason to end.
+    async fn serve_with(self, args: ServeArgs, serving: Serving) -> Result<()>;
 }
 
 /// A command line that has nothing but the flags of every server.
@@ -52,7 +58,11 @@ impl Run for Server {
     }
 
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()> {
-        boxed(self, args, about.to_vec()).await
+        self.serve_with(args, Serving::default().about(about.to_vec())).await
+    }
+
+    async fn serve_with(self, args: ServeArgs, serving: Serving) -> Result<()> {
+        boxed(self, args, serving).await
     }
 }
 
@@ -61,7 +71,7 @@ impl Run for Server {
 fn boxed(
     server: Server,
     args: ServeArgs,
-    about: Vec<String>,
+    mut serving: Serving,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + Send>> {
     Box::pin(async move {
         let words: Vec<String> = std::env::args().collect();
@@ -77,8 +87,8 @@ fn boxed(
         };
         let engine = args.limits.apply(server).build()?;
         let served = match way {
-            Way::Stdio => stdio::serve(&engine).await,
-            Way::Http => http::serve(engine.clone(), &args, &about).await,
+            Way::Stdio => stdio::serve(&engine, serving.stop()?).await,
+            Way::Http => http::serve(engine.clone(), &args, serving).await,
         };
         // Calls with a key go on without their callers, and end before the process does.
         engine.settle().await;

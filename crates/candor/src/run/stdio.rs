@@ -15,10 +15,12 @@ use crate::Result;
 /// Bytes on their way to the thread that writes them.
 const PIPE: usize = 64 * 1024;
 
-pub(super) async fn serve(engine: &Engine) -> Result<()> {
+pub(super) async fn serve(
+    engine: &Engine,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
     let stdout = take_stdout()?;
     let stopping = engine.clone();
-    let stop = super::http::stop_signal()?;
     // Told to stop, the server takes nothing more and lets running requests finish for a while.
     tokio::spawn(async move {
         stop.await;

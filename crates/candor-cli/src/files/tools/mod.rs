@@ -14,16 +14,16 @@ use candor::prelude::*;
 use candor::tool::Tool;
 
 /// The folder, and what may be done with it.
-pub(super) struct Folder {
-    pub(super) root: Root,
+pub(crate) struct Folder {
+    pub(crate) root: Root,
     /// For the URIs of what is in it.
-    pub(super) directory: Directory,
+    pub(crate) directory: Directory,
     /// The largest file to read, write or copy.
-    pub(super) largest: u64,
+    pub(crate) largest: u64,
 }
 
 /// Everything.
-pub(super) fn all() -> Vec<Arc<dyn Tool>> {
+pub(crate) fn all() -> Vec<Arc<dyn Tool>> {
     tools![
         manage::manage_files,
         list::list_files,

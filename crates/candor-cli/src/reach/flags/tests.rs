@@ -156,3 +156,27 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
     assert_eq!(rest, ["tool", "k=v"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn flags_go_before_a_file_and_a_file_before_the_variable() {
+    let folder = std::env::temp_dir().join(format!("candor-headers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let server = r#"{"mcpServers": {"a": {"url": "https://a.example", "headers": {"authorization": "file", "X": "file"}}}}"#;
+    std::fs::write(folder.join(".mcp.json"), server).unwrap();
+    let set = [("CANDOR_BEARER", "variable")];
+    let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &set);
+    let headers = |line: &str| {
+        let call = call(line);
+        match call.reach.find(call.words, &here).unwrap().0.target {
+            Target::Url { headers, .. } => headers,
+            other @ Target::Program { .. } => panic!("{other:?}"),
+        }
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(headers("call a"), [pair("authorization", "file"), pair("X", "file")]);
+    assert_eq!(
+        headers("call a --header Authorization:flag --header x:flag"),
+        [pair("Authorization", "flag"), pair("x", "flag")]
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -89,6 +89,16 @@ fn the_nearest_of_all_places_wins_and_that_is_said() {
 }
 
 #[test]
+fn nothing_above_a_home_is_looked_at() {
+    let ground = Ground::new("above");
+    ground.notes(".mcp.json", "mcpServers", "serve");
+    let home = ground.0.join("project");
+    let here = Surroundings::of_test(home.join("deep/er"), home, &[]);
+    assert_eq!(find("notes", &here).map(|_| ()).unwrap_err().exit, Exit::Usage);
+    assert_eq!(ground.program(), "serve", "from a home that is farther up");
+}
+
+#[test]
 fn what_claude_code_keeps_for_a_project_is_for_that_project() {
     let ground = Ground::new("claude");
     let project = ground.0.join("project");
@@ -144,6 +154,9 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
     ground.notes(".cursor/mcp.json", "mcpServers", "serve");
     let (_, notes) = ground.find("notes").unwrap();
     assert!(notes[0].starts_with("passed over: ") && notes[0].contains(".mcp.json"), "{notes:?}");
+    // One that is farther away would not have been used anyway.
+    ground.write(".gemini/settings.json", "{");
+    assert_eq!(ground.find("notes").unwrap().1.len(), 1);
     // Settings without servers, and empty files, are nothing to complain about.
     ground.write("project/.mcp.json", "\n");
     ground.write(".gemini/settings.json", r#"{"theme": "dark", /* JSON with comments */ }"#);

@@ -1,0 +1,171 @@
+//! `candor demo --crash`: a server is killed after it has charged a card and before it has said so, and the card is charged once.
+//!
+//! Everything that is told was seen: in the till, in answers, in the ledger. What is not as it should be ends the story with an error.
+//!
+//! - `server`: the server, and its till. `caller`: who calls it. `story`: what is told.
+
+mod caller;
+pub(super) mod server;
+mod story;
+
+use std::fmt::{Debug, Display};
+use std::path::Path;
+use std::time::Duration;
+
+use candor::desk::{self, Given, find::find};
+use candor_ledger::{Resolution, State, Store};
+use serde_json::json;
+
+use caller::{Caller, Told};
+use server::{LEASE, Made, Till};
+use story::Story;
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The name that the caller gives to its charge.
+const KEY: &str = "order-1";
+
+/// Who says what has come of it.
+const OPERATOR: &str = "operator";
+
+pub(super) async fn tell(world: &Path, json: bool) -> candor::Result<()> {
+    let till = Till::at(world).map_err(candor::Error::new)?;
+    let (place, options) = server::ledger(world);
+    let ledger = place.open(options).map_err(candor::Error::new)?;
+    let mut story = Story::new(json);
+
+    // The charge, and the end of its server.
+    let first = Caller::start(world, true).await?;
+    story.line(format_args!("A caller calls {}, key={KEY}", caller::CALL))?;
+    let mut call = Box::pin(first.charge(KEY));
+    let made = tokio::select! {
+        answer = &mut call => return Err(unexpected("no answer yet", answer)),
+        made = one_charge(&till) => made?,
+    };
+    story.line(format_args!(
+        "  The card is charged: {}, by process {}; the server has not answered yet",
+        made.charge, made.process
+    ))?;
+    kill(made.process)?;
+    let heard = match soon("the end of the call", call).await? {
+        Err(heard) if heard.may_have_been_done() => heard.to_string(),
+        other => return Err(unexpected("a call that may have been done, or not", other)),
+    };
+    story.line(format_args!("kill -9 {}", made.process))?;
+    story.line(format_args!("  The caller hears: {heard}. Was the card charged?"))?;
+    story.fact("key", json!(KEY));
+    story.fact("killed", json!({"process": made.process, "signal": 9, "heard": heard}));
+    drop(first);
+
+    // A new server, the same key: nobody knows, so nothing is done.
+    let second = Caller::start(world, false).await?;
+    story.line(format_args!(
+        "The server is started again, with the same ledger; who is silent for {} s is taken for dead (elsewhere 30 s)",
+        LEASE.as_secs()
+    ))?;
+    let mut retries = Vec::new();
+    for again in ["The caller calls again, with the same key", "And once more"] {
+        let told = answered(&second).await?;
+        if told.code.as_deref() != Some("outcome_unknown") {
+            return Err(unexpected("outcome_unknown", told));
+        }
+        let charges = still_one(&till, &made)?;
+        story.line(format_args!("{again}: outcome_unknown"))?;
+        if retries.is_empty() {
+            story.line(format_args!("  {}", told.text))?;
+        }
+        story.line(format_args!("  Charges made: {charges}"))?;
+        retries.push(json!({"code": told.code, "text": told.text, "charges": charges}));
+    }
+    story.fact("retries", json!(retries));
+
+    // A person looks into the till and says what they see.
+    let result = json!(made.charge);
+    resolve(&*ledger, &result.to_string()).await?;
+    story.line(format_args!(
+        "An operator looks into the till, finds {}, and says so, as this does:",
+        made.charge
+    ))?;
+    story.line(format_args!("  candor history resolve {KEY} --done --result '{result}'"))?;
+    story.fact("resolution", json!({"by": OPERATOR, "done": true, "result": result}));
+
+    let told = answered(&second).await?;
+    if told.code.is_some() || told.value != result || !told.replayed {
+        return Err(unexpected("the result that the operator gave", told));
+    }
+    let charges = still_one(&till, &made)?;
+    story.line(format_args!("The caller calls again, with the same key: {}", told.value))?;
+    story.line(format_args!("Charges made: {charges}"))?;
+    story.fact("answer", json!({"result": told.value, "replayed": told.replayed}));
+    story.fact("charges", json!(charges));
+    story.line(format_args!(
+        "Read on in README.md, At most once, or an honest \"unknown\"; go on with `candor demo`"
+    ))?;
+    second.close().await;
+    story.end()
+}
+
+/// The first charge, once it is durably there.
+async fn one_charge(till: &Till) -> candor::Result<Made> {
+    let look = async {
+        loop {
+            match &till.charges().map_err(candor::Error::new)?[..] {
+                [] => tokio::time::sleep(Duration::from_millis(5)).await,
+                [made] => return Ok(made.clone()),
+                more => return Err(unexpected("one charge", more)),
+            }
+        }
+    };
+    soon("the charge", look).await?
+}
+
+/// How many charges there are: the one that was made, and no other.
+fn still_one(till: &Till, made: &Made) -> candor::Result<usize> {
+    let charges = till.charges().map_err(candor::Error::new)?;
+    if charges == std::slice::from_ref(made) {
+        Ok(charges.len())
+    } else {
+        Err(unexpected("one charge", charges))
+    }
+}
+
+async fn answered(caller: &Caller) -> candor::Result<Told> {
+    // The lease of the dead server has to end first.
+    soon("an answer", caller.charge(KEY)).await?.map_err(candor::Error::new)
+}
+
+/// As `candor history resolve` does it.
+async fn resolve(ledger: &dyn Store, result: &str) -> candor::Result<()> {
+    let operation = find(ledger, KEY).await.map_err(candor::Error::new)?;
+    if !matches!(operation.state(), Some(State::Indeterminate { .. })) {
+        return Err(unexpected("an operation of which nobody knows", operation.words()));
+    }
+    let outcome = Given::Json(result).outcome(false).map_err(candor::Error::new)?;
+    desk::resolve(ledger, &operation, OPERATOR, Resolution::Done(outcome), "candor demo --crash")
+        .await
+        .map_err(candor::Error::new)
+}
+
+/// Ends the server as a power cut would.
+#[cfg(unix)]
+fn kill(process: u32) -> candor::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| unexpected("the number of a process", process))?;
+    Ok(kill_process(pid, Signal::KILL).map_err(std::io::Error::from)?)
+}
+
+#[cfg(not(unix))]
+fn kill(_: u32) -> candor::Result<()> {
+    Err(candor::Error::new("this system has no signal to kill the server with"))
+}
+
+async fn soon<T>(what: impl Display, happens: impl Future<Output = T>) -> candor::Result<T> {
+    let late = |_| candor::Error::new(format!("expected {what}, and waited {PATIENCE:?} in vain"));
+    tokio::time::timeout(PATIENCE, happens).await.map_err(late)
+}
+
+fn unexpected(wanted: &str, saw: impl Debug) -> candor::Error {
+    candor::Error::new(format!("expected {wanted}, and saw: {saw:?}"))
+}

@@ -1,0 +1,123 @@
+//! `candor demo`: a small world to try everything in, made anew every time. `candor demo --crash`: the promise, put to the test.
+//!
+//! - `world`: the folder that everything is in, and that goes when the demo ends. `seeds`: what is in it at the beginning.
+//! - `invoices`, `database`: shared with the examples. The tools for files are those of `candor files`.
+//! - `tips`: what to try. `crash`: a charge whose server is killed.
+
+mod crash;
+#[path = "../../../../examples/tree/database.rs"]
+mod database;
+mod invoices;
+mod seeds;
+mod tips;
+mod world;
+
+use std::path::PathBuf;
+
+use candor::files::Root;
+use candor::prelude::*;
+use candor::run::{AskFlag, ServeArgs, Serving, stop_signal};
+
+use crate::files::{MAX_FILE, tools};
+use database::Database;
+use tips::Tips;
+use world::World;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Leave the folder that everything is in, and say where it is
+    #[arg(long)]
+    keep: bool,
+
+    /// Show what a crash does: a charge, its server killed before it answers, and the retry that does not charge again
+    #[arg(long)]
+    crash: bool,
+
+    /// With --crash: one JSON object, for programs
+    #[arg(long, requires = "crash")]
+    json: bool,
+
+    /// The server that --crash starts, with its charges in this folder
+    #[arg(long, hide = true, value_name = "DIR")]
+    charges: Option<PathBuf>,
+
+    /// That server charges and then never answers
+    #[arg(long, hide = true, requires = "charges")]
+    never_answer: bool,
+
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+pub(crate) async fn run(args: Args) -> candor::Result<()> {
+    if let Some(folder) = &args.charges {
+        return crash::server::serve(folder, args.never_answer).await;
+    }
+    // From before the folder is there, so that no signal leaves it behind.
+    let stop = stop_signal()?;
+    let world = World::make(args.keep)?;
+    if args.crash {
+        tokio::select! {
+            told = crash::tell(world.path(), args.json) => told,
+            () = stop => Err(candor::Error::new("stopped before the end")),
+        }
+    } else {
+        serve(&world, args.serve, stop).await
+    }
+}
+
+/// Serves the world until a signal comes.
+async fn serve(
+    world: &World,
+    mut args: ServeArgs,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> candor::Result<()> {
+    let scratch = world.path().join("scratch");
+    let books = world.path().join("books.db");
+    let ledger = world.path().join("ledger.db");
+    seeds::sow_files(&scratch)?;
+    let invoices = seeds::sow_books(&books)?;
+    // A variable is for the user's own servers: only who names a ledger here gets another one.
+    if !said("--ledger") {
+        args.ledger = Some(format!("sqlite:{}", ledger.display()));
+    }
+    let ask = candor::Ask::from(args.ask.unwrap_or(AskFlag::Destructive));
+    let about = [
+        format!("candor demo · {} · asks before: {}", world.describe(), ask.as_str()),
+        format!("  files    {}", scratch.display()),
+        format!("  books    {}", books.display()),
+    ];
+    let tips = Tips {
+        asks: ask != candor::Ask::Never,
+        console: !args.no_console,
+        ledger: args.ledger.clone().unwrap_or_default(),
+    };
+    let root = Root::open(&scratch)?;
+    let directory = Directory::of(root.clone()).at("scratch:///");
+    let server = Server::new("candor-demo", env!("CARGO_PKG_VERSION"))
+        .instance(format!("demo:{}", world.path().display()))
+        .instructions(
+            "A small world to try things in: invoices in a database, and a folder with a few files. Nothing in it is real.",
+        )
+        .ask(candor::Ask::Destructive)
+        .state(invoices)
+        .state(tools::Folder { root, directory: directory.clone(), largest: MAX_FILE })
+        .tools(invoices::tools())
+        .tools(tools::all())
+        .resources(directory)
+        .resources(Database::open(Some(&books))?);
+    let serving = Serving::default()
+        .about(about)
+        .telling(move |address| tips.lines(address.port()))
+        .until(stop);
+    server.serve_with(args, serving).await
+}
+
+/// Whether the command line has this flag, not a variable.
+fn said(flag: &str) -> bool {
+    let has = |word: &std::ffi::OsString| {
+        let word = word.to_string_lossy();
+        word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    std::env::args_os().any(|word| has(&word))
+}

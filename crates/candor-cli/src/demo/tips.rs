@@ -1,0 +1,63 @@
+//! What to try, as commands that can be pasted.
+
+use super::seeds::{CUSTOMER, OLD};
+
+/// What there is to say beyond the address.
+pub(super) struct Tips {
+    /// Whether a person is asked about anything.
+    pub(super) asks: bool,
+    /// Whether there are pages to decide on.
+    pub(super) console: bool,
+    pub(super) ledger: String,
+}
+
+impl Tips {
+    /// One idea a line, and the command for it.
+    pub(super) fn lines(&self, port: u16) -> Vec<String> {
+        let at = format!(":{port}");
+        let decide = format!("candor approvals --ledger {}", crate::shell::quoted(&self.ledger));
+        let delete = format!("manage_files path={OLD} action=delete");
+        let charge = format!(
+            "candor call {at} create_invoice customer_id={CUSTOMER} amount_cents=1999 --key demo-1"
+        );
+        let mut ideas = vec![
+            ("the tools, and what they say of themselves", vec![format!("candor tools {at}")]),
+            (
+                "what a call would do, before it is made",
+                vec![format!("candor explain {at} {delete}")],
+            ),
+        ];
+        if self.asks {
+            let idea = if self.console {
+                "the same call: it waits for a yes, in the console or here"
+            } else {
+                "the same call: it waits for a yes"
+            };
+            ideas.push((idea, vec![format!("candor call {at} {delete}"), decide]));
+        }
+        ideas.extend([
+            ("a charge; send it twice: one key, one invoice", vec![charge]),
+            (
+                "a change of the database, shown before it is done",
+                vec![format!("candor call {at} execute_migration migration_id=refunds --preview")],
+            ),
+            (
+                "the files and the invoices as a tree",
+                vec![
+                    format!("candor resources {at}"),
+                    format!("candor read {at} db:///invoices/2"),
+                ],
+            ),
+            (
+                "a server that is killed between a charge and its answer",
+                vec!["candor demo --crash".to_owned()],
+            ),
+        ]);
+        let mut lines = vec!["Try this, in another terminal:".to_owned()];
+        for (number, (idea, commands)) in ideas.into_iter().enumerate() {
+            lines.push(format!("  {}. {idea}", number + 1));
+            lines.extend(commands.into_iter().map(|command| format!("       {command}")));
+        }
+        lines
+    }
+}

@@ -1,0 +1,100 @@
+//! `candor demo --crash`: one charge, whatever happens.
+
+use serde_json::{Value, json};
+
+use crate::Machine;
+use crate::process::{Ended, Program, output};
+
+/// Tells the story to its end.
+async fn told(machine: &Machine, flags: &[&str]) -> Ended {
+    let flags = [&["--crash"], flags].concat();
+    let ended = output(&mut machine.demo(&flags)).await;
+    assert_eq!(ended.status.code(), Some(0), "{:?} {:?}", ended.stdout, ended.stderr);
+    machine.is_untouched();
+    ended
+}
+
+/// Where this line stands.
+fn place(lines: &[String], what: &str) -> usize {
+    let place = lines.iter().position(|line| line.contains(what));
+    place.unwrap_or_else(|| panic!("no {what} in {lines:#?}"))
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_has_charged_once() {
+    let machine = Machine::new("crash");
+    for _ in 0..3 {
+        let ended = told(&machine, &[]).await;
+        assert_eq!(ended.stderr, [""; 0]);
+        let lines = ended.stdout;
+        let order =
+            ["charge_card", "The card is charged", "kill -9", "started again", "outcome_unknown"];
+        let places: Vec<_> = order.iter().map(|what| place(&lines, what)).collect();
+        assert!(places.is_sorted(), "{lines:#?}");
+        let count = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
+        assert_eq!(count("outcome_unknown"), 2, "{lines:#?}");
+        assert_eq!((count("Charges made: 1"), count("Charges made")), (3, 3), "{lines:#?}");
+        assert!(place(&lines, "candor history resolve") > places[4], "{lines:#?}");
+        machine.has_no_world();
+    }
+}
+
+#[tokio::test]
+async fn programs_read_the_same() {
+    let machine = Machine::new("crash, json");
+    let ended = told(&machine, &["--json"]).await;
+    let [line] = &ended.stdout[..] else { panic!("one line: {:?}", ended.stdout) };
+    let told: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(told["charges"], 1, "{told}");
+    assert_eq!(told["killed"]["signal"], 9, "{told}");
+    assert_eq!(told["retries"].as_array().unwrap().len(), 2, "{told}");
+    for retry in told["retries"].as_array().unwrap() {
+        assert_eq!((&retry["code"], &retry["charges"]), (&json!("outcome_unknown"), &json!(1)));
+    }
+    assert_eq!(told["answer"]["result"]["charge_id"], "ch_1", "{told}");
+    assert_eq!(told["answer"]["result"], told["resolution"]["result"]);
+    machine.has_no_world();
+}
+
+#[tokio::test]
+async fn what_it_tells_stands_in_the_world_that_it_leaves() {
+    let machine = Machine::new("crash, kept");
+    let ended = told(&machine, &["--keep"]).await;
+    let [world] = &machine.worlds()[..] else { panic!("one world") };
+    assert_eq!(ended.stderr, [format!("kept: {}", world.display())]);
+    let till = rusqlite::Connection::open(world.join("charges.db")).unwrap();
+    let charges = till.query_row("SELECT count(*) FROM charges", [], |row| row.get::<_, i64>(0));
+    assert_eq!(charges, Ok(1));
+    let mut history = machine.candor(&["history", "show", "order-1", "--json", "--ledger"]);
+    let shown = output(history.arg(world.join("ledger.db"))).await;
+    assert_eq!(shown.status.code(), Some(0), "{:?}", shown.stderr);
+    let operation: Value = serde_json::from_str(&shown.stdout[0]).unwrap();
+    assert_eq!(operation["state"], "completed", "{operation}");
+    let kinds: Vec<_> =
+        operation["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert!(kinds.contains(&&json!("resolve")), "{operation}");
+}
+
+#[tokio::test]
+async fn the_settings_of_the_users_own_servers_do_not_change_it() {
+    let machine = Machine::new("crash, set");
+    let mut command = machine.demo(&["--crash"]);
+    command.env("CANDOR_ASK", "always").env("CANDOR_LEDGER", "memory:").env("CANDOR_HTTP", "1");
+    let ended = output(&mut command).await;
+    assert_eq!(ended.status.code(), Some(0), "{:?} {:?}", ended.stdout, ended.stderr);
+    place(&ended.stdout, "Charges made: 1");
+}
+
+#[tokio::test]
+async fn told_to_stop_it_leaves_nothing() {
+    let machine = Machine::new("crash, stopped");
+    let program = Program::start(&mut machine.demo(&["--crash"]));
+    while machine.worlds().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    program.terminate();
+    let ended = program.ended().await;
+    assert_eq!(ended.status.code(), Some(1), "{:?}", ended.stderr);
+    assert_eq!(ended.stderr, ["error: stopped before the end"]);
+    machine.has_no_world();
+}

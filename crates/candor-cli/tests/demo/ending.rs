@@ -1,0 +1,103 @@
+//! What is left of it: nothing, unless somebody wants it.
+
+use std::process::Command as Plain;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::process::Program;
+use crate::{Demo, Machine};
+
+#[tokio::test]
+async fn everything_is_in_its_folder_and_goes_with_it() {
+    let machine = Machine::new("goes");
+    let demo = Demo::start(&machine, &[]).await;
+    assert!(demo.world.join("ledger.db").is_file());
+    demo.done("update_invoice", json!({"id": "inv_3", "amount_cents": 1})).await;
+    let ledger = Connection::open(demo.world.join("ledger.db")).unwrap();
+    let rows: i64 = ledger.query_row("SELECT count(*) FROM audit", [], |row| row.get(0)).unwrap();
+    assert!(rows > 0, "its calls stand in its own ledger");
+    drop(ledger);
+    machine.is_untouched();
+    demo.end().await;
+    machine.has_no_world();
+    machine.is_untouched();
+}
+
+#[tokio::test]
+async fn it_goes_whatever_the_signal_and_whenever_it_comes() {
+    let machine = Machine::new("signals");
+    for signal in ["-TERM", "-INT"] {
+        // Once it is ready.
+        let demo = Demo::start(&machine, &[]).await;
+        let pid = demo.program.id().to_string();
+        assert!(Plain::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert_eq!(demo.program.ended().await.status.code(), Some(0), "{signal}");
+        machine.has_no_world();
+        // As soon as there is something to leave behind.
+        for _ in 0..5 {
+            let program = Program::start(&mut machine.demo(&["--http", "127.0.0.1:0"]));
+            let pid = program.id().to_string();
+            while machine.worlds().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            assert!(Plain::new("kill").args([signal, &pid]).status().unwrap().success());
+            assert_eq!(program.ended().await.status.code(), Some(0), "{signal}");
+            machine.has_no_world();
+        }
+    }
+    machine.is_untouched();
+}
+
+#[tokio::test]
+async fn it_goes_when_its_host_does() {
+    let machine = Machine::new("host");
+    let mut program = Program::start(&mut machine.demo(&["--stdio"]));
+    let listed = program.ask(&crate::modern(1, "tools/list", &json!({}))).await;
+    assert!(listed["result"]["tools"].is_array(), "{listed}");
+    assert_eq!(machine.worlds().len(), 1);
+    program.close_stdin();
+    assert_eq!(program.ended().await.status.code(), Some(0));
+    machine.has_no_world();
+    machine.is_untouched();
+}
+
+#[tokio::test]
+async fn it_goes_when_it_cannot_be_served() {
+    let machine = Machine::new("fails");
+    let ended = crate::process::output(&mut machine.demo(&["--http", "example.com"])).await;
+    assert_eq!(ended.status.code(), Some(1), "{:?}", ended.stderr);
+    machine.has_no_world();
+}
+
+#[tokio::test]
+async fn it_stays_if_somebody_wants_to_keep_it() {
+    let machine = Machine::new("keep");
+    let demo = Demo::start(&machine, &["--keep"]).await;
+    let world = demo.world.clone();
+    demo.program.terminate();
+    let ended = demo.program.ended().await;
+    assert_eq!(ended.status.code(), Some(0), "{:?}", ended.stderr);
+    assert_eq!(ended.stderr, [format!("kept: {}", world.display())]);
+    let books = Connection::open(world.join("books.db")).unwrap();
+    let count = "SELECT count(*) FROM invoices";
+    assert_eq!(books.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap(), 5);
+    machine.is_untouched();
+}
+
+#[tokio::test]
+async fn the_ledger_of_the_user_is_theirs_unless_they_name_it_here() {
+    let machine = Machine::new("ledger");
+    let theirs = machine.at("theirs.db");
+    let named = format!("sqlite:{}", theirs.display());
+    let mut command = machine.demo(&["--http", "127.0.0.1:0"]);
+    let demo = Demo::of(&machine, command.env("CANDOR_LEDGER", &named)).await;
+    assert_eq!(demo.line("ledger"), format!("SQLite file {}/ledger.db", demo.world.display()));
+    assert!(!theirs.exists());
+    demo.end().await;
+
+    let demo = Demo::start(&machine, &["--ledger", &named]).await;
+    assert_eq!(demo.line("ledger"), format!("SQLite file {}", theirs.display()));
+    assert!(theirs.is_file() && !demo.world.join("ledger.db").exists());
+    demo.end().await;
+}

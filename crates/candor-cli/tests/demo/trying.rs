@@ -1,0 +1,136 @@
+//! What can be tried.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::{Demo, Machine};
+
+fn names<'a>(list: &'a Value, member: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|item| item[member].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_demo_says_where_it_is_and_what_to_try() {
+    let machine = Machine::new("says");
+    let demo = Demo::start(&machine, &[]).await;
+    let (address, world) = (&demo.address, demo.world.display());
+    assert_eq!(demo.line("mcp"), format!("http://{address}/mcp"));
+    assert!(demo.line("console").starts_with(&format!("http://{address}/#token=")));
+    assert_eq!(demo.line("ledger"), format!("SQLite file {world}/ledger.db"));
+    assert!(demo.said[0].contains(&*world.to_string()), "{:?}", demo.said);
+    assert!(demo.said[0].ends_with("asks before: destructive"), "{:?}", demo.said);
+    let mode = demo.world.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "nobody else looks into it");
+    let commands: Vec<_> =
+        demo.said.iter().filter_map(|line| line.trim().strip_prefix("candor ")).collect();
+    for wanted in ["tools", "explain", "call", "resources", "read"] {
+        let wanted = format!("{wanted} :{}", demo.port());
+        assert!(commands.iter().any(|command| command.starts_with(&wanted)), "{commands:?}");
+    }
+    assert!(commands.contains(&"demo --crash"), "{commands:?}");
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn what_there_is_to_try_is_true_of_this_demo() {
+    let machine = Machine::new("tips");
+    let demo = Demo::start(&machine, &["--ask", "never"]).await;
+    assert!(demo.said[0].ends_with("asks before: never"), "{:?}", demo.said);
+    assert!(!demo.said.iter().any(|line| line.contains("waits for a yes")), "{:?}", demo.said);
+    demo.end().await;
+
+    let demo = Demo::start(&machine, &["--no-console"]).await;
+    assert!(!demo.said.iter().any(|line| line.contains("console")), "{:?}", demo.said);
+    assert!(demo.said.iter().any(|line| line.contains("waits for a yes")), "{:?}", demo.said);
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn invoices_files_and_the_tree_are_one_world() {
+    let machine = Machine::new("world");
+    let demo = Demo::start(&machine, &[]).await;
+    let listed = demo.ask("tools/list", &json!({})).await;
+    let tools = names(&listed["tools"], "name");
+    for wanted in ["create_invoice", "delete_invoice", "execute_migration", "manage_files"] {
+        assert_eq!(tools.iter().filter(|name| **name == wanted).count(), 1, "{tools:?}");
+    }
+
+    let page = demo.done("list_invoices", json!({})).await;
+    let mut states = names(&page["invoices"], "status");
+    states.sort_unstable();
+    assert_eq!(states, ["archive", "draft", "open", "paid", "void"]);
+    let read = json!({"path": "notes/plan.md", "action": "read"});
+    let text = demo.call("manage_files", read).await["content"][0]["text"].clone();
+    assert!(text.as_str().unwrap().starts_with("# Plan"), "{text}");
+
+    let resources = demo.ask("resources/list", &json!({})).await;
+    let uris = names(&resources["resources"], "uri");
+    assert!(uris.contains(&"scratch:///") && uris.contains(&"db:///"), "{uris:?}");
+    for (uri, told) in [("scratch:///readme.md", "# Scratch"), ("db:///invoices/2", "\"open\"")] {
+        let read = demo.ask("resources/read", &json!({"uri": uri})).await;
+        let text = read["contents"][0]["text"].as_str().unwrap();
+        assert!(text.contains(told), "{uri}: {text}");
+    }
+    // The tree shows what the tools do.
+    let changed = demo.done("update_invoice", json!({"id": "inv_2", "status": "draft"})).await;
+    assert_eq!(changed["status"], "draft");
+    let read = demo.ask("resources/read", &json!({"uri": "db:///invoices/2"})).await;
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("\"draft\""), "{read}");
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn a_charge_with_one_key_is_made_once() {
+    let machine = Machine::new("key");
+    let demo = Demo::start(&machine, &[]).await;
+    // As the demo itself proposes it.
+    let tip = demo.said.iter().find_map(|line| line.split_once("create_invoice customer_id="));
+    let customer = tip.expect("a proposal").1.split(' ').next().unwrap();
+    let charge = json!({"customer_id": customer, "amount_cents": 1999});
+    let params = json!({
+        "name": "create_invoice", "arguments": charge,
+        "_meta": {"dev.candor/idempotencyKey": "demo-1"},
+    });
+    let first = demo.ask("tools/call", &params).await;
+    let again = demo.ask("tools/call", &params).await;
+    assert_eq!(first["structuredContent"]["invoice_id"], "inv_6", "{first}");
+    assert_eq!(again["structuredContent"], first["structuredContent"]);
+    let replayed = |answer: &Value| answer["_meta"]["dev.candor/idempotency"]["replayed"].clone();
+    assert_eq!((replayed(&first), replayed(&again)), (false.into(), true.into()));
+    let page = demo.done("list_invoices", json!({})).await;
+    assert_eq!(page["invoices"].as_array().unwrap().len(), 6);
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn a_deletion_waits_until_somebody_says_yes() {
+    let machine = Machine::new("asks");
+    let demo = Demo::start(&machine, &["--hold", "0", "--out-of-band"]).await;
+    let delete = json!({"path": "notes/old.md", "action": "delete"});
+    let waits = demo.call("manage_files", delete.clone()).await;
+    assert_eq!(waits["_meta"]["dev.candor/error"]["code"], "approval_required", "{waits}");
+    assert!(demo.has("notes/old.md"), "nothing happens before somebody says so");
+
+    let waiting = demo.operator("GET", "/approvals", &Value::Null).await.json();
+    assert_eq!(waiting[0]["asked"]["arguments"], delete);
+    let path = format!("/approvals/{}/approve", waiting[0]["id"].as_str().unwrap());
+    demo.operator("POST", &path, &json!({"question": waiting[0]["question"]})).await;
+    let done = demo.call("manage_files", delete).await;
+    assert_ne!(done["isError"], true, "{done}");
+    assert!(!demo.has("notes/old.md") && demo.has("notes/plan.md"));
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn a_migration_is_looked_at_before_it_is_done() {
+    let machine = Machine::new("preview");
+    let demo = Demo::start(&machine, &["--ask", "never"]).await;
+    let refunds = json!({"migration_id": "refunds"});
+    let refused = demo.call("execute_migration", refunds.clone()).await;
+    assert_eq!(refused["isError"], true, "{refused}");
+    let shown = demo.call("preview_migration", refunds).await;
+    let text = shown["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("Would create tables: refunds"), "{shown}");
+    demo.end().await;
+}

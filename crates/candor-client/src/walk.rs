@@ -1,0 +1,351 @@
+//! A tree of resources, walked without being trapped in it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use candor_protocol::json::Object;
+use candor_protocol::names::method;
+use candor_protocol::types::Resource;
+use futures_util::Stream;
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::listen::about;
+use crate::lists::Pages;
+use crate::resources::{described, is_missing_method, ways_to_list};
+
+/// The type of what has others beneath it, where a server says no more than that.
+const FOLDER: &str = "inode/directory";
+
+/// A walk over resources, each before what stands beneath it.
+///
+/// Nothing is taken for finite: there is a limit to depth, number and time, and no URI is visited twice. Only what says that it can be
+/// listed is looked into. What cannot be listed is told, and the walk goes on.
+///
+/// ```no_run
+/// # async fn example(client: &candor_client::Client) {
+/// let mut walk = client.walk("file:///").depth(4);
+/// while let Some(step) = walk.next().await {
+///     match step {
+///         Ok(step) => println!("{}{}", "  ".repeat(step.depth), step.resource.name),
+///         Err(failed) => eprintln!("{failed}"),
+///     }
+/// }
+/// if let Some(stopped) = walk.stopped() {
+///     eprintln!("not all of it: {stopped:?}");
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Walk {
+    client: Client,
+    depth: usize,
+    count: usize,
+    time: Duration,
+    known: Option<Snapshot>,
+    /// Where it begins, until it has begun.
+    start: Option<Start>,
+    /// The folders that it is in, the innermost last.
+    open: Vec<Folder>,
+    visited: HashSet<String>,
+    given: usize,
+    until: Option<Instant>,
+    stopped: Option<Stopped>,
+    /// The ways to list that this server was found to have.
+    ways: Option<Vec<&'static str>>,
+}
+
+#[derive(Debug)]
+enum Start {
+    /// What the server lists by itself.
+    Roots,
+    At(String),
+}
+
+/// A folder that is being looked into.
+#[derive(Debug)]
+struct Folder {
+    uri: Option<String>,
+    depth: usize,
+    found: VecDeque<Resource>,
+    /// The pages still to come.
+    pages: Option<Pages>,
+}
+
+/// A resource on the way.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Step {
+    /// It.
+    pub resource: Resource,
+    /// How far beneath the beginning it stands; what stands at the beginning, at 0.
+    pub depth: usize,
+}
+
+/// Why a walk ended before the tree did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// Something stands deeper than was to be looked.
+    Depth,
+    /// There are more than were wanted.
+    Count,
+    /// There was no more time.
+    Time,
+}
+
+/// What could not be listed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WalkError {
+    /// Beneath which resource; `None`: the server's own list.
+    pub uri: Option<String>,
+    /// Why.
+    pub error: Error,
+}
+
+impl fmt::Display for WalkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.uri {
+            Some(uri) => write!(f, "{uri}: {}", self.error),
+            None => self.error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WalkError {}
+
+/// What resources were like, to find out later what has changed.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot(HashMap<String, (Option<String>, Option<u64>)>);
+
+impl Snapshot {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Remembers what a resource is like now.
+    pub fn note(&mut self, resource: &Resource) {
+        self.0.insert(resource.uri.clone(), version(resource));
+    }
+
+    /// Whether it is as it was. What does not say when it was changed may have been.
+    #[must_use]
+    pub fn is_unchanged(&self, resource: &Resource) -> bool {
+        let now = version(resource);
+        now.0.is_some() && self.0.get(&resource.uri) == Some(&now)
+    }
+}
+
+fn version(resource: &Resource) -> (Option<String>, Option<u64>) {
+    let modified = resource.annotations.as_ref().and_then(|a| a.last_modified.clone());
+    (modified, resource.size.as_ref().and_then(candor_protocol::json::Number::as_u64))
+}
+
+impl Client {
+    /// Walks over a resource and what stands beneath it.
+    pub fn walk(&self, uri: impl Into<String>) -> Walk {
+        Walk::new(self, Start::At(uri.into()))
+    }
+
+    /// Walks over all that the server lists, and what stands beneath.
+    pub fn walk_all(&self) -> Walk {
+        Walk::new(self, Start::Roots)
+    }
+}
+
+impl Walk {
+    fn new(client: &Client, start: Start) -> Self {
+        Self {
+            client: client.clone(),
+            depth: 16,
+            count: 10_000,
+            time: Duration::from_secs(60),
+            known: None,
+            start: Some(start),
+            open: Vec::new(),
+            visited: HashSet::new(),
+            given: 0,
+            until: None,
+            stopped: None,
+            ways: None,
+        }
+    }
+
+    /// How deep to look.
+    #[must_use]
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// How many resources to give.
+    #[must_use]
+    pub fn count(mut self, count: usize) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// How long it may take in all.
+    #[must_use]
+    pub fn time(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// Leaves out what is as it was. What can be listed is looked into all the same.
+    #[must_use]
+    pub fn changed_since(mut self, known: Snapshot) -> Self {
+        self.known = Some(known);
+        self
+    }
+
+    /// Why it ended before the tree did; `None`: it did not.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.stopped
+    }
+
+    /// The next resource, or what could not be listed. `None` at the end.
+    pub async fn next(&mut self) -> Option<Result<Step, WalkError>> {
+        let until = *self.until.get_or_insert_with(|| Instant::now() + self.time);
+        match tokio::time::timeout_at(until.into(), self.step()).await {
+            Ok(step) => step,
+            Err(_) => {
+                self.stopped = Some(Stopped::Time);
+                self.open.clear();
+                self.start = None;
+                None
+            }
+        }
+    }
+
+    /// The same for those who like streams.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Step, WalkError>> {
+        futures_util::stream::unfold(self, |mut walk| async move {
+            walk.next().await.map(|step| (step, walk))
+        })
+    }
+
+    async fn step(&mut self) -> Option<Result<Step, WalkError>> {
+        if let Some(start) = self.start.take()
+            && let Err(failed) = self.begin(start).await
+        {
+            return Some(Err(failed));
+        }
+        loop {
+            let folder = self.open.last_mut()?;
+            let Some(resource) = folder.found.pop_front() else {
+                match self.more().await {
+                    Ok(true) => continue,
+                    Ok(false) => {
+                        self.open.pop();
+                        continue;
+                    }
+                    Err(failed) => {
+                        self.open.pop();
+                        return Some(Err(failed));
+                    }
+                }
+            };
+            let depth = folder.depth;
+            if !self.visited.insert(resource.uri.clone()) {
+                continue;
+            }
+            if self.given >= self.count {
+                self.stopped = Some(Stopped::Count);
+                self.open.clear();
+                return None;
+            }
+            let listable = self.can_list(&resource);
+            if listable && depth < self.depth {
+                let pages = self.pages(&resource.uri);
+                let uri = Some(resource.uri.clone());
+                self.open.push(Folder { uri, depth: depth + 1, found: VecDeque::new(), pages });
+            } else if listable {
+                self.stopped.get_or_insert(Stopped::Depth);
+            }
+            let unchanged = self.known.as_ref().is_some_and(|known| known.is_unchanged(&resource));
+            if unchanged && !listable {
+                continue;
+            }
+            self.given += 1;
+            return Some(Ok(Step { resource, depth }));
+        }
+    }
+
+    async fn begin(&mut self, start: Start) -> Result<(), WalkError> {
+        let failed = |uri: Option<&str>| {
+            let uri = uri.map(str::to_owned);
+            move |error| WalkError { uri, error }
+        };
+        let session = self.client.need_resources().await.map_err(failed(None))?;
+        self.ways = Some(ways_to_list(&session));
+        let mut first = Folder { uri: None, depth: 0, found: VecDeque::new(), pages: None };
+        match start {
+            Start::Roots => {
+                first.pages = Some(Pages::new(method::RESOURCES_LIST, "resources", Object::new()));
+            }
+            Start::At(uri) => {
+                let metadata = self.client.metadata(&uri).await.map_err(failed(Some(&uri)))?;
+                first.found.push_back(metadata);
+            }
+        }
+        self.open.push(first);
+        Ok(())
+    }
+
+    /// What says so can be listed. A folder by its type alone, only where the server has a method for folders.
+    fn can_list(&self, resource: &Resource) -> bool {
+        let said = resource.capabilities.as_ref().and_then(|can| can.list);
+        said.unwrap_or_else(|| {
+            resource.mime_type.as_deref() == Some(FOLDER)
+                && self.ways.as_ref().is_some_and(|ways| ways.contains(&method::DIRECTORY_READ))
+        })
+    }
+
+    fn pages(&self, uri: &str) -> Option<Pages> {
+        let way = self.ways.as_ref()?.first()?;
+        Some(Pages::new(way, "resources", about(uri)))
+    }
+
+    /// Fetches more of the innermost folder; false if there is no more.
+    async fn more(&mut self) -> Result<bool, WalkError> {
+        let Some(folder) = self.open.last_mut() else { return Ok(false) };
+        let failed = |error| WalkError { uri: folder.uri.clone(), error };
+        let Some(pages) = &mut folder.pages else {
+            // No way to list: what a read gives beside the resource itself is better than nothing.
+            let Some(uri) =
+                folder.uri.clone().filter(|_| self.ways.as_ref().is_some_and(Vec::is_empty))
+            else {
+                return Ok(false);
+            };
+            let contents = self.client.read(&uri).await.map_err(failed)?;
+            folder.found.extend(contents.others().into_iter().cloned().map(described));
+            // Once is all there is.
+            folder.uri = None;
+            return Ok(!folder.found.is_empty());
+        };
+        match self.client.next_page(pages).await {
+            Ok(Some(page)) => {
+                folder.found.extend(page.read::<Resource>("resources").map_err(failed)?);
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            // It said that it could, and cannot: the next way, for all that follows.
+            Err(error) if is_missing_method(&error) && folder.uri.is_some() => {
+                let ways = self.ways.get_or_insert_default();
+                if !ways.is_empty() {
+                    ways.remove(0);
+                }
+                let uri = folder.uri.clone().unwrap_or_default();
+                folder.pages = ways.first().map(|way| Pages::new(way, "resources", about(&uri)));
+                Ok(true)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}

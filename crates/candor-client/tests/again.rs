@@ -1,0 +1,311 @@
+//! What is tried again and what is not; what may run at the same time and what waits.
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use candor::prelude::*;
+use candor_client::{Error, Key, Retry, Trust};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use common::scripted::{Asked, Say, Scripted, modern, said, status, tool, tools};
+use common::{Site, soon};
+
+fn quick() -> Retry {
+    let mut retry = Retry::default();
+    retry.base = Duration::from_millis(1);
+    retry.failures = 100;
+    retry
+}
+
+fn failed(code: &str, more: &Value) -> Say {
+    let mut told = json!({"code": code});
+    for (name, value) in more.as_object().into_iter().flatten() {
+        told[name] = value.clone();
+    }
+    Say::Result(json!({"resultType": "complete", "isError": true,
+        "content": [{"type": "text", "text": code}], "_meta": {"dev.candor/error": told}}))
+}
+
+/// Reads, adds, and changes without further effect; each fails as often as the script says.
+async fn failing(keys: bool, script: impl Fn(&Asked) -> Say + Send + Sync + 'static) -> Scripted {
+    let mut capabilities = json!({"tools": {}});
+    if keys {
+        capabilities["extensions"] = json!({"dev.candor/idempotency": {}});
+    }
+    modern(capabilities, move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([
+            tool("reads", &json!({"readOnlyHint": true})),
+            tool(
+                "adds",
+                &json!({"readOnlyHint": false, "destructiveHint": false, "idempotentHint": false})
+            ),
+            tool(
+                "changes",
+                &json!({"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true})
+            ),
+        ])),
+        "tools/call" => script(asked),
+        other => panic!("{other}"),
+    })
+    .await
+}
+
+fn overloaded() -> Say {
+    Say::Whole(status(StatusCode::SERVICE_UNAVAILABLE, ""))
+}
+
+#[tokio::test]
+async fn reads_and_what_has_no_further_effect_are_tried_four_times() {
+    // S3.75, S3.76
+    let server = failing(false, |_| overloaded()).await;
+    let client =
+        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+    for (tool, attempts) in [("reads", 4), ("changes", 4), ("adds", 1)] {
+        let before = server.asked("tools/call").len();
+        let told = soon(client.call_safely(tool, json!({})).into_future()).await;
+        assert!(matches!(told, Err(Error::Http { status: 503, .. })), "{told:?}");
+        assert_eq!(server.asked("tools/call").len() - before, attempts, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_strangers_word_licenses_no_repetition() {
+    let server = failing(false, |_| overloaded()).await;
+    let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
+    let yes = |_| std::future::ready(true);
+    soon(client.call_safely("reads", json!({})).confirm(yes).into_future()).await.unwrap_err();
+    assert_eq!(server.asked("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time() {
+    // S3.23, S3.76
+    for (keys, attempts) in [(true, 3), (false, 1)] {
+        let server =
+            failing(keys, |asked| if asked.nth < 2 { overloaded() } else { said("done") }).await;
+        let client =
+            soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        let told = soon(client.call_safely("adds", json!({})).key(Key::new()).into_future()).await;
+        assert_eq!(told.is_ok(), keys);
+        let calls = server.asked("tools/call");
+        assert_eq!(calls.len(), attempts);
+        let sent = |call: &Asked| call.params["_meta"]["dev.candor/idempotencyKey"].clone();
+        assert!(calls.iter().all(|call| sent(call).is_string() && sent(call) == sent(&calls[0])));
+        assert!(calls.iter().all(|call| call.headers.get("idempotency-key").is_some()));
+        // A new request each time, as the protocol wants it.
+        let ids: std::collections::HashSet<_> = calls.iter().map(|c| c.id.to_string()).collect();
+        assert_eq!(ids.len(), calls.len());
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_never_tried_again() {
+    let server = failing(true, |_| failed("outcome_unknown", &json!({"retriable": true}))).await;
+    let client =
+        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+    for tool in ["reads", "changes", "adds"] {
+        let result =
+            soon(client.call_safely(tool, json!({})).key("k").into_future()).await.unwrap();
+        assert!(result.is_unknown());
+    }
+    assert_eq!(server.asked("tools/call").len(), 3);
+}
+
+#[tokio::test]
+async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() {
+    // S3.36, S3.75: Retry-After wins.
+    let server = failing(false, |asked| match asked.nth {
+        0 => failed(
+            "rate_limited",
+            &json!({"raisedBy": "server", "retriable": true, "retryAfterMs": 150}),
+        ),
+        1 => failed("busy", &json!({"raisedBy": "server", "retriable": true, "retryAfterMs": 1})),
+        2 => Say::Error(4290, "Too many requests are running"),
+        _ => said("done"),
+    })
+    .await;
+    let client =
+        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+    let begun = Instant::now();
+    let result = soon(client.call_safely("adds", json!({})).into_future()).await.unwrap();
+    assert_eq!(result.text(), "done");
+    assert!(begun.elapsed() >= Duration::from_millis(150));
+    assert_eq!(server.asked("tools/call").len(), 4);
+}
+
+#[tokio::test]
+async fn a_tools_own_word_that_looks_like_ours_licenses_nothing() {
+    let server = failing(false, |_| failed("rate_limited", &json!({"retriable": true}))).await;
+    let client =
+        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+    let result = soon(client.call_safely("adds", json!({})).into_future()).await.unwrap();
+    assert_eq!(result.failure().unwrap().code, "rate_limited");
+    assert_eq!(server.asked("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn retry_after_of_http_is_waited_for_and_absurd_ones_are_not() {
+    let answer = |after: &str| {
+        let mut response = status(StatusCode::TOO_MANY_REQUESTS, "");
+        response.headers_mut().insert("retry-after", after.parse().unwrap());
+        Say::Whole(response)
+    };
+    let server = failing(false, move |asked| match asked.nth {
+        0 => answer("1"),
+        1 => said("done"),
+        _ => answer("86400"),
+    })
+    .await;
+    let client =
+        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+    let begun = Instant::now();
+    soon(client.call_safely("reads", json!({})).into_future()).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    let told = soon(client.call_safely("reads", json!({})).into_future()).await;
+    assert!(matches!(told, Err(Error::Http { status: 429, .. })));
+    assert_eq!(server.asked("tools/call").len(), 3);
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_failing_is_left_alone() {
+    // S3.77
+    let server = failing(false, |_| overloaded()).await;
+    let mut retry = quick();
+    (retry.failures, retry.attempts) = (5, 10);
+    let client =
+        soon(server.client().trust(Trust::Known).retry(retry).into_future()).await.unwrap();
+    let last = soon(client.call_safely("reads", json!({})).into_future()).await.err();
+    assert!(matches!(last, Some(Error::Resting { .. })), "{last:?}");
+    assert_eq!(server.asked("tools/call").len(), 5);
+    assert!(!last.unwrap().may_have_been_done());
+}
+
+/// Counts who is inside at the same time.
+#[derive(Default, Clone)]
+struct Inside(Arc<Mutex<(usize, usize)>>);
+
+impl Inside {
+    async fn stay(&self) {
+        {
+            let mut inside = self.0.lock().unwrap();
+            inside.0 += 1;
+            inside.1 = inside.1.max(inside.0);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.0.lock().unwrap().0 -= 1;
+    }
+
+    fn most(&self) -> usize {
+        self.0.lock().unwrap().1
+    }
+}
+
+/// Looks
+#[tool(read_only, closed_world)]
+async fn look(inside: State<Inside>) -> String {
+    inside.stay().await;
+    "seen".to_owned()
+}
+
+/// Writes
+#[tool(additive, closed_world)]
+async fn write(inside: State<Inside>) -> String {
+    inside.stay().await;
+    "written".to_owned()
+}
+
+#[tokio::test]
+async fn reads_run_together_and_writes_one_after_another() {
+    // S3.27, S3.35
+    let most = async |tool: &str, parallel: bool| {
+        let inside = Inside::default();
+        let server = Server::new("w", "1").state(inside.clone()).tools(tools![look, write]);
+        let site = Site::of(server).await;
+        let mut connect = site.client().trust(Trust::Known);
+        if parallel {
+            connect = connect.parallel_writes();
+        }
+        let client = soon(connect.into_future()).await.unwrap();
+        soon(client.tools()).await.unwrap();
+        let calls = (0..5).map(|_| client.call_safely(tool, json!({})).into_future());
+        for result in soon(futures_util::future::join_all(calls)).await {
+            assert!(!result.unwrap().is_error());
+        }
+        inside.most()
+    };
+    assert_eq!(most("look", false).await, 5);
+    assert_eq!(most("write", false).await, 1);
+    assert!(most("write", true).await > 1);
+}
+
+/// Charges somebody
+#[tool(additive, closed_world, idempotency = argument)]
+async fn charge(cents: u64, charges: State<Arc<AtomicUsize>>) -> u64 {
+    charges.fetch_add(1, Ordering::SeqCst);
+    cents
+}
+
+/// Passes everything on, but cuts the connection instead of passing on the first answers to calls.
+async fn cutting(target: String, cuts: usize) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let left = Arc::new(AtomicUsize::new(cuts));
+    let ours = left.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut down, _) = listener.accept().await.unwrap();
+            let (target, left) = (target.clone(), ours.clone());
+            tokio::spawn(async move {
+                let mut up = TcpStream::connect(&target).await.unwrap();
+                let (mut from_client, mut from_server) = ([0; 16 * 1024], [0; 16 * 1024]);
+                let mut is_call = false;
+                loop {
+                    tokio::select! {
+                        n = down.read(&mut from_client) => {
+                            let n = n.unwrap_or(0);
+                            if n == 0 { return; }
+                            is_call |= String::from_utf8_lossy(&from_client[..n]).contains("mcp-method: tools/call");
+                            up.write_all(&from_client[..n]).await.unwrap();
+                        }
+                        n = up.read(&mut from_server) => {
+                            let n = n.unwrap_or(0);
+                            if n == 0 { return; }
+                            // The effect is there, the answer never arrives.
+                            if is_call && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok() {
+                                return;
+                            }
+                            down.write_all(&from_server[..n]).await.unwrap();
+                        }
+                    }
+                }
+            });
+        }
+    });
+    (url, left)
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_after_the_effect_is_fetched_and_nothing_is_done_twice() {
+    let charges = Arc::new(AtomicUsize::new(0));
+    let server = Server::new("bank", "1")
+        .state(charges.clone())
+        .ledger(Arc::new(candor::store::MemoryStore::new(candor::store::Options::default())))
+        .tools(tools![charge]);
+    let site = Site::of(server).await;
+    let target = site.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let (url, left) = cutting(target, 2).await;
+    let connect = candor_client::Client::connect(url).trust(Trust::Known).retry(quick());
+    let client = soon(connect.into_future()).await.unwrap();
+    let result =
+        soon(client.call_safely("charge", json!({"cents": 500})).into_future()).await.unwrap();
+    assert_eq!(left.load(Ordering::SeqCst), 0, "both answers were lost");
+    assert_eq!(result.value(), Some(&json!(500)));
+    assert!(result.is_replayed());
+    assert_eq!(charges.load(Ordering::SeqCst), 1);
+}

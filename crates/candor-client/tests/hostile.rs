@@ -1,0 +1,423 @@
+//! Servers that mean no good, or know no better: nothing hangs, nothing is believed, every failure says what it is.
+
+mod common;
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use candor_client::{Client, Era, Error, Limits, Program, Retry, Trust};
+use serde_json::{Value, json};
+
+use common::scripted::{Say, events, modern, said, scripted, status, tool, tools};
+use common::{piped, soon};
+
+fn small() -> Limits {
+    let mut limits = Limits::default();
+    limits.answer = Duration::from_millis(500);
+    limits.answer_at_most = Duration::from_secs(2);
+    limits.probe = Duration::from_millis(300);
+    limits.connect = Duration::from_millis(500);
+    limits.max_message = 64 * 1024;
+    limits.max_pages = 20;
+    limits
+}
+
+#[tokio::test]
+async fn answers_that_are_none_have_a_name() {
+    let answers: Vec<(&str, fn() -> Say)> = vec![
+        ("garbage", || Say::Whole(typed("application/json", "<html>"))),
+        ("html", || Say::Whole(typed("text/html", "<html>"))),
+        ("nothing", || Say::Whole(status(StatusCode::ACCEPTED, ""))),
+        ("array", || Say::Whole(typed("application/json", "[]"))),
+        ("other id", || {
+            Say::Whole(typed("application/json", r#"{"jsonrpc":"2.0","id":"x","result":{}}"#))
+        }),
+        ("two keys", || {
+            Say::Whole(typed("application/json", r#"{"jsonrpc":"2.0","id":1,"id":2,"result":{}}"#))
+        }),
+        ("result is a number", || Say::Result(json!(3))),
+        ("content is a string", || Say::Result(json!({"resultType": "complete", "content": "x"}))),
+        ("no content", || Say::Result(json!({"resultType": "complete"}))),
+        ("unknown kind of result", || {
+            Say::Result(json!({"resultType": "surprise", "content": []}))
+        }),
+        ("kind of result is a number", || Say::Result(json!({"resultType": 1, "content": []}))),
+        ("question where there is none", || {
+            Say::Result(json!({"resultType": "input_required", "inputRequests": 3}))
+        }),
+    ];
+    for (name, answer) in answers {
+        let server = modern(json!({"tools": {}}), move |asked| match asked.method.as_str() {
+            "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+            "tools/call" => answer(),
+            other => panic!("{other}"),
+        })
+        .await;
+        let client = soon(server.client().limits(small()).into_future()).await.unwrap();
+        let told = soon(client.call("t", json!({})).into_future()).await;
+        assert!(matches!(told, Err(Error::Protocol(_))), "{name}: {told:?}");
+        assert!(told.unwrap_err().may_have_been_done(), "{name}");
+        assert_eq!(server.asked("tools/call").len(), 1, "{name}: not tried again");
+    }
+}
+
+fn typed(kind: &'static str, body: &str) -> axum::response::Response {
+    let mut response = status(StatusCode::OK, body);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind.parse().unwrap());
+    response
+}
+
+#[tokio::test]
+async fn what_is_too_large_too_deep_too_slow_or_cut_off_ends() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let answers: Vec<(&str, Box<dyn Fn() -> Say + Send + Sync>)> = vec![
+        ("too large", Box::new(|| said(&"x".repeat(100_000)))),
+        (
+            "too deep",
+            Box::new(move || {
+                Say::Whole(typed(
+                    "application/json",
+                    &format!(r#"{{"jsonrpc":"2.0","id":3,"result":{deep}}}"#),
+                ))
+            }),
+        ),
+        (
+            "endless event",
+            Box::new(|| Say::Whole(events(format!("data: {}", "x".repeat(100_000))))),
+        ),
+        ("events that end", Box::new(|| Say::Whole(events(": hello\n\n")))),
+        ("never", Box::new(|| Say::Whole(events(Body::from_stream(never()))))),
+    ];
+    for (name, answer) in answers {
+        let server = modern(json!({"tools": {}}), move |asked| match asked.method.as_str() {
+            "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+            "tools/call" => answer(),
+            other => panic!("{other}"),
+        })
+        .await;
+        let client = soon(server.client().limits(small()).into_future()).await.unwrap();
+        let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+        assert!(
+            matches!(
+                told,
+                Error::Protocol(_) | Error::Lost { sent: true, .. } | Error::TimedOut { .. }
+            ),
+            "{name}: {told:?}"
+        );
+        // The client is still of use.
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "{name}");
+    }
+}
+
+fn never() -> impl futures_util::Stream<Item = Result<String, std::convert::Infallible>> {
+    use futures_util::StreamExt as _;
+    futures_util::stream::once(async { Ok(": still here\n\n".to_owned()) })
+        .chain(futures_util::stream::pending())
+}
+
+#[tokio::test]
+async fn lists_without_end_are_given_up() {
+    for again in [true, false] {
+        let server = modern(json!({"tools": {}, "resources": {}, "prompts": {}}), move |asked| {
+            let (_, member) = [
+                ("tools/list", "tools"),
+                ("resources/list", "resources"),
+                ("prompts/list", "prompts"),
+            ]
+            .into_iter()
+            .find(|(method, _)| *method == asked.method)
+            .unwrap();
+            let cursor = if again { "same".to_owned() } else { asked.nth.to_string() };
+            Say::Result(json!({"resultType": "complete", member: [], "nextCursor": cursor,
+                "ttlMs": 0, "cacheScope": "private"}))
+        })
+        .await;
+        let client = soon(server.client().limits(small()).into_future()).await.unwrap();
+        assert!(matches!(soon(client.tools()).await, Err(Error::Endless { list: "tools", .. })));
+        assert!(matches!(soon(client.resources()).await, Err(Error::Endless { .. })));
+        assert!(matches!(soon(client.prompts()).await, Err(Error::Endless { .. })));
+        assert!(server.asked("tools/list").len() <= 20);
+    }
+}
+
+#[tokio::test]
+async fn one_bad_tool_does_not_spoil_the_others() {
+    // S0.8: what nobody knows yet is no reason to refuse.
+    let list = json!([
+        tool("good", &json!({"readOnlyHint": true, "futureHint": {"x": 1}})),
+        {"name": 3}, "text", {"name": "no schema"}, {"name": "odd", "inputSchema": "x"},
+        {"name": "typed wrongly", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": "yes"}},
+        tool("good", &Value::Null),
+        {"name": "header", "inputSchema": {"type": "object", "properties": {"a": {"type": "number", "x-mcp-header": "A"}}}},
+        {"name": "newer", "inputSchema": {"type": "object"}, "somethingNew": [1, 2]},
+    ]);
+    let server = modern(json!({"tools": {}}), move |_| tools(&list)).await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    let tools = soon(client.tools()).await.unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
+    assert_eq!(names, ["good", "newer"]);
+    assert_eq!(tools.left_out().len(), 7, "{:?}", tools.left_out());
+    let newer = tools.get("newer").unwrap().definition();
+    assert_eq!(newer.extra.get("somethingNew").unwrap().text(), "[1,2]", "nothing is lost");
+}
+
+#[tokio::test]
+async fn results_that_break_their_promise_are_not_passed_on_as_results() {
+    let mut promising = tool("t", &json!({"readOnlyHint": true}));
+    promising["outputSchema"] =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let list = json!([promising]);
+    let server = modern(json!({"tools": {}}), move |asked| match (asked.method.as_str(), asked.nth) {
+        ("tools/list", _) => tools(&list),
+        (_, 0) => Say::Result(json!({"resultType": "complete", "content": [], "structuredContent": {"n": "x"}})),
+        (_, 1) => said("no structured content"),
+        (_, 2) => Say::Result(json!({"resultType": "complete", "content": [], "isError": true})),
+        _ => Say::Result(json!({"resultType": "complete", "content": [], "structuredContent": {"n": 1, "m": 2}})),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    for _ in 0..2 {
+        let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+        assert!(
+            matches!(&told, Error::ResultInvalid { .. }) && told.may_have_been_done(),
+            "{told}"
+        );
+    }
+    assert!(soon(client.call("t", json!({})).into_future()).await.unwrap().is_error());
+    assert_eq!(
+        soon(client.call("t", json!({})).into_future()).await.unwrap().value().unwrap()["n"],
+        1
+    );
+}
+
+#[tokio::test]
+async fn schemas_that_point_elsewhere_are_not_followed() {
+    let trap = scripted(|_| panic!("somebody followed a reference")).await;
+    let mut tool = tool("t", &json!({"readOnlyHint": true}));
+    tool["inputSchema"] = json!({"type": "object", "properties": {"a": {"$ref": trap.url}}});
+    tool["outputSchema"] = json!({"$ref": trap.url});
+    let list = json!([tool]);
+    let server = modern(json!({"tools": {}}), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&list),
+        _ => Say::Result(json!({"resultType": "complete", "content": [], "structuredContent": {}})),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let _ = soon(client.call_safely("t", json!({"a": 1})).into_future()).await;
+    assert!(trap.methods().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_asking_is_stopped() {
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+        _ => Say::Result(
+            json!({"resultType": "input_required", "requestState": format!("s{}", asked.nth)}),
+        ),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({"x": 1})).into_future()).await.unwrap_err();
+    assert!(matches!(told, Error::TooManyRounds(10)), "{told}");
+    let calls = server.asked("tools/call");
+    assert_eq!(calls.len(), 11);
+    for (nth, call) in calls.iter().enumerate().skip(1) {
+        assert_eq!(call.params["requestState"], format!("s{}", nth - 1), "as it came");
+        assert_eq!(call.params["arguments"], json!({"x": 1}));
+    }
+}
+
+#[tokio::test]
+async fn questions_that_this_client_cannot_answer_end_the_call() {
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+        _ => Say::Result(json!({"resultType": "input_required", "inputRequests": {"q": {
+            "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}})),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+    assert!(matches!(told, Error::Unsupported(_)), "{told}");
+    assert_eq!(server.asked("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_there_and_nobody_let_in_are_told_apart() {
+    let mut retry = Retry::default();
+    retry.attempts = 1;
+    let nobody = Client::connect("http://127.0.0.1:1/mcp").retry(retry).into_future();
+    assert!(matches!(soon(nobody).await, Err(Error::Unreachable { .. })));
+    for url in ["", "nonsense", "ftp://x", "http://", "http://user:pass@127.0.0.1/"] {
+        let told = soon(Client::connect(url).into_future()).await;
+        assert!(matches!(told, Err(Error::Unreachable { .. })), "{url}: {told:?}");
+    }
+    let closed = scripted(|_| Say::Whole(status(StatusCode::UNAUTHORIZED, ""))).await;
+    assert!(matches!(
+        soon(closed.client().into_future()).await,
+        Err(Error::Unauthorized { status: 401, .. })
+    ));
+    assert_eq!(closed.methods(), ["server/discover"], "the older way would not be let in either");
+    let moved = scripted(|_| {
+        let mut response = status(StatusCode::FOUND, "");
+        response.headers_mut().insert(header::LOCATION, "http://127.0.0.1:9/".parse().unwrap());
+        Say::Whole(response)
+    })
+    .await;
+    let told = soon(moved.client().bearer("secret").into_future()).await.unwrap_err();
+    assert!(told.to_string().contains("moved"), "{told}: nobody carries a token elsewhere");
+}
+
+#[tokio::test]
+async fn programs_that_are_none_are_explained() {
+    let told =
+        soon(Client::start(Program::new("/nonexistent/program")).into_future()).await.unwrap_err();
+    assert!(
+        matches!(&told, Error::Unreachable { .. }) && told.to_string().contains("no program"),
+        "{told}"
+    );
+    let dies = Program::new("sh").args(["-c", "echo 'no such database' >&2; exit 3"]);
+    let told = soon(Client::start(dies).limits(small()).into_future()).await.unwrap_err();
+    assert!(told.to_string().contains("no such database"), "{told}");
+    assert!(told.to_string().contains("exit status: 3"), "{told}");
+    let deaf = Program::new("sleep").arg("60");
+    let told = soon(Client::start(deaf).limits(small()).into_future()).await.unwrap_err();
+    assert!(matches!(told, Error::TimedOut { .. }), "{told}");
+    let chatty = Program::new("yes");
+    let told = soon(Client::start(chatty).limits(small()).into_future()).await.unwrap_err();
+    assert!(told.to_string().contains("prints text"), "{told}");
+}
+
+#[tokio::test]
+async fn a_program_that_prints_a_banner_is_forgiven() {
+    let script = r#"
+import sys, json
+print("Welcome to the server", flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        r = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "b", "version": "1"}}
+    elif m.get("method") == "tools/list":
+        r = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+    elif "id" not in m:
+        continue
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32601, "message": "?"}}), flush=True)
+        continue
+    print("debug: answering", flush=True)
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"#;
+    let program = Program::new("python3").args(["-c", script]);
+    let client = soon(Client::start(program).into_future()).await.unwrap();
+    assert_eq!(client.revision().as_str(), "2025-06-18");
+    assert_eq!(soon(client.tools()).await.unwrap().len(), 1);
+    soon(client.close()).await;
+}
+
+#[tokio::test]
+async fn a_program_that_dies_is_started_again() {
+    let script = r#"
+import sys, json, os
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "server/discover":
+        r = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}
+    elif m.get("method") == "tools/list":
+        r = {"resultType": "complete", "tools": [{"name": "die", "inputSchema": {"type": "object"}}], "ttlMs": 0, "cacheScope": "private"}
+    elif m.get("method") == "tools/call":
+        os._exit(9)
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"#;
+    let program = Program::new("python3").args(["-c", script]);
+    let client = soon(Client::start(program).into_future()).await.unwrap();
+    let told = soon(client.call("die", json!({})).into_future()).await.unwrap_err();
+    assert!(matches!(&told, Error::Lost { sent: true, .. }), "{told}");
+    assert!(told.to_string().contains("exit status: 9"), "{told}");
+    assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "it is there again");
+}
+
+#[tokio::test]
+async fn a_session_that_the_server_forgot_is_opened_again() {
+    let server = scripted(|asked| {
+        let session = asked.headers.get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
+        match asked.method.as_str() {
+            "server/discover" => Say::Whole(status(StatusCode::BAD_REQUEST, "no session")),
+            "initialize" => {
+                let answer = json!({"jsonrpc": "2.0", "id": asked.id, "result": {"protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}});
+                let mut response = typed("application/json", &answer.to_string());
+                let id = format!("session-{}", asked.nth);
+                response.headers_mut().insert("mcp-session-id", id.parse().unwrap());
+                Say::Whole(response)
+            }
+            "GET" => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+            "tools/list" => Say::Result(json!({"tools": [tool("t", &Value::Null)]})),
+            "tools/call" if session.as_deref() == Some("session-0") => Say::Whole(status(StatusCode::NOT_FOUND, "")),
+            "tools/call" => Say::Result(json!({"content": [{"type": "text", "text": "done"}]})),
+            _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
+        }
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    assert_eq!(client.era(), Era::Legacy);
+    // Nothing was done, so this may be tried again whatever it does.
+    let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
+    assert_eq!(result.text(), "done");
+    assert_eq!(server.asked("initialize").len(), 2);
+    for later in server.asked("tools/call") {
+        assert_eq!(later.headers.get("mcp-protocol-version").unwrap(), "2025-11-25");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_taken_back() {
+    use candor::prelude::*;
+    use std::sync::Arc;
+    use tokio::sync::Notify;
+
+    #[derive(Clone, Default)]
+    struct Signals(Arc<(Notify, Notify)>);
+
+    /// Tells that a handler has ended, or was ended.
+    struct Ends(Arc<(Notify, Notify)>);
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.0.1.notify_one();
+        }
+    }
+
+    /// Waits for ever
+    #[tool(read_only)]
+    async fn wait(ctx: Ctx, signals: State<Signals>) -> String {
+        let _ends = Ends(signals.0.clone());
+        signals.0.0.notify_one();
+        ctx.cancelled().await;
+        String::new()
+    }
+
+    for era in [Era::Modern, Era::Legacy] {
+        for pipes in [true, false] {
+            let signals = Signals::default();
+            let server = Server::new("w", "1").state(signals.clone()).tools(tools![wait]);
+            let site;
+            let connect = if pipes {
+                piped(server)
+            } else {
+                site = common::Site::of(server).await;
+                site.client()
+            };
+            let client = soon(connect.era(era).into_future()).await.unwrap();
+            let call = tokio::spawn({
+                let client = client.clone();
+                async move { client.call("wait", json!({})).await }
+            });
+            soon(signals.0.0.notified()).await;
+            call.abort();
+            soon(signals.0.1.notified()).await;
+            assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "{era:?} {pipes}");
+        }
+    }
+}

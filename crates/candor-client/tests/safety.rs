@@ -1,0 +1,484 @@
+//! Asking first: what seed 0 wants of a client, row by row, as it is seen on the wire.
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use candor_client::{Ask, Basis, Error, Hints, Judgement, Policy, Proposal, Refusal, Retry, Trust};
+use serde_json::{Value, json};
+
+use common::scripted::{Asked, Say, Scripted, modern, said, tool, tools};
+use common::soon;
+
+const WORST: [bool; 4] = [false, true, false, true];
+
+fn hints([read_only, destructive, idempotent, open_world]: [bool; 4]) -> Value {
+    json!({"readOnlyHint": read_only, "destructiveHint": destructive,
+           "idempotentHint": idempotent, "openWorldHint": open_world})
+}
+
+fn capabilities() -> Value {
+    json!({"tools": {"dynamicAnnotations": true}})
+}
+
+/// A tool that can read and delete, declared as the worst case, whose calls the server tells apart.
+fn manage(annotations: &Value) -> Value {
+    let mut manage = tool("manage", annotations);
+    manage["dynamicAnnotations"] = true.into();
+    manage
+}
+
+fn foresees(asked: &Asked) -> Say {
+    let reads = asked.params["arguments"]["action"] == "read";
+    let hints =
+        if reads { hints([true, false, true, false]) } else { hints([false, true, true, false]) };
+    Say::Result(json!({"resultType": "complete", "annotations": hints}))
+}
+
+async fn server() -> Scripted {
+    modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([
+            manage(&hints(WORST)),
+            tool("plain", &hints([true, false, true, false]))
+        ])),
+        "tools/annotations" => foresees(asked),
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await
+}
+
+fn read() -> Value {
+    json!({"path": "a", "action": "read"})
+}
+
+fn delete() -> Value {
+    json!({"path": "a", "action": "delete"})
+}
+
+/// What the person was shown.
+type Shown = Arc<Mutex<Vec<Proposal>>>;
+
+fn person(
+    answer: bool,
+) -> (Shown, impl FnOnce(Proposal) -> std::future::Ready<bool> + Send + 'static) {
+    let shown = Shown::default();
+    let ours = shown.clone();
+    (shown, move |proposal| {
+        ours.lock().unwrap().push(proposal);
+        std::future::ready(answer)
+    })
+}
+
+#[tokio::test]
+async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
+    // S0.42, S0.55, S0.56, S0.64, S0.78, S0.82
+    let server = server().await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let (shown, confirm) = person(false);
+    let result =
+        soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
+    assert_eq!(result.text(), "done");
+    assert_eq!(
+        server.methods(),
+        ["server/discover", "tools/list", "tools/annotations", "tools/call"]
+    );
+    assert!(shown.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn with_static_hints_alone_the_same_read_is_asked_about() {
+    // S0.64, S0.85: a host that ignores the flag ends at the worst case.
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&hints(WORST))])),
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let (shown, confirm) = person(true);
+    soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
+    assert_eq!(shown.lock().unwrap().len(), 1);
+    // S0.50: a server without the capability is not asked, whatever its tools say.
+    assert!(!server.methods().contains(&"tools/annotations".to_owned()));
+}
+
+#[tokio::test]
+async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
+    // S0.57, S0.58, S0.80
+    let server = server().await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let (shown, confirm) = person(true);
+    soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await.unwrap();
+    let shown = shown.lock().unwrap();
+    let [proposal] = &shown[..] else { panic!("asked {} times", shown.len()) };
+    assert!(proposal.summary().contains("This operation may be destructive. Proceed?"));
+    let (asked, called) = (server.asked("tools/annotations"), server.asked("tools/call"));
+    assert_eq!(asked[0].params["arguments"], *proposal.arguments);
+    assert_eq!(called[0].params["arguments"], *proposal.arguments);
+    assert_eq!(proposal.foreseen.basis, Basis::Asked);
+    assert_eq!(proposal.fingerprint().len(), 64);
+}
+
+#[tokio::test]
+async fn a_no_leaves_nothing_on_the_wire() {
+    // S0.57, S0.81
+    let server = server().await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let (_, confirm) = person(false);
+    let refused = soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await;
+    let error = refused.unwrap_err();
+    assert!(matches!(error, Error::Refused(Refusal::Person)), "{error}");
+    assert_eq!(error.to_string(), "User cancelled destructive operation");
+    assert!(!error.may_have_been_done());
+    let nobody = soon(client.call_safely("manage", delete()).into_future()).await;
+    assert!(matches!(nobody, Err(Error::Refused(Refusal::NobodyToAsk))));
+    assert!(server.asked("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn unknown_tools_are_named_and_not_called() {
+    // S0.76
+    let server = server().await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    let error = soon(client.call_safely("mange", json!({})).into_future()).await.unwrap_err();
+    assert_eq!(error.to_string(), "Unknown tool: mange. Did you mean manage?");
+    assert_eq!(server.methods(), ["server/discover", "tools/list"]);
+}
+
+#[tokio::test]
+async fn a_tool_is_found_on_the_last_page() {
+    // S0.76
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => match asked.params["cursor"].as_str() {
+            None => {
+                Say::Result(json!({"resultType": "complete", "tools": [tool("a", &Value::Null)],
+                "nextCursor": "2", "ttlMs": 0, "cacheScope": "private"}))
+            }
+            Some("2") => tools(&json!([tool("b", &hints([true, false, true, false]))])),
+            Some(other) => panic!("{other}"),
+        },
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    soon(client.call_safely("b", json!({})).into_future()).await.unwrap();
+    assert_eq!(server.asked("tools/list").len(), 2);
+}
+
+#[tokio::test]
+async fn missing_hints_are_never_the_safe_ones() {
+    // S0.23, S0.77, S0.83, S0.87
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([
+            tool("bare", &Value::Null),
+            tool("empty", &json!({})),
+            tool("writes", &json!({"readOnlyHint": false}))
+        ])),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    for tool in ["bare", "empty", "writes"] {
+        let foreseen = soon(client.foresee(tool, &json!({}))).await.unwrap();
+        assert_eq!(foreseen.hints, Hints::WORST, "{tool}");
+        assert_eq!(foreseen.judgement, Judgement::Ask, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_question_falls_back_to_what_is_declared() {
+    // S0.46, S0.48, S0.79
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&hints(WORST))])),
+        "tools/annotations" => Say::Error(-32603, "Internal error"),
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let retry = quick();
+    let client =
+        soon(server.client().trust(Trust::Known).retry(retry).into_future()).await.unwrap();
+    let (shown, confirm) = person(true);
+    soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
+    let shown = shown.lock().unwrap();
+    assert_eq!(shown[0].foreseen.basis, Basis::Declared);
+    assert!(shown[0].foreseen.failed.is_some());
+    assert_eq!(server.asked("tools/annotations").len(), 4, "asked again first");
+}
+
+#[tokio::test]
+async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
+    // S0.47, S0.49
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&Value::Null)])),
+        "tools/annotations" => Say::Error(-32000, "no"),
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let (_, confirm) = person(true);
+    let told = soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await;
+    assert!(matches!(told, Err(Error::Unforeseeable { .. })), "{told:?}");
+    assert!(server.asked("tools/call").is_empty());
+
+    let policy = Policy::default().proceed_unforeseen();
+    let client =
+        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+    let (shown, confirm) = person(true);
+    soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
+    assert_eq!(shown.lock().unwrap()[0].foreseen.hints, Hints::WORST, "as the worst case");
+}
+
+#[tokio::test]
+async fn arguments_that_the_server_refuses_are_not_called() {
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&hints(WORST))])),
+        "tools/annotations" => Say::Error(-32602, "Invalid params"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let (_, confirm) = person(true);
+    let told = soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await;
+    assert!(matches!(told, Err(Error::Server(error)) if error.code() == -32602));
+}
+
+#[tokio::test]
+async fn a_stranger_is_not_believed() {
+    // S0.51, S0.52, S0.53, S0.54
+    let lies = json!([
+        tool("delete_everything", &hints([true, false, true, false])),
+        tool("send_secrets", &hints([false, false, true, false])),
+        manage(&hints(WORST)),
+    ]);
+    let server = modern(capabilities(), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&lies),
+        "tools/annotations" => Say::Result(
+            json!({"resultType": "complete", "annotations": hints([true, false, true, false])}),
+        ),
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    assert_eq!(client.trust(), Trust::Stranger, "until somebody says otherwise");
+    for tool in ["delete_everything", "send_secrets", "manage"] {
+        let foreseen = soon(client.foresee(tool, &delete())).await.unwrap();
+        assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Judgement::Ask), "{tool}");
+        let refused = soon(client.call_safely(tool, delete()).into_future()).await;
+        assert!(matches!(refused, Err(Error::Refused(_))), "{tool}");
+    }
+    assert!(server.asked("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn a_strangers_words_make_the_hosts_own_opinion_only_worse() {
+    // S0.54
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([
+            tool("quiet", &Value::Null),
+            tool("worse", &json!({"readOnlyHint": false, "destructiveHint": true})),
+            tool("better", &hints([true, false, true, false]))
+        ])),
+        other => panic!("{other}"),
+    })
+    .await;
+    let mut policy = Policy::default();
+    for tool in ["quiet", "worse", "better"] {
+        policy = policy.classify(tool, Hints::ADDS.closed_world());
+    }
+    let client = soon(server.client().policy(policy).into_future()).await.unwrap();
+    let hints = async |tool| soon(client.foresee(tool, &json!({}))).await.unwrap().hints;
+    assert_eq!(hints("quiet").await, Hints::ADDS.closed_world());
+    assert!(hints("worse").await.is_destructive());
+    assert_eq!(hints("better").await, Hints::ADDS.closed_world());
+}
+
+#[tokio::test]
+async fn an_answer_riskier_than_declared_counts() {
+    // S0.54, and the bound of tools/resolve
+    let safe = hints([true, false, true, false]);
+    let mut resolvable = tool("resolvable", &safe);
+    resolvable["_meta"] = json!({"io.modelcontextprotocol/tool-resolution": {"resolvable": true}});
+    let mut dynamic = tool("dynamic", &safe);
+    dynamic["dynamicAnnotations"] = true.into();
+    let list = json!([resolvable, dynamic]);
+    let capabilities = json!({"tools": {"dynamicAnnotations": true},
+        "extensions": {"io.modelcontextprotocol/tool-resolution": {}}});
+    let server = modern(capabilities, move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&list),
+        "tools/annotations" => Say::Result(json!({"resultType": "complete", "annotations": hints(WORST)})),
+        "tools/resolve" => Say::Result(
+            json!({"resultType": "complete", "name": asked.params["name"], "annotations": hints(WORST)}),
+        ),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    for tool in ["resolvable", "dynamic"] {
+        assert_eq!(
+            soon(client.foresee(tool, &json!({}))).await.unwrap().hints,
+            Hints::WORST,
+            "{tool}"
+        );
+    }
+    assert_eq!(server.asked("tools/resolve").len(), 1);
+    assert_eq!(server.asked("tools/annotations").len(), 1);
+    // The extension is declared with every request that wants it.
+    let meta = &server.asked("tools/list")[0].params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(meta["extensions"]["io.modelcontextprotocol/tool-resolution"], json!({}));
+}
+
+#[tokio::test]
+async fn broken_answers_of_resolve_are_failures() {
+    let mut resolvable = tool("t", &hints([false, true, true, false]));
+    resolvable["_meta"] = json!({"io.modelcontextprotocol/tool-resolution": {"resolvable": true}});
+    let list = json!([resolvable]);
+    let capabilities =
+        json!({"tools": {}, "extensions": {"io.modelcontextprotocol/tool-resolution": {}}});
+    let server = modern(capabilities, move |asked| match (asked.method.as_str(), asked.nth) {
+        ("tools/list", _) => tools(&list),
+        ("tools/resolve", 0) => Say::Result(
+            json!({"resultType": "complete", "name": "other", "annotations": hints([true, false, true, false])}),
+        ),
+        ("tools/resolve", 1) => Say::Result(
+            json!({"resultType": "complete", "name": "t", "annotations": {"readOnlyHint": true}}),
+        ),
+        ("tools/resolve", _) => Say::Result(json!({"resultType": "complete", "name": "t", "annotations": "x"})),
+        other => panic!("{other:?}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    for _ in 0..3 {
+        let foreseen = soon(client.foresee("t", &json!({}))).await.unwrap();
+        assert_eq!(foreseen.basis, Basis::Declared);
+        assert!(foreseen.hints.is_destructive() && foreseen.failed.is_some());
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
+    // S0.44, S0.91
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let server = modern(capabilities(), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&hints(WORST))])),
+        "tools/annotations" => {
+            count.fetch_add(1, Ordering::SeqCst);
+            // Long enough for the others to come.
+            std::thread::sleep(Duration::from_millis(200));
+            foresees(asked)
+        }
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    soon(client.tools()).await.unwrap();
+    // The same arguments, whatever the order of their members.
+    let (one, other) =
+        (json!({"path": "a", "action": "read"}), json!({"action": "read", "path": "a"}));
+    let questions =
+        (0..20).map(|n| client.foresee("manage", if n % 2 == 0 { &one } else { &other }));
+    for foreseen in soon(futures_util::future::join_all(questions)).await {
+        assert!(foreseen.unwrap().hints.is_read_only());
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    // Later is another question, and so are other arguments.
+    soon(client.foresee("manage", &one)).await.unwrap();
+    assert!(soon(client.foresee("manage", &delete())).await.unwrap().hints.is_destructive());
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_question_may_be_given_up() {
+    // S0.59
+    let server = server().await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    soon(client.tools()).await.unwrap();
+    let arguments = read();
+    drop(client.foresee("manage", &arguments));
+    let given_up = tokio::time::timeout(Duration::ZERO, client.foresee("manage", &arguments)).await;
+    drop(given_up);
+    assert!(soon(client.foresee("manage", &arguments)).await.unwrap().hints.is_read_only());
+    assert!(server.asked("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn where_static_hints_suffice_nobody_need_be_asked() {
+    // S0.45, S0.50
+    let adds = hints([false, false, false, false]);
+    let list = json!([manage(&adds), tool("plain", &hints([true, false, true, false]))]);
+    let server = modern(capabilities(), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&list),
+        "tools/annotations" => foresees(asked),
+        "tools/call" => said("done"),
+        other => panic!("{other}"),
+    })
+    .await;
+    let policy = Policy::ask(Ask::Destructive).skip_where_static_suffices();
+    let client =
+        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+    soon(client.call_safely("manage", read()).into_future()).await.unwrap();
+    soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
+    assert!(server.asked("tools/annotations").is_empty());
+    // Without the switch, a flagged tool is asked about, and an unflagged one is not.
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    soon(client.call_safely("manage", read()).into_future()).await.unwrap();
+    soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
+    assert_eq!(server.asked("tools/annotations").len(), 1);
+}
+
+#[tokio::test]
+async fn arguments_are_checked_before_anything_is_sent() {
+    let mut strict = tool("strict", &hints([true, false, true, false]));
+    strict["inputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}},
+        "required": ["n"], "additionalProperties": false});
+    let list = json!([strict]);
+    let server = modern(json!({"tools": {}}), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&list),
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    for wrong in [json!({}), json!({"n": "1"}), json!({"n": 1, "m": 2}), json!([]), json!("x")] {
+        let told = soon(client.call_safely("strict", wrong).into_future()).await;
+        assert!(matches!(told, Err(Error::InvalidArguments(_))), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_is_told_the_same_in_words() {
+    // S0.43
+    let server = server().await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let words = soon(client.describe_for_model("manage", &read())).await.unwrap();
+    assert!(words.contains("only reads") && words.contains("exactly these arguments"), "{words}");
+    let words = soon(client.describe_for_model("manage", &delete())).await.unwrap();
+    assert!(words.contains("may delete") && words.contains("A person will be asked"), "{words}");
+    let stranger = soon(server.client().into_future()).await.unwrap();
+    let words = soon(stranger.describe_for_model("manage", &read())).await.unwrap();
+    assert!(words.contains("not believed") && words.contains("may delete"), "{words}");
+}
+
+#[tokio::test]
+async fn a_policy_can_say_no() {
+    let server = server().await;
+    let policy = Policy::default().deny("plain");
+    let client =
+        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+    let (shown, confirm) = person(true);
+    let told = soon(client.call_safely("plain", json!({})).confirm(confirm).into_future()).await;
+    assert!(matches!(told, Err(Error::Refused(Refusal::Policy))));
+    assert!(shown.lock().unwrap().is_empty() && server.asked("tools/call").is_empty());
+}
+
+fn quick() -> Retry {
+    let mut retry = Retry::default();
+    retry.base = Duration::from_millis(1);
+    retry
+}
