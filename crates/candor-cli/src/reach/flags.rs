@@ -76,11 +76,12 @@ impl Reach {
     pub(crate) fn find(
         &self,
         words: Vec<String>,
+        own: Own,
         here: &Surroundings,
     ) -> Result<(Found, Vec<String>), Failure> {
         // Of dashes with nothing behind them nothing is left but the word itself.
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
-        let (meant, rest) = split(words, self.program.clone(), dashes)?;
+        let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
         let mut found = match meant {
             Meant::Word(word) => Named::of(&word, here)?.found(here)?,
             Meant::Program(program, args) => {
@@ -145,6 +146,15 @@ impl Reach {
     }
 }
 
+/// What the words of a command are that are no TARGET.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// Names and arguments, which never look like an address.
+    Names,
+    /// URIs, which may.
+    Uris,
+}
+
 /// What a command line names as the server.
 #[derive(Debug, PartialEq, Eq)]
 enum Meant {
@@ -155,6 +165,7 @@ enum Meant {
 /// Tells the TARGET from the other words. `dashes`: the command line ends with two dashes.
 fn split(
     mut words: Vec<String>,
+    own: Own,
     program: Vec<String>,
     dashes: bool,
 ) -> Result<(Meant, Vec<String>), Failure> {
@@ -175,7 +186,7 @@ fn split(
         return Err(Failure::usage("the program behind -- has no name"));
     }
     // An address where there is a program already: one of them would not be talked to, and nobody would notice.
-    if let Some(word) = words.first()
+    if let (Own::Names, Some(word)) = (own, words.first())
         && !matches!(url::read(word), Ok(None))
     {
         return Err(Failure::usage(format!(

@@ -16,6 +16,7 @@ use super::server::{Reached, Server, ended, result_with};
 use super::trouble::Trouble;
 use super::{content, given};
 use crate::out::Out;
+use crate::reach::Own;
 use crate::shell::quoted;
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +69,7 @@ async fn visit(args: Args) -> Result<(), Trouble> {
     }
     let policy = Policy::ask(Ask::Destructive);
     server
-        .visit(words, policy, async |reached, rest, out| {
+        .visit((words, Own::Names), policy, async |reached, rest, out| {
             let (name, rest) = given::tool_and_rest(rest)?;
             let tool = reached.client.tool(&name).await?;
             let arguments = given::read(&tool, &rest, arguments.as_deref())?;

@@ -18,7 +18,7 @@ use super::tools::declares;
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{Found, Surroundings, Target, host};
+use crate::reach::{Found, Own, Surroundings, Target, host};
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
@@ -93,7 +93,7 @@ impl Report {
 }
 
 async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Result<(), Trouble> {
-    let found = server.reach.find(words, &Surroundings::real());
+    let found = server.reach.find(words, Own::Names, &Surroundings::real());
     let (found, rest) = found.map_err(|failure| report.wrong("target", failure.into()))?;
     if let Some(word) = rest.first() {
         return Err(Trouble::usage(format!("{} is one word too many", shown(word))));

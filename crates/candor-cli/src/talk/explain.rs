@@ -12,6 +12,7 @@ use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use super::{content, given};
 use crate::out::Out;
+use crate::reach::Own;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -38,7 +39,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, arguments, preview, server } = args;
     // A server that cannot say what a call would do is what is explained here.
     let policy = Policy::default().proceed_unforeseen();
-    let done = server.visit(words, policy, async |reached, rest, out| {
+    let done = server.visit((words, Own::Names), policy, async |reached, rest, out| {
         let (name, rest) = given::tool_and_rest(rest)?;
         let tool = reached.client.tool(&name).await?;
         let mut arguments = given::read(&tool, &rest, arguments.as_deref())?;

@@ -15,6 +15,7 @@ use super::{content, safe};
 use crate::arguments;
 use crate::exit::Exit;
 use crate::out::Out;
+use crate::reach::Own;
 use crate::signature;
 
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let done = server.visit(words, Policy::default(), async |reached, rest, out| {
+    let done = server.visit((words, Own::Names), Policy::default(), async |reached, rest, out| {
         let prompts = reached.client.prompts().await?;
         match rest.split_first() {
             None => list(&prompts, out),

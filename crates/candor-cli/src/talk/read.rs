@@ -12,6 +12,7 @@ use super::server::{Server, ended, result};
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
+use crate::reach::Own;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor read TARGET URI\n       candor read URI -- PROGRAM [ARGS]...")]
@@ -34,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, kind, metadata, server } = args;
-    let done = server.visit(words, Policy::default(), async |reached, rest, out| {
+    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
         let [uri] = &rest[..] else {
             return Err(Trouble::usage(
                 "which resource? Name one URI; `candor resources` lists them",

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::server::{Server, ended, result};
 use super::trouble::Trouble;
 use crate::out::Out;
+use crate::reach::Own;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -30,7 +31,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, depth, server } = args;
-    let done = server.visit(words, Policy::default(), async |reached, rest, out| {
+    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
         let client = &reached.client;
         let (walk, templates) = match &rest[..] {
             [] => (client.walk_all(), client.templates().await?),

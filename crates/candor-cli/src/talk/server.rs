@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::question::{self, Person};
 use super::trouble::Trouble;
 use crate::out::Out;
-use crate::reach::{Found, Reach, Surroundings, Target};
+use crate::reach::{Found, Own, Reach, Surroundings, Target};
 
 /// What every command that talks to a server takes.
 #[derive(Debug, clap::Args)]
@@ -61,11 +61,11 @@ impl Server {
     /// started has ended when this returns.
     pub(super) async fn visit(
         &self,
-        words: Vec<String>,
+        (words, own): (Vec<String>, Own),
         policy: Policy,
         run: impl AsyncFnOnce(&Reached, Vec<String>, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        let (found, rest) = self.reach.find(words, &Surroundings::real())?;
+        let (found, rest) = self.reach.find(words, own, &Surroundings::real())?;
         for note in &found.notes {
             eprintln!("{note}");
         }

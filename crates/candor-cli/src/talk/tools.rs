@@ -11,6 +11,7 @@ use super::given::definition;
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use crate::out::Out;
+use crate::reach::Own;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor tools TARGET\n       candor tools -- PROGRAM [ARGS]...")]
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let done = server.visit(words, Policy::default(), async |reached, rest, out| {
+    let done = server.visit((words, Own::Names), Policy::default(), async |reached, rest, out| {
         if let Some(word) = rest.first() {
             return Err(Trouble::usage(format!(
                 "{} is one word too many; for one tool: candor explain",

@@ -8,6 +8,7 @@ use candor_client::{Change, Interest, Policy};
 use serde_json::json;
 
 use super::server::{Server, ended, result};
+use crate::reach::Own;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -24,7 +25,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let done = server.visit(words, Policy::default(), async |reached, rest, out| {
+    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
         let lists = rest.is_empty();
         let interest = rest.iter().fold(Interest::new(), Interest::resource);
         let interest = if lists { interest.lists() } else { interest };
