@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server, folder } from '../servers.mjs';
+import { Server, folder, typed } from '../servers.mjs';
 import { at, becomes, control, focused, says } from '../stage.mjs';
 
 export const title = 'the verdict follows the arguments, mistakes are named, deleting is confirmed and on record';
@@ -26,6 +26,10 @@ export async function journey(stage) {
     await says(at(page, 'verdict'), word);
   }
   assert.equal(await page.locator('[data-hint=readOnlyHint] td').first().textContent(), 'true');
+
+  // The line that can be copied is one that the program understands.
+  await says(at(page, 'as-candor'), /^candor call \S+\/mcp manage_files path=notes\/a.txt action=read$/);
+  assert.equal(typed(await at(page, 'as-candor').textContent()), 'first\n');
 
   // Something is wrong: all of it is listed, and each entry leads to its field.
   await control(page, 'path').fill('');

@@ -64,12 +64,12 @@ const LONGEST_TOKEN: u64 = 64 * 1024;
 impl Reach {
     /// How far a server is believed. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
     pub(crate) fn trust(&self, target: &Target) -> Trust {
-        match (self.trust, target) {
-            (Some(TrustFlag::Stranger), _) => Trust::Stranger,
-            (Some(TrustFlag::Known), _) | (None, Target::Program { .. }) => Trust::Known,
-            (None, Target::Url { url, .. }) if url::is_local(url) => Trust::Known,
-            (None, Target::Url { .. }) => Trust::Stranger,
-        }
+        let known = match (self.trust, target) {
+            (Some(flag), _) => flag == TrustFlag::Known,
+            (None, Target::Program { .. }) => true,
+            (None, Target::Url { url, .. }) => url::is_local(url),
+        };
+        if known { Trust::Known } else { Trust::Stranger }
     }
 
     /// The server that is meant, and the words that are left for the command.

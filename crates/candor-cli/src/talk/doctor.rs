@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use std::{env, io};
 
@@ -221,7 +222,7 @@ async fn connect(
             if let Some(advice) = advice {
                 trouble = trouble.next(advice);
             }
-            let mut words = heard.lock().unwrap_or_else(|e| e.into_inner()).clone();
+            let mut words = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // It was started once for each era, and says the same twice.
             let mut said = HashSet::new();
             words.retain(|line| said.insert(line.clone()));

@@ -54,7 +54,9 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         };
         let next = Next::of(&reached.client, &foreseen);
         match out.json {
-            true => result(out, &as_json(reached, &tool, &arguments, &foreseen, next, shown)),
+            true => {
+                result(out, &as_json(reached, &tool, &arguments, &foreseen, next, shown.as_deref()))
+            }
             false => tell(reached, &foreseen, next, shown.as_deref(), out),
         }
     });
@@ -161,7 +163,7 @@ fn as_json(
     arguments: &Value,
     foreseen: &Foreseen,
     next: Next,
-    preview: Option<String>,
+    preview: Option<&str>,
 ) -> Value {
     let said = foreseen.said;
     let [reads, destroys, repeats, outside] = said.sources.map(source);

@@ -1,7 +1,7 @@
 //! The server that a command talks to: the flags that say which, the way there, and the way back.
 
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
@@ -135,7 +135,7 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
             }
             if let Some(heard) = heard.cloned() {
                 start = start.on_stderr(move |line| {
-                    heard.lock().unwrap_or_else(|e| e.into_inner()).push(line.to_owned());
+                    heard.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
                 });
             }
             Client::start(start)

@@ -20,7 +20,10 @@ const INTERRUPTED: u8 = 130;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct Trouble(Box<Told>);
+
+#[derive(Debug)]
+struct Told {
     exit: u8,
     /// A stable word.
     code: String,
@@ -35,13 +38,13 @@ pub(super) struct Trouble {
 impl Trouble {
     /// The message is safe to show already.
     pub(super) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Told {
             exit: exit as u8,
             code: code.to_owned(),
             message: message.into(),
             details: Map::new(),
             next: Vec::new(),
-        }
+        }))
     }
 
     /// The command line is wrong.
@@ -52,27 +55,27 @@ impl Trouble {
     /// A person has had enough of waiting.
     pub(super) fn interrupted() -> Self {
         let mut trouble = Self::new(Exit::Failed, "interrupted", "interrupted");
-        trouble.exit = INTERRUPTED;
+        trouble.0.exit = INTERRUPTED;
         trouble
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
-        self.exit == INTERRUPTED
+        self.0.exit == INTERRUPTED
     }
 
     /// What to do now.
     pub(super) fn next(mut self, line: impl Into<String>) -> Self {
-        self.next.push(line.into());
+        self.0.next.push(line.into());
         self
     }
 
     pub(super) fn detail(mut self, name: &str, value: Value) -> Self {
-        self.details.insert(name.to_owned(), value);
+        self.0.details.insert(name.to_owned(), value);
         self
     }
 
     pub(super) fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// What a tool says that failed, or the server in its place.
@@ -97,26 +100,27 @@ impl Trouble {
 
     /// Says it, and ends with its number.
     pub(super) fn end(self, as_json: bool) -> ExitCode {
-        if self.exit == 0 {
+        let Told { exit, code, message, details, next } = *self.0;
+        if exit == 0 {
             return ExitCode::SUCCESS;
         }
         if as_json {
             let mut error = Map::new();
-            error.insert("code".to_owned(), self.code.into());
-            error.insert("message".to_owned(), self.message.into());
-            if !self.next.is_empty() {
-                error.insert("next".to_owned(), self.next.into());
+            error.insert("code".to_owned(), code.into());
+            error.insert("message".to_owned(), message.into());
+            if !next.is_empty() {
+                error.insert("next".to_owned(), next.into());
             }
-            error.extend(self.details);
+            error.extend(details);
             let line = serde_json::json!({"error": error}).to_string();
             eprintln!("{}", json::compact(&line));
         } else {
-            eprintln!("error: {}", self.message);
-            for line in &self.next {
+            eprintln!("error: {message}");
+            for line in &next {
                 eprintln!("  {line}");
             }
         }
-        self.exit.into()
+        exit.into()
     }
 }
 
