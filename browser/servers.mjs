@@ -1,5 +1,5 @@
 // The real programs as child processes, each with a folder and a ledger of its own, and a client that calls their tools.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { until } from './until.mjs';
@@ -29,6 +29,12 @@ export function start(program, args, input = 'ignore') {
   child.once('exit', () => running.delete(child));
   child.once('error', () => running.delete(child));
   return { child, ended, said: () => readFileSync(log, 'utf8'), log };
+}
+
+/** What a command line says on stdout, with our programs on its path. */
+export function typed(line) {
+  const env = { PATH: `${programs}:${process.env.PATH}`, HOME: join(place, 'home'), NO_COLOR: '1' };
+  return execFileSync('sh', ['-c', line], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 });
 }
 
 /** A folder with these files, and a new one if it has no name. */

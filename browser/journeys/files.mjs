@@ -1,8 +1,8 @@
 // A tool whose effect depends on its arguments: the verdict follows them, mistakes are named, and deleting is asked about.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server, folder } from '../servers.mjs';
+import { Server, folder, typed } from '../servers.mjs';
 import { at, becomes, control, focused, says } from '../stage.mjs';
 
 export const title = 'the verdict follows the arguments, mistakes are named, deleting is confirmed and on record';
@@ -26,6 +26,9 @@ export async function journey(stage) {
     await says(at(page, 'verdict'), word);
   }
   assert.equal(await page.locator('[data-hint=readOnlyHint] td').first().textContent(), 'true');
+
+  const line = await at(page, 'as-candor').textContent();
+  assert.match(line, /^candor call \S+\/mcp manage_files path=notes\/a.txt action=read$/);
 
   // Something is wrong: all of it is listed, and each entry leads to its field.
   await control(page, 'path').fill('');
@@ -77,4 +80,8 @@ export async function journey(stage) {
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.waitForURL('**state=failed**');
   assert.equal(await rows.count(), 1);
+
+  // The line that could be copied is one that the program understands.
+  writeFileSync(file, 'second\n');
+  assert.equal(typed(line), 'second\n');
 }

@@ -1,6 +1,6 @@
 // Finding a tool, and writing arguments that are nested: as a form, as JSON, and back.
 import assert from 'node:assert/strict';
-import { Server, folder } from '../servers.mjs';
+import { Server, folder, typed } from '../servers.mjs';
 import { at, becomes, control, field, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
@@ -101,4 +101,7 @@ export async function journey(stage) {
   const { reference: _, ...order } = sent.structuredContent.order;
   assert.deepEqual(order, changed);
   assert.match(await at(page, 'as-curl').textContent(), new RegExp(REFERENCE));
+  const line = await at(page, 'as-candor').textContent();
+  assert.match(line, / --arguments '\{/);
+  assert.match(typed(`${line} --yes --json`), new RegExp(REFERENCE));
 }

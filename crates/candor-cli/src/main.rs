@@ -1,7 +1,6 @@
 //! The candor program.
 
 mod approvals;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the commands that talk to a server"))]
 mod arguments;
 mod completions;
 mod config;
@@ -18,6 +17,7 @@ mod reach;
 mod shape;
 mod shell;
 mod signature;
+mod talk;
 mod terminal;
 mod token;
 mod toml;
@@ -41,6 +41,22 @@ struct Cli {
 enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
+    /// List the tools of a server, and what they do
+    Tools(talk::tools::Args),
+    /// What a call would do, without doing it
+    Explain(talk::explain::Args),
+    /// Call a tool; asks before what may delete
+    Call(talk::call::Args),
+    /// List the resources of a server, as a tree
+    Resources(talk::resources::Args),
+    /// Read a resource
+    Read(talk::read::Args),
+    /// Say what changes on a server, until Ctrl-C
+    Watch(talk::watch::Args),
+    /// List the prompts of a server, or fill one in
+    Prompts(talk::prompts::Args),
+    /// Find out what is wrong with the connection to a server
+    Doctor(talk::doctor::Args),
     /// A small world to try everything in: invoices, files, and a crash
     Demo(demo::Args),
     /// What waits for a person: see it, decide it
@@ -63,6 +79,14 @@ enum Command {
 async fn main() -> ExitCode {
     let done: Result<(), Failure> = match Cli::parse().command {
         Command::Files(args) => files::run(args).await.map_err(Failure::from),
+        Command::Tools(args) => return talk::tools::run(args).await,
+        Command::Explain(args) => return talk::explain::run(args).await,
+        Command::Call(args) => return talk::call::run(args).await,
+        Command::Resources(args) => return talk::resources::run(args).await,
+        Command::Read(args) => return talk::read::run(args).await,
+        Command::Watch(args) => return talk::watch::run(args).await,
+        Command::Prompts(args) => return talk::prompts::run(args).await,
+        Command::Doctor(args) => return talk::doctor::run(args).await,
         Command::Demo(args) => demo::run(args).await.map_err(Failure::from),
         Command::Approvals(args) => approvals::run(args).await.map_err(Failure::from),
         Command::History(args) => history::run(args).await.map_err(Failure::from),

@@ -86,6 +86,24 @@ impl Out {
         if self.colour { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
     }
 
+    /// How many characters stand in a line; where nobody looks, as many as one reads.
+    pub(crate) fn width(&self) -> usize {
+        const USUAL: usize = 160;
+        #[cfg(unix)]
+        if self.terminal
+            && let Ok(size) = rustix::termios::tcgetwinsize(io::stdout())
+            && size.ws_col > 0
+        {
+            return usize::from(size.ws_col).max(60);
+        }
+        USUAL
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stdout.write_all(bytes)
+    }
+
     /// Lines of columns, each as wide as its widest cell. A line with a mark is one that needs a person.
     pub(crate) fn table<const N: usize>(
         &mut self,

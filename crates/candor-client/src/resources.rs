@@ -44,13 +44,16 @@ impl Contents {
     /// The format that is liked best: types in order of preference, `text/*` for all of a kind. Without a match the first.
     #[must_use]
     pub fn preferred(&self, types: &[&str]) -> Option<&ResourceContents> {
-        let formats = self.formats();
-        let found = types.iter().find_map(|wanted| {
-            formats.iter().find(|content| {
-                content.mime_type.as_deref().is_some_and(|given| is_kind_of(given, wanted))
-            })
-        });
-        found.or(formats.first()).copied()
+        let found = types.iter().find_map(|wanted| self.format(wanted));
+        found.or(self.formats().first().copied())
+    }
+
+    /// The first format of this type, `text/*` for all of a kind.
+    #[must_use]
+    pub fn format(&self, wanted: &str) -> Option<&ResourceContents> {
+        self.formats().into_iter().find(|content| {
+            content.mime_type.as_deref().is_some_and(|given| is_kind_of(given, wanted))
+        })
     }
 
     /// What a listable resource sent of what stands beneath it. May be a part of it only; see [`Client::children`].

@@ -24,6 +24,7 @@ use crate::tools::{KEY_ARGUMENT, KnownTool};
 /// The argument that takes the token of a preview.
 const PLAN_ARGUMENT: &str = "plan_token";
 
+type KeyFn = Box<dyn FnOnce(&Key) + Send>;
 type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
 
 /// What a person is asked to confirm: exactly what will be sent.
@@ -92,6 +93,7 @@ pub struct SafeCall<'a> {
     call: Call<'a>,
     confirm: Option<ConfirmFn>,
     preview: bool,
+    told_key: Option<KeyFn>,
 }
 
 impl fmt::Debug for SafeCall<'_> {
@@ -102,7 +104,7 @@ impl fmt::Debug for SafeCall<'_> {
 
 impl<'a> SafeCall<'a> {
     pub(crate) fn new(call: Call<'a>) -> Self {
-        Self { call, confirm: None, preview: true }
+        Self { call, confirm: None, preview: true, told_key: None }
     }
 
     /// Asks a person, where the policy says so. Nobody to ask never means yes.
@@ -124,6 +126,13 @@ impl<'a> SafeCall<'a> {
     /// Names the operation; see [`Call::key`]. Without it, a tool that has an argument for a key gets a new one.
     pub fn key(mut self, key: impl Into<Key>) -> Self {
         self.call = self.call.key(key);
+        self
+    }
+
+    /// Hears the key of a call that does more than read, before it is sent: whoever loses the answer can ask again with it. With
+    /// this, such a call has a new key if it was given none and the server knows keys.
+    pub fn on_key(mut self, heard: impl FnOnce(&Key) + Send + 'static) -> Self {
+        self.told_key = Some(Box::new(heard));
         self
     }
 
@@ -175,6 +184,10 @@ impl<'a> SafeCall<'a> {
         }
         let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
         let hints = foreseen.hints;
+        let told_key = self.told_key.take().filter(|_| !hints.is_read_only());
+        if told_key.is_some() && self.call.key.is_none() && client.knows_keys() {
+            self.call.key = Some(Key::new());
+        }
         match foreseen.judgement {
             Judgement::Allow => {}
             Judgement::Deny => return Err(Error::Refused(Refusal::Policy)),
@@ -209,6 +222,9 @@ impl<'a> SafeCall<'a> {
                 // What was shown is what is sent: nobody had it in hand to change it.
                 self.call.arguments = Arc::unwrap_or_clone(arguments);
             }
+        }
+        if let (Some(heard), Some(key)) = (told_key, &self.call.key) {
+            heard(key);
         }
         self.call.perform(Some(tool), hints).await
     }

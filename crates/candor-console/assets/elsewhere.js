@@ -16,10 +16,10 @@ export function elsewhere(tool, path, key, value, text) {
     ...(key ? [`-H ${quoted(`Idempotency-Key: ${key}`)}`] : []),
     `-d ${quoted(text)}`,
   ].join(" \\\n  ");
-  // A text that is JSON would be taken for it.
-  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && v !== "" && !isJson(v));
+  // A text that is JSON would be taken for it, and one behind @ for the name of a file.
+  const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && v !== "" && !v.startsWith("@") && !isJson(v));
   const plain = Object.entries(value).every(([name, v]) => /^[A-Za-z_][\w-]*$/.test(name) && simple(v));
-  const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--json", quoted(text)];
+  const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--arguments", quoted(text)];
   by("as-candor").textContent = ["candor call", bare(`${here}/mcp`), bare(tool), ...(key ? ["--key", bare(key)] : []), ...given].join(" ");
   const params = { name: tool, arguments: value };
   if (key) params._meta = { "dev.candor/idempotencyKey": key };

@@ -7,7 +7,7 @@
 mod exact;
 mod invalid;
 mod source;
-mod typed;
+pub(crate) mod typed;
 
 use std::io::Read;
 

@@ -14,7 +14,7 @@ const CHOICES: usize = 20;
 
 /// The value. Where several kinds are allowed, the narrower goes first: a choice, `null`, `true`, a number, JSON in brackets, and
 /// text last. A parameter that takes nothing but text takes any text as it is. Errors: what is wrong, and what would be right.
-pub(super) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, String)> {
+pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, String)> {
     let mut choices: Vec<&Value> = Vec::new();
     let mut kinds = Kinds::NONE;
     for way in &shape.ways {
@@ -100,7 +100,7 @@ fn listed(choices: &[&Value]) -> String {
 }
 
 /// What stands for a value in a message.
-pub(super) fn placeholder(shape: &Shape<'_>) -> String {
+pub(crate) fn placeholder(shape: &Shape<'_>) -> String {
     let choices: Vec<_> = shape.ways.iter().filter_map(Way::choices).flatten().collect();
     if !choices.is_empty() {
         return listed(&choices).replace(", ", "|");

@@ -11,6 +11,7 @@ use std::{env, fmt};
 
 use candor::desk::shown::{cut, shown};
 use candor::desk::when;
+use candor_client::Trust;
 
 use super::expand::expand;
 use super::{Found, Named, Surroundings, Target, url};
@@ -32,13 +33,22 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Believe what the server says about its own tools; without it, that is the word of a stranger
-    #[arg(long, help_heading = HEADING)]
-    pub(crate) trust: bool,
+    /// Whether to believe what the server says about its own tools; a stranger's calls are all asked about [default: known for
+    /// programs and for servers on this machine, stranger for all others]
+    #[arg(long, value_name = "WHOM", help_heading = HEADING)]
+    trust: Option<TrustFlag>,
 
     /// Start this program, and talk to it over its stdin and stdout
     #[arg(last = true, value_name = "PROGRAM ARGS")]
     program: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum TrustFlag {
+    /// Not believed: what it says may add caution and never removes any
+    Stranger,
+    /// Believed
+    Known,
 }
 
 const HEADING: &str = "The server";
@@ -52,15 +62,26 @@ const AUTHORIZATION: &str = "Authorization";
 const LONGEST_TOKEN: u64 = 64 * 1024;
 
 impl Reach {
+    /// How far a server is believed. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
+    pub(crate) fn trust(&self, target: &Target) -> Trust {
+        let known = match (self.trust, target) {
+            (Some(flag), _) => flag == TrustFlag::Known,
+            (None, Target::Program { .. }) => true,
+            (None, Target::Url { url, .. }) => url::is_local(url),
+        };
+        if known { Trust::Known } else { Trust::Stranger }
+    }
+
     /// The server that is meant, and the words that are left for the command.
     pub(crate) fn find(
         &self,
         words: Vec<String>,
+        own: Own,
         here: &Surroundings,
     ) -> Result<(Found, Vec<String>), Failure> {
         // Of dashes with nothing behind them nothing is left but the word itself.
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
-        let (meant, rest) = split(words, self.program.clone(), dashes)?;
+        let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
         let mut found = match meant {
             Meant::Word(word) => Named::of(&word, here)?.found(here)?,
             Meant::Program(program, args) => {
@@ -125,6 +146,15 @@ impl Reach {
     }
 }
 
+/// What the words of a command are that are no TARGET.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// Names and arguments, which never look like an address.
+    Names,
+    /// URIs, which may.
+    Uris,
+}
+
 /// What a command line names as the server.
 #[derive(Debug, PartialEq, Eq)]
 enum Meant {
@@ -135,6 +165,7 @@ enum Meant {
 /// Tells the TARGET from the other words. `dashes`: the command line ends with two dashes.
 fn split(
     mut words: Vec<String>,
+    own: Own,
     program: Vec<String>,
     dashes: bool,
 ) -> Result<(Meant, Vec<String>), Failure> {
@@ -155,7 +186,7 @@ fn split(
         return Err(Failure::usage("the program behind -- has no name"));
     }
     // An address where there is a program already: one of them would not be talked to, and nobody would notice.
-    if let Some(word) = words.first()
+    if let (Own::Names, Some(word)) = (own, words.first())
         && !matches!(url::read(word), Ok(None))
     {
         return Err(Failure::usage(format!(

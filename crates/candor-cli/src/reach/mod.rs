@@ -9,7 +9,6 @@
 mod entry;
 mod expand;
 mod file;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the commands that talk to a server"))]
 mod flags;
 mod jsonc;
 mod lookup;
@@ -26,6 +25,7 @@ use crate::exit::Failure;
 
 pub(crate) use entry::Entry;
 pub(crate) use expand::{Piece, pieces};
+pub(crate) use flags::{Own, Reach};
 pub(crate) use surroundings::Surroundings;
 pub(crate) use url::host;
 
@@ -56,7 +56,6 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) target: Target,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the commands that talk to a server"))]
     pub(crate) origin: Origin,
     /// For stderr, each a line that is safe to show.
     pub(crate) notes: Vec<String>,

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use super::{Meant, Reach, split};
+use candor_client::Trust;
+
+use super::{Meant, Own, Reach, split};
 use crate::exit::Exit;
 use crate::reach::{Found, Origin, Surroundings, Target};
 
@@ -28,7 +30,7 @@ fn here(set: &[(&str, &str)]) -> Surroundings {
 
 fn found(line: &str, set: &[(&str, &str)]) -> Result<(Found, Vec<String>), (Exit, String)> {
     let call = call(line);
-    let found = call.reach.find(call.words, &here(set));
+    let found = call.reach.find(call.words, Own::Names, &here(set));
     found.map_err(|failure| (failure.exit, failure.to_string()))
 }
 
@@ -45,7 +47,7 @@ fn a_flag_may_stand_anywhere_and_drops_nothing() {
         "call :7332 tool k=v --json",
         "call --json :7332 tool k=v",
         "call :7332 --json tool k=v",
-        "call --timeout 5s :7332 --json --header X:y tool --trust k=v",
+        "call --timeout 5s :7332 --json --header X:y tool --trust known k=v",
     ] {
         assert!(call(line).json, "{line}");
         let (found, rest) = found(line, &[]).unwrap();
@@ -81,11 +83,14 @@ fn two_servers_or_none_are_refused() {
         assert!(message.contains(problem), "{line}: {message}");
     }
     let words = || vec!["notes".to_owned(), "tool".to_owned()];
-    let nothing = split(words(), Vec::new(), true).unwrap_err();
+    let nothing = split(words(), Own::Names, Vec::new(), true).unwrap_err();
     assert!(nothing.to_string().contains("nothing stands behind --"), "{nothing}");
-    let (meant, rest) = split(words(), Vec::new(), false).unwrap();
+    let (meant, rest) = split(words(), Own::Names, Vec::new(), false).unwrap();
     assert_eq!((meant, rest), (Meant::Word("notes".to_owned()), vec!["tool".to_owned()]));
-    assert!(split(words(), vec![String::new()], false).is_err(), "a variable that was not set");
+    assert!(
+        split(words(), Own::Names, vec![String::new()], false).is_err(),
+        "a variable that was not set"
+    );
 }
 
 #[test]
@@ -149,7 +154,7 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
         .unwrap();
     let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &[("AT", "a b")]);
     let call = call("call notes tool --json k=v");
-    let (found, rest) = call.reach.find(call.words, &here).unwrap();
+    let (found, rest) = call.reach.find(call.words, Own::Names, &here).unwrap();
     assert_eq!(found.target.to_string(), "serve 'a b'");
     assert_eq!(found.origin, Origin::File { path: file.clone(), name: "notes".to_owned() });
     assert_eq!(found.origin.to_string(), format!("notes in {}", file.display()));
@@ -167,7 +172,7 @@ fn flags_go_before_a_file_and_a_file_before_the_variable() {
     let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &set);
     let headers = |line: &str| {
         let call = call(line);
-        match call.reach.find(call.words, &here).unwrap().0.target {
+        match call.reach.find(call.words, Own::Names, &here).unwrap().0.target {
             Target::Url { headers, .. } => headers,
             other @ Target::Program { .. } => panic!("{other:?}"),
         }
@@ -179,4 +184,35 @@ fn flags_go_before_a_file_and_a_file_before_the_variable() {
         [pair("Authorization", "flag"), pair("x", "flag")]
     );
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_uri_is_no_second_server() {
+    let line = "read http://a/x -- prog";
+    let uris = |own| {
+        let call = call(line);
+        call.reach.find(call.words, own, &here(&[])).map(|(_, rest)| rest)
+    };
+    assert_eq!(uris(Own::Uris).unwrap(), ["http://a/x"]);
+    assert!(uris(Own::Names).unwrap_err().to_string().contains("two servers"));
+}
+
+#[test]
+fn what_runs_here_is_known_and_the_rest_are_strangers() {
+    let trust = |line: &str| {
+        let call = call(line);
+        let (found, _) = call.reach.find(call.words.clone(), Own::Names, &here(&[])).unwrap();
+        call.reach.trust(&found.target)
+    };
+    for known in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
+        assert_eq!(trust(known), Trust::Known, "{known}");
+    }
+    for stranger in
+        ["call https://example.com", "call http://10.0.0.1", "call http://localhost.example"]
+    {
+        assert_eq!(trust(stranger), Trust::Stranger, "{stranger}");
+        assert_eq!(trust(&format!("{stranger} --trust known")), Trust::Known);
+    }
+    assert_eq!(trust("call --trust stranger -- prog"), Trust::Stranger);
+    assert_eq!(trust("call :1 --trust stranger"), Trust::Stranger);
 }

@@ -1,0 +1,84 @@
+//! The question before a call that may do harm: all that will be sent, and only a clear yes is one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use candor::desk::json;
+use candor::desk::shown::shown;
+use candor_client::{Basis, Client, Proposal, Trust};
+
+use super::foresight::asks_itself;
+use super::progress::Progress;
+use super::question::Person;
+use super::safe;
+use super::trouble::Trouble;
+use crate::exit::Exit;
+
+/// Who says yes.
+pub(super) struct Consent {
+    pub(super) client: Client,
+    pub(super) person: Option<Arc<Person>>,
+    pub(super) progress: Arc<Progress>,
+    /// They have said so beforehand.
+    pub(super) yes: bool,
+    /// Whether somebody would have had to be asked, and was not there.
+    pub(super) nobody: Arc<AtomicBool>,
+}
+
+impl Consent {
+    pub(super) async fn to(self, proposal: Proposal) -> bool {
+        if self.yes || asks_itself(&self.client, &proposal.foreseen) {
+            return true;
+        }
+        let Some(person) = &self.person else {
+            self.nobody.store(true, Ordering::Release);
+            return false;
+        };
+        let _quiet = self.progress.pause();
+        let mut terminal = person.0.lock().await;
+        eprintln!("\n{}", in_words(&proposal));
+        terminal.agrees("\nMay it run?").await.unwrap_or(false)
+    }
+}
+
+/// Nobody was there to ask.
+pub(super) fn nobody_there(trust: Trust) -> Trouble {
+    let why = match trust {
+        Trust::Known => "this call may delete or overwrite something",
+        Trust::Stranger => {
+            "this server is a stranger, and each call of a stranger's tool is asked about"
+        }
+    };
+    let message = format!("{why}, and there is no terminal to ask on; nothing was called");
+    let trouble = Trouble::new(Exit::Refused, "refused", message)
+        .next("--yes says yes beforehand; `candor explain` shows what the call would do");
+    match trust {
+        Trust::Known => trouble,
+        Trust::Stranger => trouble.next("--trust known, if you know this server"),
+    }
+}
+
+/// What a person is asked, all of it safe to show.
+fn in_words(proposal: &Proposal) -> String {
+    let Proposal { tool, arguments, foreseen, preview, .. } = proposal;
+    let known = match (proposal.trust, foreseen.basis) {
+        (Trust::Known, Basis::Asked) => "the server says so for exactly these arguments".to_owned(),
+        (Trust::Known, Basis::Declared) => "the tool declares so for all its calls".to_owned(),
+        (Trust::Stranger, Basis::Asked | Basis::Declared) => format!(
+            "assumed, because it is a stranger; it says: {}",
+            foreseen.said.hints.in_words()
+        ),
+        _ => "nobody says what it does, so the worst is assumed".to_owned(),
+    };
+    let mut words = format!(
+        "{}  {}\n  ({known})\narguments\n{}",
+        shown(tool.name()),
+        foreseen.hints.in_words(),
+        json::pretty(&arguments.to_string(), "  ")
+    );
+    if let Some(preview) = preview {
+        words.push_str("\nwhat its preview shows\n");
+        words.push_str(&safe::quoted(preview));
+    }
+    words
+}

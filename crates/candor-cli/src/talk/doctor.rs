@@ -1,0 +1,325 @@
+//! `candor doctor`: what is wrong with a connection, step by step, up to the first that fails.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+use std::{env, io};
+
+use candor::desk::shown::{cut, shown};
+use candor_client::{Client, Era, Error, Trust};
+use candor_schema::Schema;
+use serde_json::{Value, json};
+use tokio::net::{TcpStream, lookup_host};
+
+use super::server::{Heard, Server, ended, result, to};
+use super::tools::declares;
+use super::trouble::Trouble;
+use crate::exit::Exit;
+use crate::out::Out;
+use crate::reach::{Found, Own, Surroundings, Target, host};
+
+#[derive(Debug, clap::Args)]
+#[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
+pub(crate) struct Args {
+    /// The server: a URL, :PORT, or a name from the files of your hosts
+    #[arg(value_name = "TARGET")]
+    words: Vec<String>,
+
+    #[command(flatten)]
+    server: Server,
+}
+
+/// For a connection to stand.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// As many names as stand in one line.
+const NAMES: usize = 5;
+
+pub(crate) async fn run(args: Args) -> ExitCode {
+    let Args { words, server } = args;
+    let mut report = Report { out: Out::new(server.json), steps: Vec::new() };
+    let done = tokio::select! {
+        done = examine(&server, words, &mut report) => done,
+        _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
+    };
+    let done = match done {
+        Ok(()) if server.json => result(&mut report.out, &json!({"checks": report.steps})),
+        Ok(()) => Ok(()),
+        Err(trouble) => Err(trouble.detail("checks", report.steps.into())),
+    };
+    let done = done.and_then(|()| Ok(report.out.flush()?));
+    ended(done, server.json)
+}
+
+/// What was looked at, in order.
+struct Report {
+    out: Out,
+    steps: Vec<Value>,
+}
+
+impl Report {
+    fn step(&mut self, check: &str, state: &str, found: &str) -> io::Result<()> {
+        self.steps.push(json!({"check": check, "state": state, "found": found}));
+        self.line(check, state, found)
+    }
+
+    fn line(&mut self, check: &str, state: &str, found: &str) -> io::Result<()> {
+        if self.out.json {
+            return Ok(());
+        }
+        let state = format!("{state:<5}");
+        let state = if state.trim() == "ok" { state } else { self.out.strong(&state) };
+        self.out.line(&format!("{state} {check:<10} {found}"))?;
+        self.out.flush()
+    }
+
+    fn ok(&mut self, check: &str, found: impl AsRef<str>) -> io::Result<()> {
+        self.step(check, "ok", found.as_ref())
+    }
+
+    /// Works, and a person may want to know.
+    fn note(&mut self, check: &str, found: impl AsRef<str>) -> io::Result<()> {
+        self.step(check, "note", found.as_ref())
+    }
+
+    fn wrong(&mut self, check: &str, trouble: Trouble) -> Trouble {
+        self.steps.push(json!({"check": check, "state": "fails", "found": trouble.message()}));
+        // What is wrong is said at the end.
+        let _ = self.line(check, "FAILS", "");
+        trouble.detail("check", check.into())
+    }
+}
+
+async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Result<(), Trouble> {
+    let found = server.reach.find(words, Own::Names, &Surroundings::real());
+    let (found, rest) = found.map_err(|failure| report.wrong("target", failure.into()))?;
+    if let Some(word) = rest.first() {
+        return Err(Trouble::usage(format!("{} is one word too many", shown(word))));
+    }
+    report.ok("target", format!("{} (from {})", found.target, found.origin))?;
+    for note in &found.notes {
+        report.note("target", note)?;
+    }
+    let reached = match &found.target {
+        Target::Url { url, .. } => network(url, report).await,
+        Target::Program { program, cwd, .. } => installed(program, cwd.as_deref(), report),
+    };
+    reached?;
+    let heard = Heard::default();
+    let client = connect(server, &found, &heard, report).await?;
+    let done = listed(&client, report).await;
+    client.close().await;
+    done
+}
+
+/// The name leads to an address, and somebody listens there.
+async fn network(url: &str, report: &mut Report) -> Result<(), Trouble> {
+    let name = host(url).trim_start_matches('[').trim_end_matches(']');
+    let port = port(url);
+    let failed = |message: String| Trouble::new(Exit::Unreachable, "unreachable", message);
+    let addresses: Vec<SocketAddr> = match lookup_host((name, port)).await {
+        Ok(addresses) => addresses.collect(),
+        Err(error) => {
+            let message = format!("{} has no address: {}", shown(name), shown(&error.to_string()));
+            let trouble =
+                failed(message).next("is the name spelled right, and is there a network?");
+            return Err(report.wrong("name", trouble));
+        }
+    };
+    let listed: Vec<_> = addresses.iter().map(|address| address.ip().to_string()).collect();
+    report.ok("name", format!("{} is {}", shown(name), listed.join(", ")))?;
+    let mut last = "no address".to_owned();
+    for address in addresses {
+        match tokio::time::timeout(CONNECT, TcpStream::connect(address)).await {
+            Ok(Ok(_)) => {
+                report.ok("connects", address.to_string())?;
+                return Ok(());
+            }
+            Ok(Err(error)) => last = format!("{address}: {error}"),
+            Err(_) => last = format!("{address}: no answer in {} s", CONNECT.as_secs()),
+        }
+    }
+    let trouble = failed(format!("nobody listens there: {}", shown(&last)))
+        .next("does the server run, and on this port? `candor files DIR` says where it listens");
+    Err(report.wrong("connects", trouble))
+}
+
+fn port(url: &str) -> u16 {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    let given = authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    given.unwrap_or(if url.starts_with("https:") { 443 } else { 80 })
+}
+
+/// The program is there. Whether it may be started is found out by starting it.
+fn installed(program: &str, cwd: Option<&Path>, report: &mut Report) -> Result<(), Trouble> {
+    match find(program, cwd) {
+        Some(path) => Ok(report.ok("program", shown(&path.to_string_lossy()).to_string())?),
+        None => {
+            let message = format!("there is no program {}", shown(program));
+            let trouble = Trouble::new(Exit::Unreachable, "unreachable", message).next(
+                "is it installed, and in a folder of PATH? Hosts have a shorter PATH than shells: name the whole path there",
+            );
+            Err(report.wrong("program", trouble))
+        }
+    }
+}
+
+/// As the system looks for it: a bare name on PATH, a path from the folder that we are in.
+fn find(program: &str, cwd: Option<&Path>) -> Option<PathBuf> {
+    let given = Path::new(program);
+    if given.components().count() > 1 {
+        // Which of the two the system takes is its own business; either tells that it is there.
+        let places = [Some(given.to_owned()), cwd.map(|cwd| cwd.join(given))];
+        return places.into_iter().flatten().find(|path| path.is_file());
+    }
+    let folders = env::var_os("PATH")?;
+    let suffixes: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
+    env::split_paths(&folders)
+        .flat_map(|folder| suffixes.iter().map(move |end| folder.join(format!("{program}{end}"))))
+        .find(|path| path.is_file())
+}
+
+/// It speaks the protocol, and lets us in.
+async fn connect(
+    server: &Server,
+    found: &Found,
+    heard: &Heard,
+    report: &mut Report,
+) -> Result<Client, Trouble> {
+    let trust = server.reach.trust(&found.target);
+    let mut connect =
+        to(&found.target, Some(heard)).named("candor", env!("CARGO_PKG_VERSION")).trust(trust);
+    if let Some(time) = server.reach.timeout {
+        connect = connect.timeout(time);
+    }
+    let client = match connect.await {
+        Ok(client) => client,
+        Err(error) => {
+            let check = match error {
+                Error::Unauthorized { .. } => "authorised",
+                _ => "speaks",
+            };
+            let advice = match &error {
+                Error::Http { status: 404 | 405, .. } => {
+                    Some("is this the address of the MCP endpoint? Often it ends with /mcp")
+                }
+                Error::Http { .. } | Error::Protocol(_) => Some(
+                    "somebody answers there, but it is no MCP server, or something stands before it",
+                ),
+                Error::TimedOut { .. } => {
+                    Some("it takes the connection and says nothing; --timeout gives it more time")
+                }
+                Error::Lost { .. } | Error::Unreachable { .. } => {
+                    Some("start it by itself, and look at what it says")
+                }
+                _ => None,
+            };
+            let mut trouble = Trouble::from(error);
+            if let Some(advice) = advice {
+                trouble = trouble.next(advice);
+            }
+            let mut words = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            // It was started once for each era, and says the same twice.
+            let mut said = HashSet::new();
+            words.retain(|line| said.insert(line.clone()));
+            if !words.is_empty() {
+                for line in &words {
+                    eprintln!("  stderr | {}", shown(line));
+                }
+                trouble = trouble.detail("stderr", words.into());
+            }
+            return Err(report.wrong(check, trouble));
+        }
+    };
+    let era = match client.era() {
+        Era::Modern => "modern",
+        Era::Legacy => "legacy",
+    };
+    let name = match client.server() {
+        Some(server) => format!("{} {}", shown(&server.name), shown(&server.version)),
+        None => "it does not say its name".to_owned(),
+    };
+    report.ok("speaks", format!("MCP {} ({era}): {name}", client.revision().as_str()))?;
+    let authorised = match &found.target {
+        Target::Url { headers, .. }
+            if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) =>
+        {
+            "with a token"
+        }
+        Target::Url { .. } => "without a token",
+        Target::Program { .. } => "it is a program of ours",
+    };
+    report.ok("authorised", authorised)?;
+    let believed = match trust {
+        Trust::Known => "what it says of its tools is believed (--trust known)",
+        Trust::Stranger => "what it says of its tools is not believed (--trust stranger)",
+    };
+    report.ok("trust", believed)?;
+    Ok(client)
+}
+
+/// What it offers can be used.
+async fn listed(client: &Client, report: &mut Report) -> Result<(), Trouble> {
+    match client.tools().await {
+        Err(Error::Unsupported(_)) => report.note("tools", "it offers none")?,
+        Err(error) => return Err(report.wrong("tools", error.into())),
+        Ok(tools) => {
+            report.ok("tools", format!("{} listed", tools.len() + tools.left_out().len()))?;
+            for (name, reason) in tools.left_out() {
+                report.note("tools", format!("left out {}: {}", shown(name), shown(reason)))?;
+            }
+            let mut compiled = 0;
+            for tool in tools.iter() {
+                let schemas = [Some(tool.input_schema()), tool.output_schema()];
+                for schema in schemas.into_iter().flatten() {
+                    match Schema::compile(&schema.to_string()) {
+                        Ok(_) => compiled += 1,
+                        Err(error) => {
+                            let problem = cut(&error.to_string(), 200);
+                            report.note("schemas", format!("{}: {problem}", shown(tool.name())))?;
+                        }
+                    }
+                }
+            }
+            report.ok("schemas", format!("{compiled} can be checked against"))?;
+            let silent: Vec<_> = tools.iter().filter(|tool| !declares(tool)).collect();
+            if silent.is_empty() {
+                report.ok("hints", "every tool says what it does")?;
+            } else {
+                let mut names: Vec<_> =
+                    silent.iter().take(NAMES).map(|tool| cut(tool.name(), 64)).collect();
+                if silent.len() > NAMES {
+                    names.push("…".to_owned());
+                }
+                let found = format!(
+                    "{} of {} tools say nothing of what they do, so the worst is assumed: {}",
+                    silent.len(),
+                    tools.len(),
+                    names.join(", ")
+                );
+                report.note("hints", found)?;
+            }
+        }
+    }
+    let begun = Instant::now();
+    client.ping().await.map_err(|error| report.wrong("ping", error.into()))?;
+    report.ok("ping", format!("{:.1} ms", begun.elapsed().as_secs_f64() * 1000.0))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::port;
+
+    #[test]
+    fn the_port_is_what_the_address_says_or_what_its_scheme_means() {
+        assert_eq!(port("http://127.0.0.1:7332/mcp"), 7332);
+        assert_eq!(port("http://[::1]/mcp"), 80);
+        assert_eq!(port("http://[::1]:81/mcp"), 81);
+        assert_eq!(port("https://example.com/a:1"), 443);
+    }
+}

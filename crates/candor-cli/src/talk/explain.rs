@@ -1,0 +1,193 @@
+//! `candor explain`: what a call would do, and what would become of it. Nothing is called.
+
+use std::process::ExitCode;
+
+use candor::desk::shown::shown;
+use candor::hints::Source;
+use candor_client::{Basis, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
+use serde_json::{Value, json};
+
+use super::foresight::Next;
+use super::server::{Reached, Server, ended, result};
+use super::trouble::Trouble;
+use super::{content, given};
+use crate::out::Out;
+use crate::reach::Own;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "candor explain TARGET TOOL [K=V]...\n       candor explain TOOL [K=V]... -- PROGRAM [ARGS]..."
+)]
+pub(crate) struct Args {
+    /// The server, the tool, and its arguments
+    #[arg(value_name = "TARGET TOOL K=V")]
+    words: Vec<String>,
+
+    /// All arguments as one JSON object, instead of K=V: the object itself, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    arguments: Option<String>,
+
+    /// Show what the tool's own preview says of the call, too
+    #[arg(long)]
+    preview: bool,
+
+    #[command(flatten)]
+    server: Server,
+}
+
+pub(crate) async fn run(args: Args) -> ExitCode {
+    let Args { words, arguments, preview, server } = args;
+    // A server that cannot say what a call would do is what is explained here.
+    let policy = Policy::default().proceed_unforeseen();
+    let done = server.visit((words, Own::Names), policy, async |reached, rest, out| {
+        let (name, rest) = given::tool_and_rest(rest)?;
+        let tool = reached.client.tool(&name).await?;
+        let mut arguments = given::read(&tool, &rest, arguments.as_deref())?;
+        if given::takes_key(&tool) && !arguments.contains_key(given::KEY) {
+            arguments.insert(given::KEY.to_owned(), Key::new().as_str().into());
+        }
+        let arguments = Value::Object(arguments);
+        let foreseen = reached.client.foresee(tool.name(), &arguments).await?;
+        let shown = match preview {
+            true => Some(look(reached, &tool, &arguments).await?),
+            false => None,
+        };
+        let next = Next::of(&reached.client, &foreseen);
+        match out.json {
+            true => {
+                result(out, &as_json(reached, &tool, &arguments, &foreseen, next, shown.as_deref()))
+            }
+            false => tell(reached, &foreseen, next, shown.as_deref(), out),
+        }
+    });
+    ended(done.await, server.json)
+}
+
+/// The tool's own preview. It is a call: one that only reads, for all that may be assumed, is made.
+async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Result<String, Trouble> {
+    let client = &reached.client;
+    let Some((name, _)) = tool.preview() else { return Err(no_preview(tool)) };
+    let mut arguments = arguments.clone();
+    if let Value::Object(arguments) = &mut arguments {
+        arguments.remove(given::KEY);
+    }
+    if !client.foresee(&name, &arguments).await?.hints.is_read_only() {
+        let message = format!(
+            "the preview {} is a call, too, and nobody knows that it only reads; it was not made",
+            shown(&name)
+        );
+        return Err(Trouble::new(crate::exit::Exit::Refused, "refused", message)
+            .next("--trust known, if you know this server"));
+    }
+    let shown = client.call(name, arguments).await?;
+    match shown.is_error() {
+        true => Err(Trouble::of_result(&shown)),
+        false => Ok(content::in_words(shown.content())),
+    }
+}
+
+pub(super) fn no_preview(tool: &KnownTool) -> Trouble {
+    Trouble::usage(format!("{} has no preview", shown(tool.name())))
+}
+
+fn source(source: Source) -> &'static str {
+    match source {
+        Source::Resolved => "asked",
+        Source::Declared => "declared",
+        Source::Default => "default",
+    }
+}
+
+fn tell(
+    reached: &Reached,
+    foreseen: &Foreseen,
+    next: Next,
+    preview: Option<&str>,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    let Foreseen { hints, said, .. } = foreseen;
+    let words = hints.in_words();
+    let words = if hints.is_destructive() { out.strong(&words) } else { words };
+    out.line(&format!("{words}   → {}", next.in_words()))?;
+    out.line("")?;
+    let rows = [
+        ("only reads", said.hints.is_read_only()),
+        ("may delete", said.hints.is_destructive()),
+        ("repeatable", said.hints.is_idempotent()),
+        ("reaches outside", said.hints.is_open_world()),
+    ];
+    for ((hint, value), from) in rows.into_iter().zip(said.sources) {
+        let value = if value { "yes" } else { "no" };
+        out.line(&format!("  {hint:<15}  {value:<3}  {}", source(from)))?;
+    }
+    out.line("")?;
+    let name = reached.name();
+    out.line(&match (reached.client.trust(), foreseen.basis) {
+        (Trust::Known, Basis::Asked) => {
+            format!("{name} is believed, and was asked about exactly these arguments.")
+        }
+        (Trust::Known, Basis::Declared) => {
+            format!("{name} is believed; the tool declares this for all its calls.")
+        }
+        (Trust::Stranger, Basis::Asked | Basis::Declared) => {
+            format!("{name} says so, and is not believed: the worst is assumed. (--trust known)")
+        }
+        _ => format!("{name} says nothing of what this tool does: the worst is assumed."),
+    })?;
+    if let Some(judgement) = foreseen.server {
+        let does = match judgement {
+            Judgement::Allow => "lets this call run",
+            Judgement::Ask => "asks a person before this call",
+            Judgement::Deny => "does not let this call run",
+        };
+        out.line(&format!("Its own policy {does}."))?;
+    }
+    if let Some(error) = &foreseen.failed {
+        out.line(&format!(
+            "It was asked about these arguments, and failed: {}",
+            shown(&error.to_string())
+        ))?;
+    }
+    if let Some(preview) = preview {
+        out.line("\nwhat its preview shows")?;
+        for line in preview.lines() {
+            out.line(&format!("  | {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn as_json(
+    reached: &Reached,
+    tool: &KnownTool,
+    arguments: &Value,
+    foreseen: &Foreseen,
+    next: Next,
+    preview: Option<&str>,
+) -> Value {
+    let said = foreseen.said;
+    let [reads, destroys, repeats, outside] = said.sources.map(source);
+    let hint = |value: bool, source: &str| json!({"value": value, "source": source});
+    json!({
+        "tool": tool.name(),
+        "arguments": arguments,
+        "effect": foreseen.hints.in_words(),
+        "next": next.word(),
+        "hints": {
+            "readOnlyHint": hint(said.hints.is_read_only(), reads),
+            "destructiveHint": hint(said.hints.is_destructive(), destroys),
+            "idempotentHint": hint(said.hints.is_idempotent(), repeats),
+            "openWorldHint": hint(said.hints.is_open_world(), outside),
+        },
+        "basis": match foreseen.basis {
+            Basis::Asked => "asked",
+            Basis::Declared => "declared",
+            _ => "nothing",
+        },
+        "believed": reached.client.trust() == Trust::Known,
+        "here": foreseen.judgement.as_str(),
+        "server": foreseen.server.map(Judgement::as_str),
+        "failed": foreseen.failed.as_ref().map(ToString::to_string),
+        "preview": preview,
+    })
+}

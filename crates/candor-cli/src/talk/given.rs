@@ -1,0 +1,66 @@
+//! The arguments of a call, as they stand on the command line, read by the schema of the tool.
+
+use std::io;
+
+use candor_client::KnownTool;
+use candor_schema::Schema;
+use serde_json::{Map, Value};
+
+use super::trouble::Trouble;
+use crate::arguments;
+use crate::signature;
+
+/// The argument that takes a key, where a tool has one.
+pub(super) const KEY: &str = "idempotency_key";
+
+/// The argument that takes the token of a preview.
+const PLAN: &str = "plan_token";
+
+/// As it is declared, for one line.
+pub(super) fn definition(tool: &KnownTool) -> signature::Tool<'_> {
+    signature::Tool { name: tool.name(), input: tool.input_schema(), output: tool.output_schema() }
+}
+
+/// Whether it has an argument for a key.
+pub(super) fn takes_key(tool: &KnownTool) -> bool {
+    tool.input_schema().get("properties").is_some_and(|known| known.get(KEY).is_some())
+}
+
+/// The name of a tool and the words that follow it.
+pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>), Trouble> {
+    let mut words = words.into_iter();
+    match words.next() {
+        Some(tool) => Ok((tool, words.collect())),
+        None => Err(Trouble::usage("which tool? `candor tools` lists them")),
+    }
+}
+
+/// Reads `words` (`k=v`…), or `whole` instead of them. Whether they fit is known before anything is sent.
+pub(super) fn read(
+    tool: &KnownTool,
+    words: &[String],
+    whole: Option<&str>,
+) -> Result<Map<String, Value>, Trouble> {
+    let input = without_own(tool);
+    let definition = signature::Tool { input: &input, ..definition(tool) };
+    let given = arguments::read(words, whole, &definition, &mut io::stdin())?;
+    let given = Value::Object(given);
+    // A schema that cannot be read is the server's business.
+    if let Ok(schema) = Schema::compile(&input.to_string()) {
+        schema.check(&given).map_err(candor_client::Error::InvalidArguments)?;
+    }
+    match given {
+        Value::Object(given) => Ok(given),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// The schema without the demand for what is filled in here: a key, and the token of a preview.
+fn without_own(tool: &KnownTool) -> Value {
+    let mut input = tool.input_schema().clone();
+    let previewed = tool.preview().is_some_and(|(_, required)| required);
+    if let Some(required) = input.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name != KEY && !(previewed && name == PLAN));
+    }
+    input
+}

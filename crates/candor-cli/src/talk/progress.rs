@@ -1,0 +1,87 @@
+//! How far a call has come: one line on a terminal, written over and over.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use candor::desk::shown::cut;
+
+/// As much of a message as fits beside the bar.
+const LETTERS: usize = 40;
+
+const BAR: usize = 20;
+
+pub(super) struct Progress {
+    /// Nobody looks at it in a file.
+    shown: bool,
+    written: AtomicBool,
+    /// How many questions stand on the terminal: nothing is written over them.
+    paused: AtomicUsize,
+}
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        let shown = io::stderr().is_terminal();
+        Self { shown, written: AtomicBool::new(false), paused: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn tell(&self, news: &candor_client::Progress) {
+        if !self.shown || self.paused.load(Ordering::Acquire) > 0 {
+            return;
+        }
+        let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
+        let mut stderr = io::stderr().lock();
+        let _ = write!(stderr, "\r\x1b[K{} {message}", bar(news.done, news.total));
+        let _ = stderr.flush();
+        self.written.store(true, Ordering::Release);
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&self) {
+        if self.written.swap(false, Ordering::AcqRel) {
+            let mut stderr = io::stderr().lock();
+            let _ = write!(stderr, "\r\x1b[K");
+            let _ = stderr.flush();
+        }
+    }
+
+    /// Writes nothing until what is returned is dropped.
+    pub(super) fn pause(&self) -> Paused<'_> {
+        self.paused.fetch_add(1, Ordering::AcqRel);
+        self.clear();
+        Paused(self)
+    }
+}
+
+pub(super) struct Paused<'a>(&'a Progress);
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        self.0.paused.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// `[####      ] 40%`, or how much is done if nobody knows of how much.
+fn bar(done: f64, total: Option<f64>) -> String {
+    let Some(total) = total.filter(|total| *total > 0.0 && done.is_finite()) else {
+        return format!("… {done}");
+    };
+    let part = (done / total).clamp(0.0, 1.0);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to BAR
+    let full = (part * BAR as f64) as usize;
+    format!("[{}{}] {:.0}%", "#".repeat(full), " ".repeat(BAR - full), part * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn the_bar_is_never_longer_than_its_frame() {
+        assert_eq!(bar(1.0, Some(2.0)), "[##########          ] 50%");
+        assert_eq!(bar(9.0, Some(2.0)), "[####################] 100%");
+        assert_eq!(bar(-1.0, Some(2.0)), "[                    ] 0%");
+        assert_eq!(bar(3.0, None), "… 3");
+        assert_eq!(bar(f64::NAN, Some(1.0)), "… NaN");
+        assert_eq!(bar(3.0, Some(0.0)), "… 3");
+    }
+}

@@ -1,0 +1,200 @@
+//! What a server asks the person behind the command, put to them at their terminal, field by field.
+
+use std::io;
+use std::sync::Arc;
+
+use candor::desk::shown::{cut, shown};
+use candor_client::{Elicitation, Elicited};
+use candor_schema::Schema;
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+
+use super::safe;
+use crate::arguments::typed;
+use crate::shape::{Kinds, Shape};
+use crate::terminal::Terminal;
+
+/// Whoever sits at the terminal. They are asked one thing at a time.
+pub(super) struct Person(pub(super) Mutex<Terminal>);
+
+/// What says no to a whole form.
+const NO: &str = "!no";
+
+/// As much of a title or of a value as stands in one line.
+const LETTERS: usize = 120;
+
+/// So many fields of a form are asked for; more is no question to a person.
+const FIELDS: usize = 50;
+
+impl Person {
+    /// `None`: there is nobody to ask.
+    pub(super) fn here() -> Option<Arc<Self>> {
+        Terminal::open().map(|terminal| Arc::new(Self(Mutex::new(terminal))))
+    }
+}
+
+/// What the person says to a question of the server. `from`: whose question it is, safe to show.
+pub(super) async fn answer(person: &Person, from: &str, asked: &Elicitation) -> Elicited {
+    let mut terminal = person.0.lock().await;
+    // Nobody was asked, so nobody has answered.
+    ask(&mut terminal, from, asked).await.unwrap_or(Elicited::Cancel)
+}
+
+async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Result<Elicited> {
+    eprintln!("\n{from} asks:\n{}", safe::quoted(&asked.message));
+    if let Some(url) = &asked.url {
+        eprintln!(
+            "It wants you to visit this page, which is not opened for you:\n  {}",
+            shown(url)
+        );
+        let agreed = terminal.agrees("Do you?").await?;
+        return Ok(if agreed { Elicited::Accept(Map::new()) } else { Elicited::Decline });
+    }
+    let empty = Map::new();
+    let fields = asked.schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    if fields.len() > FIELDS {
+        eprintln!("It has {} fields, which is more than anybody answers: declined.", fields.len());
+        return Ok(Elicited::Decline);
+    }
+    if fields.is_empty() {
+        let agreed = terminal.agrees("Do you agree?").await?;
+        return Ok(if agreed { Elicited::Accept(Map::new()) } else { Elicited::Decline });
+    }
+    let required = asked.schema.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+    eprintln!("({NO} declines; Ctrl-D leaves it unanswered)");
+    let mut form = Map::new();
+    for (name, schema) in fields {
+        let field = Field { name, schema, root: &asked.schema, required: is_required(name) };
+        match field.ask(terminal).await? {
+            Typed::Value(value) => {
+                form.insert(name.clone(), value);
+            }
+            Typed::Nothing => {}
+            Typed::No => return Ok(Elicited::Decline),
+            Typed::Gone => return Ok(Elicited::Cancel),
+        }
+    }
+    Ok(Elicited::Accept(form))
+}
+
+/// One field of a form.
+struct Field<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    root: &'a Value,
+    required: bool,
+}
+
+enum Typed {
+    Value(Value),
+    /// Left out, or left at its default.
+    Nothing,
+    No,
+    Gone,
+}
+
+impl Field<'_> {
+    async fn ask(&self, terminal: &mut Terminal) -> io::Result<Typed> {
+        let text = |name: &str| self.schema.get(name).and_then(Value::as_str);
+        if let Some(description) = text("description") {
+            eprintln!("{}", safe::quoted(description));
+        }
+        self.tell_titles();
+        let default = self.schema.get("default");
+        let without = match default {
+            Some(value) => format!(" [{}]", cut(&plain(value), LETTERS)),
+            None if self.required => String::new(),
+            None => " [leave out]".to_owned(),
+        };
+        let title = cut(text("title").unwrap_or(self.name), LETTERS);
+        let shape = Shape::within(self.root, self.schema);
+        let question = format!("{title} ({}){without}:", shown(&typed::placeholder(&shape)));
+        loop {
+            let Some(line) = terminal.ask(&question).await? else { return Ok(Typed::Gone) };
+            let line = line.trim_end_matches(['\n', '\r']);
+            match line.trim() {
+                NO => return Ok(Typed::No),
+                "" if default.is_some() || !self.required => return Ok(Typed::Nothing),
+                "" => eprintln!("this one is needed"),
+                _ => match self.read(&shape, line) {
+                    Ok(value) => return Ok(Typed::Value(value)),
+                    Err(problem) => eprintln!("{}", cut(&problem, 2 * LETTERS)),
+                },
+            }
+        }
+    }
+
+    /// What choices are called, where they have names beside their values.
+    fn tell_titles(&self) {
+        let items = self.schema.get("items").unwrap_or(self.schema);
+        let titled = ["oneOf", "anyOf"].iter().find_map(|name| items.get(name)?.as_array());
+        for choice in titled.into_iter().flatten() {
+            if let (Some(value), Some(title)) =
+                (choice.get("const"), choice.get("title").and_then(Value::as_str))
+            {
+                eprintln!("  {}: {}", cut(&plain(value), LETTERS), cut(title, LETTERS));
+            }
+        }
+    }
+
+    fn read(&self, shape: &Shape<'_>, line: &str) -> Result<Value, String> {
+        let problem = |(what, right): (String, String)| format!("{what}; {right}");
+        let is_list = shape.kinds() == Kinds::ARRAY;
+        let value = match is_list && !line.trim_start().starts_with('[') {
+            // As people write lists.
+            true => {
+                let item = shape.item();
+                let items = line.split(',').map(|part| typed::value(&item, part.trim()));
+                items.collect::<Result<Vec<_>, _>>().map(Value::Array).map_err(problem)?
+            }
+            false => typed::value(shape, line).map_err(problem)?,
+        };
+        // A schema that cannot be read binds nobody.
+        match Schema::compile(&self.schema.to_string()) {
+            Ok(schema) => schema.check(&value).map(|()| value).map_err(|e| e.to_string()),
+            Err(_) => Ok(value),
+        }
+    }
+}
+
+/// A text without its quotes, anything else as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(schema: &Value, line: &str) -> Result<Value, String> {
+        let field = Field { name: "f", schema, root: schema, required: true };
+        field.read(&Shape::of(schema), line)
+    }
+
+    #[test]
+    fn an_answer_is_what_its_field_takes() {
+        assert_eq!(
+            read(&json!({"type": "string", "enum": ["approve", "deny"]}), "deny"),
+            Ok(json!("deny"))
+        );
+        assert_eq!(read(&json!({"type": "integer", "minimum": 1}), "3"), Ok(json!(3)));
+        assert_eq!(read(&json!({"type": "boolean"}), "true"), Ok(json!(true)));
+        assert_eq!(read(&json!({"type": "string"}), "3"), Ok(json!("3")));
+        let several = json!({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}});
+        assert_eq!(read(&several, "a, b"), Ok(json!(["a", "b"])));
+        assert_eq!(read(&several, r#"["b"]"#), Ok(json!(["b"])));
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit_is_asked_for_again() {
+        let problem = read(&json!({"type": "string", "enum": ["approve", "deny"]}), "aprove");
+        assert!(problem.unwrap_err().contains("did you mean approve?"));
+        assert!(read(&json!({"type": "integer", "minimum": 1}), "0").is_err());
+        assert!(read(&json!({"type": "string", "minLength": 3}), "ab").is_err());
+        assert!(read(&json!({"type": "array", "items": {"enum": ["a"]}}), "a, c").is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! `candor resources`: what there is to read, as a tree.
+
+use std::process::ExitCode;
+
+use candor::desk::shown::{cut, shown};
+use candor_client::types::{Resource, ResourceTemplate};
+use candor_client::{Policy, Step, Stopped, Walk};
+use serde_json::{Value, json};
+
+use super::server::{Server, ended, result};
+use super::trouble::Trouble;
+use crate::out::Out;
+use crate::reach::Own;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "candor resources TARGET [URI]\n       candor resources [URI] -- PROGRAM [ARGS]..."
+)]
+pub(crate) struct Args {
+    /// The server; and the resource to begin with, instead of all that are listed
+    #[arg(value_name = "TARGET URI")]
+    words: Vec<String>,
+
+    /// How many levels to show beneath what is listed, or beneath URI
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    depth: usize,
+
+    #[command(flatten)]
+    server: Server,
+}
+
+pub(crate) async fn run(args: Args) -> ExitCode {
+    let Args { words, depth, server } = args;
+    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
+        let client = &reached.client;
+        let (walk, templates) = match &rest[..] {
+            [] => (client.walk_all(), client.templates().await?),
+            [uri] => (client.walk(uri), Vec::new()),
+            [_, word, ..] => {
+                return Err(Trouble::usage(format!("{} is one word too many", shown(word))));
+            }
+        };
+        let mut walk = walk.depth(depth);
+        let steps = steps(&mut walk).await?;
+        tell(&steps, &templates, walk.stopped(), out)
+    });
+    ended(done.await, server.json)
+}
+
+async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Trouble> {
+    let mut steps = Vec::new();
+    while let Some(step) = walk.next().await {
+        match step {
+            Ok(step) => steps.push(step),
+            Err(failed) if steps.is_empty() => return Err(failed.error.into()),
+            // One that cannot be looked into is no reason to show none.
+            Err(failed) => eprintln!("{}", shown(&failed.to_string())),
+        }
+    }
+    Ok(steps)
+}
+
+fn is_folder(resource: &Resource) -> bool {
+    let listable = resource.capabilities.as_ref().and_then(|can| can.list);
+    listable.unwrap_or(resource.mime_type.as_deref() == Some("inode/directory"))
+}
+
+fn tell(
+    steps: &[Step],
+    templates: &[ResourceTemplate],
+    stopped: Option<Stopped>,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    // That there is more beneath is what a depth is for.
+    let cut_off = matches!(stopped, Some(Stopped::Count | Stopped::Time));
+    if out.json {
+        let with_depth = |step: &Step| {
+            let mut value = serde_json::to_value(&step.resource).unwrap_or_default();
+            value["depth"] = json!(step.depth);
+            value
+        };
+        let resources: Value = steps.iter().map(with_depth).collect();
+        let all = json!({"resources": resources, "resourceTemplates": templates, "cut": cut_off});
+        return result(out, &all);
+    }
+    let lines: Vec<_> = steps
+        .iter()
+        .map(|Step { resource, depth, .. }| {
+            let slash = if is_folder(resource) { "/" } else { "" };
+            let name =
+                format!("{}{}{slash}", "  ".repeat((*depth).min(20)), cut(&resource.name, 80));
+            let kind = resource.mime_type.as_deref().unwrap_or_default();
+            let size = resource.size.as_ref().map(ToString::to_string).unwrap_or_default();
+            (false, [name, cut(kind, 40), cut(&size, 20), shown(&resource.uri).to_string()])
+        })
+        .collect();
+    if !lines.is_empty() {
+        out.table(["NAME", "TYPE", "SIZE", "URI"], &lines)?;
+    }
+    for template in templates {
+        out.line(&format!("{}  {}", shown(&template.uri_template), cut(&template.name, 80)))?;
+    }
+    out.flush()?;
+    if lines.is_empty() && templates.is_empty() {
+        eprintln!("there is nothing");
+    }
+    if cut_off {
+        eprintln!("that is not all of it: name a resource to begin with, or a smaller --depth");
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The server that a command talks to: the flags that say which, the way there, and the way back.
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use candor::desk::json;
+use candor::desk::shown::shown;
+use candor_client::{Client, Connect, Policy, Program, Trust};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::progress::Progress;
+use super::question::{self, Person};
+use super::trouble::Trouble;
+use crate::out::Out;
+use crate::reach::{Found, Own, Reach, Surroundings, Target};
+
+/// What every command that talks to a server takes.
+#[derive(Debug, clap::Args)]
+#[group(skip)] // it stands among the arguments of several commands
+pub(super) struct Server {
+    /// One JSON object on stdout, {"result": …}; a failure is one on stderr, {"error": {"code", "message", …}}
+    #[arg(long)]
+    pub(super) json: bool,
+
+    #[command(flatten)]
+    pub(super) reach: Reach,
+}
+
+/// A server that was reached.
+pub(super) struct Reached {
+    pub(super) client: Client,
+    pub(super) found: Found,
+    /// Whoever sits at the terminal, if somebody does.
+    pub(super) person: Option<Arc<Person>>,
+    pub(super) progress: Arc<Progress>,
+}
+
+impl Reached {
+    /// What the server calls itself, safe to show; or where it is.
+    pub(super) fn name(&self) -> String {
+        match self.client.server() {
+            Some(server) => format!("{} {}", shown(&server.name), shown(&server.version)),
+            None => self.found.target.to_string(),
+        }
+    }
+
+    /// Tells a person who looks that what follows is only what a stranger says.
+    pub(super) fn warn_of_stranger(&self) {
+        if self.client.trust() == Trust::Stranger {
+            eprintln!(
+                "{} is a stranger: what it says of its tools is not believed. If you know it: --trust known",
+                self.found.target
+            );
+        }
+    }
+}
+
+impl Server {
+    /// Reaches the server that the words name, does what `run` says with the words that are left, and leaves: a program that was
+    /// started has ended when this returns.
+    pub(super) async fn visit(
+        &self,
+        (words, own): (Vec<String>, Own),
+        policy: Policy,
+        run: impl AsyncFnOnce(&Reached, Vec<String>, &mut Out) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let (found, rest) = self.reach.find(words, own, &Surroundings::real())?;
+        for note in &found.notes {
+            eprintln!("{note}");
+        }
+        let person = Person::here();
+        let progress = Arc::new(Progress::new());
+        let connect = self.connect(&found, policy, person.as_ref(), &progress);
+        let client = tokio::select! {
+            client = connect => client?,
+            _ = tokio::signal::ctrl_c() => return Err(Trouble::interrupted()),
+        };
+        let reached = Reached { client, found, person, progress };
+        let mut out = Out::new(self.json);
+        let done = tokio::select! {
+            done = run(&reached, rest, &mut out) => done,
+            _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
+        };
+        reached.progress.clear();
+        reached.client.close().await;
+        done.and_then(|()| Ok(out.flush()?))
+    }
+
+    /// A client in the making, with all that the flags say.
+    pub(super) fn connect(
+        &self,
+        found: &Found,
+        policy: Policy,
+        person: Option<&Arc<Person>>,
+        progress: &Arc<Progress>,
+    ) -> Connect {
+        let connect = to(&found.target, None)
+            .named("candor", env!("CARGO_PKG_VERSION"))
+            .trust(self.reach.trust(&found.target))
+            .policy(policy);
+        let connect = match self.reach.timeout {
+            Some(time) => connect.timeout(time),
+            None => connect,
+        };
+        // Where nobody can answer, the server is told so by not being offered answers: a no that nobody said would decide something.
+        let Some(person) = person.cloned() else { return connect };
+        let (from, progress) = (found.target.to_string(), progress.clone());
+        connect.visits_urls().on_elicit(move |asked| {
+            let (person, from, progress) = (person.clone(), from.clone(), progress.clone());
+            async move {
+                let _quiet = progress.pause();
+                question::answer(&person, &from, &asked).await
+            }
+        })
+    }
+}
+
+/// Every line that a program writes to stderr.
+pub(super) type Heard = Arc<Mutex<Vec<String>>>;
+
+/// The way to a target.
+pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
+    match target {
+        Target::Url { url, headers } => headers
+            .iter()
+            .fold(Client::connect(url), |connect, (name, value)| connect.header(name, value)),
+        Target::Program { program, args, env, cwd } => {
+            let mut start = Program::new(program).args(args.iter().cloned());
+            for (name, value) in env {
+                start = start.env(name, value);
+            }
+            if let Some(folder) = cwd {
+                start = start.folder(folder);
+            }
+            if let Some(heard) = heard.cloned() {
+                start = start.on_stderr(move |line| {
+                    heard.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+                });
+            }
+            Client::start(start)
+        }
+    }
+}
+
+/// What a command found, for programs: as it came, on one line.
+pub(super) fn result(out: &mut Out, result: &impl Serialize) -> Result<(), Trouble> {
+    result_with(out, result, &[])
+}
+
+/// The same, with more beside it.
+pub(super) fn result_with(
+    out: &mut Out,
+    result: &impl Serialize,
+    more: &[(&str, Value)],
+) -> Result<(), Trouble> {
+    // Not through a value: what a server sent keeps all its digits.
+    let mut text = serde_json::to_string(result).map_err(std::io::Error::other)?;
+    for (name, value) in more.iter().filter(|(_, value)| !value.is_null()) {
+        text.push_str(&format!(",\"{name}\":{value}"));
+    }
+    out.line(&json::compact(&format!("{{\"result\":{text}}}")))?;
+    Ok(())
+}
+
+/// How a command ended.
+pub(super) fn ended(done: Result<(), Trouble>, as_json: bool) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(trouble) => trouble.end(as_json),
+    }
+}

@@ -1,0 +1,221 @@
+//! How a command ends that does not do what it was asked to: a number for programs, a word for those that read JSON, a sentence and the
+//! next step for people.
+
+use std::io;
+use std::process::ExitCode;
+
+use candor::desk::json;
+use candor::desk::shown::shown;
+use candor::protocol::names::failure;
+use candor::protocol::rpc::code;
+use candor_client::{CallResult, Error, Refusal};
+use serde_json::{Map, Value};
+
+use super::safe;
+use crate::arguments::Invalid;
+use crate::exit::{Exit, Failure};
+
+/// As the shell says of whoever was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub(super) struct Trouble(Box<Told>);
+
+#[derive(Debug)]
+struct Told {
+    exit: u8,
+    /// A stable word.
+    code: String,
+    /// Safe to show.
+    message: String,
+    /// Further members for programs.
+    details: Map<String, Value>,
+    /// What to do now, each a line that is safe to show.
+    next: Vec<String>,
+}
+
+impl Trouble {
+    /// The message is safe to show already.
+    pub(super) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+        Self(Box::new(Told {
+            exit: exit as u8,
+            code: code.to_owned(),
+            message: message.into(),
+            details: Map::new(),
+            next: Vec::new(),
+        }))
+    }
+
+    /// The command line is wrong.
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "usage", message)
+    }
+
+    /// A person has had enough of waiting.
+    pub(super) fn interrupted() -> Self {
+        let mut trouble = Self::new(Exit::Failed, "interrupted", "interrupted");
+        trouble.0.exit = INTERRUPTED;
+        trouble
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.0.exit == INTERRUPTED
+    }
+
+    /// What to do now.
+    pub(super) fn next(mut self, line: impl Into<String>) -> Self {
+        self.0.next.push(line.into());
+        self
+    }
+
+    pub(super) fn detail(mut self, name: &str, value: Value) -> Self {
+        self.0.details.insert(name.to_owned(), value);
+        self
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What a tool says that failed, or the server in its place.
+    pub(super) fn of_result(result: &CallResult) -> Self {
+        let told = result.failure();
+        let word = told.as_ref().map_or("tool_error", |told| told.code.as_str());
+        let exit = match word {
+            failure::APPROVAL_REQUIRED | failure::DENIED => Exit::Refused,
+            failure::INVALID_ARGUMENTS => Exit::Invalid,
+            failure::OUTCOME_UNKNOWN => Exit::Unknown,
+            _ => Exit::ToolError,
+        };
+        let text = result.text();
+        let message = if text.trim().is_empty() {
+            "the tool failed, and does not say why".to_owned()
+        } else {
+            safe::text(&text)
+        };
+        let raw = serde_json::to_value(result.raw()).unwrap_or_default();
+        Self::new(exit, word, message).detail("result", raw)
+    }
+
+    /// Says it, and ends with its number.
+    pub(super) fn end(self, as_json: bool) -> ExitCode {
+        let Told { exit, code, message, details, next } = *self.0;
+        if exit == 0 {
+            return ExitCode::SUCCESS;
+        }
+        if as_json {
+            let mut error = Map::new();
+            error.insert("code".to_owned(), code.into());
+            error.insert("message".to_owned(), message.into());
+            if !next.is_empty() {
+                error.insert("next".to_owned(), next.into());
+            }
+            error.extend(details);
+            let line = serde_json::json!({"error": error}).to_string();
+            eprintln!("{}", json::compact(&line));
+        } else {
+            eprintln!("error: {message}");
+            for line in &next {
+                eprintln!("  {line}");
+            }
+        }
+        exit.into()
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        let word = match failure.exit {
+            Exit::Usage => "usage",
+            Exit::Invalid => failure::INVALID_ARGUMENTS,
+            _ => failure::FAILED,
+        };
+        Self::new(failure.exit, word, failure.to_string())
+    }
+}
+
+impl From<Invalid> for Trouble {
+    fn from(invalid: Invalid) -> Self {
+        let violations = invalid.problems.iter().map(|problem| {
+            serde_json::json!({"parameter": problem.place, "problem": problem.what, "instead": problem.right})
+        });
+        let violations: Value = violations.collect();
+        Self::from(Failure::from(invalid)).detail("violations", violations)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // Whoever read us has enough, as `head` does.
+            io::ErrorKind::BrokenPipe => Self::new(Exit::Done, "", ""),
+            _ => Self::new(Exit::Failed, failure::FAILED, shown(&error.to_string()).to_string()),
+        }
+    }
+}
+
+/// The number and the word for everything that the client may say.
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        let (exit, word) = match &error {
+            Error::Unreachable { .. } => (Exit::Unreachable, "unreachable"),
+            Error::Unauthorized { .. } => (Exit::Unreachable, "unauthorized"),
+            Error::Http { .. } => (Exit::Unreachable, "http_error"),
+            Error::Lost { .. } => (Exit::Unreachable, "lost"),
+            Error::TimedOut { .. } => (Exit::Unreachable, "timed_out"),
+            Error::Resting { .. } => (Exit::Unreachable, "resting"),
+            Error::Server(told) => match told.code() {
+                code::INVALID_PARAMS => (Exit::Invalid, failure::INVALID_ARGUMENTS),
+                code::RESOURCE_NOT_FOUND => (Exit::Invalid, "not_found"),
+                code::BUSY => (Exit::Failed, failure::BUSY),
+                _ => (Exit::Failed, "server_error"),
+            },
+            Error::UnknownTool { .. } => (Exit::Usage, "unknown_tool"),
+            Error::InvalidArguments(_) => (Exit::Invalid, failure::INVALID_ARGUMENTS),
+            // Nothing was called, because nobody can say what it would do.
+            Error::Unforeseeable { .. } => (Exit::Refused, "unforeseeable"),
+            Error::Refused(_) => (Exit::Refused, "refused"),
+            Error::ResultInvalid { .. } => (Exit::ToolError, failure::RESULT_INVALID),
+            Error::Unsupported(_) => (Exit::Failed, "unsupported"),
+            Error::Protocol(_) => (Exit::Failed, "protocol"),
+            Error::Endless { .. } => (Exit::Failed, "endless"),
+            Error::TooManyRounds(_) => (Exit::Failed, "too_many_rounds"),
+            _ => (Exit::Failed, failure::FAILED),
+        };
+        let message = match &error {
+            Error::InvalidArguments(invalid) => {
+                format!("the arguments do not fit the tool; nothing was sent: {invalid}")
+            }
+            Error::Refused(Refusal::Person) => "you said no; nothing was called".to_owned(),
+            other => other.to_string(),
+        };
+        let trouble = Self::new(exit, word, shown(&message).to_string());
+        match error {
+            Error::Unauthorized { challenge, .. } => {
+                let trouble = trouble.next(
+                    "put the token into a file and name it: --bearer-file FILE; or set CANDOR_BEARER",
+                );
+                match challenge {
+                    Some(said) => trouble.detail("challenge", said.into()),
+                    None => trouble,
+                }
+            }
+            Error::InvalidArguments(invalid) => {
+                let violations = invalid.violations.iter().map(|violation| {
+                    serde_json::json!({"parameter": violation.pointer, "problem": violation.problem})
+                });
+                trouble.detail("violations", violations.collect())
+            }
+            Error::ResultInvalid { result, .. } => {
+                let raw = serde_json::to_value(result.raw()).unwrap_or_default();
+                trouble.detail("result", raw)
+            }
+            Error::UnknownTool { like, .. } if !like.is_empty() => {
+                trouble.detail("like", like.into())
+            }
+            Error::Server(told) => trouble.detail("rpcCode", told.code().into()),
+            _ => trouble,
+        }
+    }
+}

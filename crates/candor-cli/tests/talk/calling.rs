@@ -1,0 +1,195 @@
+//! `candor call` without a person: what runs, what is refused, and the number that it ends with.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::process::Program;
+use crate::{SCRIPTED, World};
+
+#[tokio::test]
+async fn what_it_says_goes_to_stdout() {
+    let world = World::new("calling");
+    let read = ["manage_files", "path=a.txt", "action=read"];
+    let told = world.over_stdio(&[&["call"], &read[..]].concat()).await.ended(0);
+    assert_eq!((told.stdout.as_str(), told.stderr.as_str()), ("first\n", ""));
+    let (_server, target) = world.serve(&[]).await;
+    let told = world.run(&[&["call", &target], &read[..]].concat()).await.ended(0);
+    assert_eq!(told.stdout, "first\n");
+    let told = world.run(&[&["call", &target, "--json"], &read[..]].concat()).await.ended(0);
+    assert_eq!(told.result()["content"][0]["text"], "first");
+    assert_eq!(told.stderr, "");
+    let whole = r#"{"path": "a.txt", "action": "read"}"#;
+    let words = ["call", &target, "manage_files", "--arguments", whole];
+    assert_eq!(world.run(&words).await.ended(0).stdout, "first\n");
+}
+
+#[tokio::test]
+async fn without_a_terminal_nothing_is_deleted_unless_somebody_said_yes() {
+    let world = World::new("calling refused");
+    let delete = ["call", "manage_files", "path=a.txt", "action=delete"];
+    let told = world.over_stdio(&delete).await.ended(3);
+    told.complains("nothing was called");
+    told.complains("--yes");
+    assert!(world.has("a.txt"));
+    let told = world.over_stdio(&[&delete[..], &["--json"]].concat()).await.ended(3);
+    assert_eq!(told.error()["code"], "refused");
+    assert_eq!(told.stderr.lines().count(), 1, "{told:?}");
+    world.over_stdio(&[&delete[..], &["--yes"]].concat()).await.ended(0).says("Deleted a.txt");
+    assert!(!world.has("a.txt"));
+}
+
+#[tokio::test]
+async fn a_preview_is_called_instead() {
+    let world = World::new("calling preview");
+    let delete = ["call", "manage_files", "path=a.txt", "action=delete", "--preview"];
+    world.over_stdio(&delete).await.ended(0).says("Delete a.txt (5 bytes, text).");
+    assert!(world.has("a.txt"));
+    let told = world.over_stdio(&["call", "list_files", "--preview"]).await.ended(2);
+    told.complains("list_files has no preview");
+}
+
+#[tokio::test]
+async fn the_same_key_is_not_done_twice() {
+    let world = World::new("calling keys");
+    fn append<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        let call = ["call", "manage_files", "path=log.txt", "action=append", "content=x"];
+        [&call[..], more].concat()
+    }
+    let told = world.over_stdio(&append(&[])).await.ended(0);
+    let key = told.stderr.strip_prefix("key ").and_then(|rest| rest.split(':').next());
+    let key = key.unwrap_or_else(|| panic!("no key: {told:?}")).to_owned();
+    let again = world.over_stdio(&append(&["--key", &key])).await.ended(0);
+    assert_eq!(again.stdout, told.stdout);
+    again.complains("the result of an earlier call");
+    assert_eq!(world.read("log.txt"), "x");
+    let again = world.over_stdio(&append(&["--key", &key, "--json"])).await.ended(0);
+    let whole: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!((&whole["replayed"], &whole["key"]), (&json!(true), &json!(key)));
+    world.over_stdio(&append(&["--key", "another"])).await.ended(0);
+    assert_eq!(world.read("log.txt"), "xx");
+    world.over_stdio(&append(&["--key", " "])).await.ended(2);
+}
+
+#[tokio::test]
+async fn a_mistyped_name_is_corrected_and_nothing_runs() {
+    let world = World::new("calling typos");
+    let told = world.over_stdio(&["call", "mange_files", "path=a.txt"]).await.ended(2);
+    told.complains("Unknown tool: mange_files. Did you mean manage_files?");
+    let told = world.over_stdio(&["call", "mange_files", "--json"]).await.ended(2);
+    assert_eq!(told.error()["like"], json!(["manage_files"]));
+    let told = world.over_stdio(&["call", "manage_files", "pth=a.txt", "action=read"]).await;
+    told.ended(6).complains("did you mean path?");
+    world.over_stdio(&["call"]).await.ended(2).complains("which tool?");
+}
+
+#[tokio::test]
+async fn a_tool_that_failed_says_so_in_the_number_too() {
+    let world = World::new("calling failures");
+    let told = world.over_stdio(&["call", "manage_files", "path=no", "action=read"]).await.ended(5);
+    assert_eq!(told.stdout, "");
+    told.complains("error: `no` does not exist");
+    world.scripted(&["call", "fails"]).await.ended(5).complains("it failed\\u{1b}[2J");
+    for (code, number) in [
+        ("approval_required", 3),
+        ("denied", 3),
+        ("invalid_arguments", 6),
+        ("outcome_unknown", 7),
+        ("anything_else", 5),
+    ] {
+        let told = world.scripted(&["call", "fails", &format!("code={code}"), "--json"]).await;
+        let error = told.ended(number).error();
+        assert_eq!(error["code"], code);
+        assert_eq!(error["result"]["isError"], true);
+    }
+    let told = world.scripted(&["call", "fails", "code=outcome_unknown", "--key", "k 1"]).await;
+    told.ended(7).complains("candor history resolve 'k 1' --done");
+    let told = world.scripted(&["call", "fails", "code=approval_required"]).await.ended(3);
+    told.complains("candor approvals approve 0123abcd");
+    let told = world.scripted(&["call", "wrong"]).await.ended(5);
+    told.complains("not what the tool's schema promises");
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
+    let world = World::new("calling lost");
+    let told = world.scripted(&["call", "dies"]).await.ended(4);
+    told.complains("exit status: 3");
+    told.complains("the last word\\u{1b}[2J");
+    told.complains("it may have been done");
+    let told = world.run(&["call", "x", "--json", "--", "no-such-program"]).await.ended(4);
+    assert_eq!(told.error()["code"], "unreachable");
+    let told = world.run(&["call", "http://127.0.0.1:1/mcp", "x"]).await.ended(4);
+    told.complains("cannot reach http://127.0.0.1:1/mcp");
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_token_says_how_to_send_it() {
+    let world = World::new("calling tokens");
+    let told = world.run(&["token", "ann"]).await.ended(0);
+    let token = told.stderr.lines().nth(1).unwrap().trim().to_owned();
+    fs::write(world.around.join("tokens"), &told.stdout).unwrap();
+    fs::write(world.around.join("mine"), &token).unwrap();
+    let (_server, target) = world.serve(&["--tokens", "tokens"]).await;
+    let told = world.run(&["tools", &target, "--json"]).await.ended(4);
+    assert_eq!(told.error()["code"], "unauthorized");
+    world.run(&["tools", &target]).await.ended(4).complains("--bearer-file FILE");
+    world.run(&["tools", &target, "--bearer-file", "mine"]).await.ended(0);
+}
+
+/// Nobody is at a terminal here, so the question waits in the ledger; the local one is left out.
+#[tokio::test]
+async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
+    let world = World::new("calling approval");
+    let (_server, target) = world.serve(&["--hold", "100ms"]).await;
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
+    let told = world.run(&delete).await.ended(3);
+    told.complains("waits for a person's approval");
+    told.complains("candor approvals approve ");
+    told.complains("--key d1");
+    assert!(world.has("a.txt"));
+    let waiting = world.run(&["approvals", "--json"]).await.ended(0);
+    assert_eq!(waiting.stdout.lines().count(), 1, "{waiting:?}");
+    // A yes beforehand is no answer to the server's question.
+    world.run(&[&delete[..], &["--yes"]].concat()).await.ended(3);
+    // A stranger's word that it asks is none.
+    let told = world.run(&[&delete[..], &["--trust", "stranger"]].concat()).await.ended(3);
+    told.complains("this server is a stranger");
+}
+
+#[tokio::test]
+async fn a_key_and_the_token_of_a_preview_are_filled_in() {
+    let world = World::new("calling planned");
+    let told = world.scripted(&["call", "planned", "what=it"]).await.ended(0);
+    assert_eq!(told.stdout, "[\"it\", true, \"t1\"]\n");
+    told.complains("key ");
+    world.scripted(&["explain", "planned", "what=it"]).await.ended(0);
+    world.scripted(&["call", "planned"]).await.ended(6).complains("what: required, but missing");
+}
+
+/// A program that was started has ended before the command has.
+#[tokio::test]
+async fn no_program_is_left_behind() {
+    let world = World::new("calling ends");
+    let told = world.scripted(&["call", "hangs", "--timeout", "1s"]).await.ended(4);
+    told.complains("no answer within");
+    assert!(!runs(&world.hanging().await));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupted_call_ends_its_program_too() {
+    let world = World::new("calling interrupted");
+    let words = ["call", "hangs", "--", "python3", SCRIPTED];
+    let program = Program::start(&mut world.candor(&words).into());
+    let pid = world.hanging().await;
+    assert!(runs(&pid));
+    crate::interrupt(program.id());
+    assert_eq!(program.ended().await.status.code(), Some(130));
+    assert!(!runs(&pid));
+}
+
+fn runs(pid: &str) -> bool {
+    Path::new("/proc").join(pid).exists()
+}

@@ -1,0 +1,64 @@
+//! `candor doctor`.
+
+use crate::World;
+
+#[tokio::test]
+async fn what_works_is_looked_at_step_by_step() {
+    let world = World::new("examining");
+    let (_server, target) = world.serve(&[]).await;
+    let told = world.run(&["doctor", &target]).await.ended(0);
+    let checks: Vec<_> =
+        told.stdout.lines().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
+    assert_eq!(
+        checks,
+        [
+            "target",
+            "name",
+            "connects",
+            "speaks",
+            "authorised",
+            "trust",
+            "tools",
+            "schemas",
+            "hints",
+            "ping"
+        ]
+    );
+    told.says("MCP 2026-07-28 (modern): candor-files ");
+    told.says("every tool says what it does");
+    let told = world.over_stdio(&["doctor", "--json"]).await.ended(0);
+    assert_eq!(told.result()["checks"][1]["check"], "program");
+}
+
+#[tokio::test]
+async fn what_a_person_may_want_to_know_is_noted() {
+    let world = World::new("examining notes");
+    let told = world.scripted(&["doctor"]).await.ended(0);
+    told.says("MCP 2025-11-25 (legacy): scripted\\u{1b}[2J");
+    told.says("note  tools      left out broken\\u{1b}[2J");
+    told.says("1 of 11 tools say nothing of what they do, so the worst is assumed: silent");
+}
+
+#[tokio::test]
+async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
+    let world = World::new("examining failures");
+    let told = world.run(&["doctor", "http://127.0.0.1:1/mcp"]).await.ended(4);
+    assert_eq!(told.stdout.lines().last(), Some("FAILS connects   "));
+    told.complains("nobody listens there");
+    let told = world.run(&["doctor", "--json", "--", "no-such-program"]).await.ended(4);
+    let error = told.error();
+    assert_eq!(
+        (&error["check"], &error["checks"][1]["state"]),
+        (&"program".into(), &"fails".into())
+    );
+    let dying = "import sys; print('no database', file=sys.stderr); sys.exit(9)";
+    let told = world.run(&["doctor", "--", "python3", "-c", dying]).await.ended(4);
+    told.says("FAILS speaks");
+    told.complains("stderr | no database");
+    told.complains("exit status: 9");
+    world.run(&["doctor", "ftp://a"]).await.ended(2).says("FAILS target");
+    let (_server, target) = world.serve(&[]).await;
+    let other = format!("http://127.0.0.1{target}/elsewhere");
+    let told = world.run(&["doctor", &other]).await.ended(4);
+    told.complains("is this the address of the MCP endpoint?");
+}

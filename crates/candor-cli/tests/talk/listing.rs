@@ -1,0 +1,56 @@
+//! `candor tools`.
+
+use crate::{World, names};
+
+const MANAGE: &str = "up to DELETES  manage_files(path: string, action: ";
+
+#[tokio::test]
+async fn tools_are_listed_over_http_and_over_stdio_alike() {
+    let world = World::new("listing");
+    let (_server, target) = world.serve(&[]).await;
+    let over_http = world.run(&["tools", &target]).await.ended(0);
+    let over_stdio = world.over_stdio(&["tools"]).await.ended(0);
+    for told in [&over_http, &over_stdio] {
+        assert!(told.stdout.starts_with(MANAGE), "{told:?}");
+        told.says("\nreads          list_files(path: string = \"\"");
+        told.says("\nchanges        make_folder(path: string) -> string\n");
+        assert_eq!(told.stderr, "", "{told:?}");
+    }
+    assert_eq!(over_http.stdout, over_stdio.stdout);
+}
+
+#[tokio::test]
+async fn programs_get_one_object() {
+    let world = World::new("listing json");
+    let result = world.over_stdio(&["tools", "--json"]).await.ended(0).result();
+    let tools = &result["tools"];
+    assert!(names(tools).contains(&"manage_files"), "{tools}");
+    let manage = &tools[0];
+    assert_eq!(manage["dependsOnArguments"], true);
+    assert_eq!(manage["hints"]["destructiveHint"], true);
+    assert_eq!(manage["preview"]["tool"], "preview_manage_files");
+    assert!(manage["inputSchema"]["properties"]["action"].is_object());
+    assert_eq!(result["leftOut"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
+    let world = World::new("listing broken");
+    let told = world.scripted(&["tools"]).await.ended(0);
+    told.complains("left out: broken\\u{1b}[2J");
+    told.complains("inputSchema");
+    told.says("says nothing   silent()");
+    told.says("evil\\u{1b}[2J");
+    let result = world.scripted(&["tools", "--json"]).await.ended(0).result();
+    assert_eq!(result["leftOut"].as_array().unwrap().len(), 1);
+    assert_eq!(result["leftOut"][0]["name"], "broken\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}");
+}
+
+#[tokio::test]
+async fn the_server_has_to_be_named_and_nothing_else() {
+    let world = World::new("listing words");
+    world.run(&["tools"]).await.ended(2).complains("which server?");
+    world.over_stdio(&["tools", "manage_files"]).await.ended(2).complains("one word too many");
+    let told = world.run(&["tools", "nobody-knows-this"]).await;
+    assert_ne!(told.code, Some(0), "{told:?}");
+}

@@ -1,0 +1,156 @@
+//! A person at a terminal: what they are asked, what they see, and what comes of their answer.
+
+use crate::terminal::Terminal;
+use crate::{ESCAPE, SCRIPTED, World};
+
+fn files<'a>(world: &'a World, flags: &[&'a str]) -> Vec<String> {
+    let folder = world.folder().display().to_string();
+    let program = [env!("CARGO_BIN_EXE_candor"), "files", &folder, "--stdio"];
+    [&["--"], &program[..], flags].concat().iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn at(world: &World, words: &[&str], program: &[String]) -> Terminal {
+    let mut command = world.candor(words);
+    command.args(program);
+    Terminal::of(command)
+}
+
+const DELETE: [&str; 4] = ["call", "manage_files", "path=a.txt", "action=delete"];
+
+#[test]
+fn a_person_is_shown_the_call_and_says_yes() {
+    let world = World::new("persons yes");
+    let mut terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
+    terminal.says("May it run? [y/N]");
+    let asked = terminal.text();
+    for part in [
+        "manage_files  DELETES · repeatable · stays local",
+        "the server says so for exactly these arguments",
+        "\"path\": \"a.txt\"",
+        "| Delete a.txt (5 bytes, text). It cannot be undone.",
+    ] {
+        assert!(asked.contains(part), "no {part:?} in {asked}");
+    }
+    assert!(world.has("a.txt"), "nothing happens before the answer");
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("Deleted a.txt"), "{text}");
+    assert!(!world.has("a.txt"));
+}
+
+#[test]
+fn anything_but_a_yes_is_a_no() {
+    let world = World::new("persons no");
+    for answer in ["", "n", "ja"] {
+        let mut terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
+        terminal.says("May it run? [y/N]");
+        terminal.types(answer);
+        let (code, text) = terminal.ended();
+        assert_eq!(code, Some(3), "{text}");
+        assert!(text.contains("you said no; nothing was called"), "{text}");
+        assert!(world.has("a.txt"));
+    }
+}
+
+#[test]
+fn whoever_leaves_at_the_question_has_not_said_yes() {
+    let world = World::new("persons leave");
+    let terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
+    terminal.says("May it run? [y/N]");
+    let text = terminal.interrupt();
+    assert!(text.contains("error: interrupted"), "{text}");
+    assert!(world.has("a.txt"));
+}
+
+/// The server's own question, and no other.
+#[test]
+fn a_server_that_asks_puts_its_question_to_the_person() {
+    let world = World::new("persons approve");
+    let program = files(&world, &["--ask", "destructive"]);
+    let mut terminal = at(&world, &DELETE, &program);
+    terminal.says("Decision (approve|deny):");
+    let text = terminal.text();
+    assert!(text.contains("  | May manage_files run?"), "{text}");
+    assert!(!text.contains("May it run? [y/N]"), "asked twice: {text}");
+    assert!(world.has("a.txt"));
+    terminal.types("aprove");
+    terminal.says("did you mean approve?");
+    terminal.types("approve");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!world.has("a.txt"));
+    world.write("a.txt", "again");
+    let mut terminal = at(&world, &DELETE, &program);
+    terminal.says("Decision (approve|deny):");
+    terminal.types("deny");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(3), "{text}");
+    assert!(world.has("a.txt"));
+}
+
+#[test]
+fn a_form_is_filled_in_field_by_field() {
+    let world = World::new("persons form");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    let mut terminal = at(&world, &["call", "asks"], &program);
+    terminal.says("(red|blue):");
+    let text = terminal.text();
+    assert!(
+        text.contains("python3 ") && text.contains("asks:\n  | Which one?\\u{1b}[2J"),
+        "{text}"
+    );
+    assert!(!text.contains(ESCAPE), "{text:?}");
+    terminal.types("");
+    terminal.says("this one is needed");
+    terminal.types("blue");
+    terminal.says("count (INTEGER) [7]:");
+    terminal.types("0");
+    terminal.says_times("count (INTEGER) [7]:", 2);
+    terminal.types("");
+    terminal.says("note (TEXT) [leave out]:");
+    terminal.types("hello there");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    let answer =
+        r#"{"action": "accept", "content": {"colour": "blue", "count": 7, "note": "hello there"}}"#;
+    assert!(text.contains(answer), "{text}");
+    let mut terminal = at(&world, &["call", "asks"], &program);
+    terminal.says("(red|blue):");
+    terminal.types("!no");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(r#"{"action": "decline"}"#), "{text}");
+}
+
+#[tokio::test]
+async fn without_a_terminal_nobody_is_there_to_ask() {
+    let world = World::new("persons nobody");
+    world.scripted(&["call", "asks"]).await.ended(0).says("nobody to ask");
+}
+
+#[test]
+fn a_terminal_gets_letters_only() {
+    let world = World::new("persons safe");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    for words in
+        [&["read", "doc://a"][..], &["tools"], &["call", "fails"], &["prompts"], &["resources"]]
+    {
+        let (_, text) = at(&world, words, &program).ended();
+        assert!(text.contains("\\u{1b}[2J") && !text.contains(ESCAPE), "{words:?}: {text:?}");
+    }
+    let (code, text) = at(&world, &["read", "doc://a", "--type", "image/png"], &program).ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("3 bytes of image/png, which is nothing for a terminal"), "{text}");
+    assert!(text.contains("> FILE"), "{text}");
+}
+
+#[test]
+fn progress_is_a_line_that_is_taken_away() {
+    let world = World::new("persons progress");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    let (code, text) = at(&world, &["call", "slow"], &program).ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("[##########          ] 50% step\\u{1b}[2J"), "{text:?}");
+    assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
+}
