@@ -124,20 +124,37 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// The arguments, which must be an object.
+    pub(crate) fn members(&mut self) -> Result<&mut Map<String, Value>, Error> {
+        match &mut self.arguments {
+            Value::Object(arguments) => Ok(arguments),
+            _ => {
+                let problem = Violation::new("", "must be an object");
+                Err(Error::InvalidArguments(Invalid { violations: vec![problem] }))
+            }
+        }
+    }
+
+    /// Puts the key among the arguments where that is the only place for it. A server that knows keys has another.
+    pub(crate) fn put_key(&mut self, tool: &KnownTool) -> Result<(), Error> {
+        let only_there =
+            tool.demands_key() || (tool.takes_key_argument() && !self.client.knows_keys());
+        let key = self.key.clone().filter(|_| only_there);
+        let arguments = self.members()?;
+        if let Some(key) = key
+            && !arguments.contains_key(KEY_ARGUMENT)
+        {
+            arguments.insert(KEY_ARGUMENT.to_owned(), key.as_str().into());
+        }
+        Ok(())
+    }
+
     /// Makes it, once, or several times where that is safe.
     pub(crate) async fn perform(
-        mut self,
-        tool: Option<Arc<KnownTool>>,
+        self,
+        mut tool: Option<Arc<KnownTool>>,
         hints: Hints,
     ) -> Result<CallResult, Error> {
-        let Value::Object(arguments) = &mut self.arguments else {
-            let problem = Violation::new("", "must be an object");
-            return Err(Error::InvalidArguments(Invalid { violations: vec![problem] }));
-        };
-        if let (Some(key), Some(tool)) = (&self.key, &tool) {
-            put_key(arguments, key, tool);
-        }
-        let mut tool = tool;
         // Whoever may change something waits for the others.
         let _turn = match hints.is_read_only() {
             true => None,
@@ -243,13 +260,6 @@ fn checked(result: CallResult, tool: &KnownTool) -> Result<CallResult, Error> {
     Err(Error::ResultInvalid { result: Box::new(result), invalid })
 }
 
-/// Where a tool has an argument for the key, that is where it belongs.
-pub(crate) fn put_key(arguments: &mut Map<String, Value>, key: &Key, tool: &KnownTool) {
-    if tool.takes_key_argument() && !arguments.contains_key(KEY_ARGUMENT) {
-        arguments.insert(KEY_ARGUMENT.to_owned(), key.as_str().into());
-    }
-}
-
 /// Arguments that stand in headers, too.
 fn mirrored(tool: &KnownTool, arguments: &Value) -> Vec<(String, String)> {
     let mirrors = tool.mirrors.iter();
@@ -269,9 +279,13 @@ impl<'a> IntoFuture for Call<'a> {
     type Output = Result<CallResult, Error>;
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
+    fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
+            self.members()?;
             let tool = self.client.last_known(&self.tool).await?;
+            if let Some(tool) = &tool {
+                self.put_key(tool)?;
+            }
             let declared = tool.as_ref().map(|tool| tool.annotations()).unwrap_or_default();
             let (policy, trust) = (self.client.policy(), self.client.trust());
             let hints = policy.effective(&self.tool, trust, &declared, None);

@@ -92,7 +92,7 @@ impl Client {
                 basis,
                 failed,
                 judgement: policy.judge(tool.name(), hints),
-                server: asked.and_then(|told| told.judgement),
+                server: asked.and_then(|told| told.judgement).or_else(|| tool_judgement(tool)),
             }
         };
         let Some(way) = Way::to(&session, tool) else { return Ok(decide(None, None)) };
@@ -296,6 +296,11 @@ fn asked_sources(said: &Declared) -> Effective {
 
 fn is_invalid(error: &Error) -> bool {
     matches!(error, Error::Server(error) if error.code() == code::INVALID_PARAMS)
+}
+
+/// What the server says of all calls of a tool.
+fn tool_judgement(tool: &KnownTool) -> Option<Judgement> {
+    tool.definition().meta.as_ref().and_then(judgement)
 }
 
 /// What a server of ours adds: what its own policy makes of the call.

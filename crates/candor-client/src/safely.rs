@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use candor_hints::Judgement;
 use candor_protocol::types::Content;
-use candor_schema::{Invalid, Violation, canonical};
+use candor_schema::canonical;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::call::{Call, Key, put_key};
+use crate::call::{Call, Key};
 use crate::client::Client;
 use crate::error::{Error, Refusal};
 use crate::foresee::{Basis, Foreseen};
@@ -151,31 +151,22 @@ impl<'a> SafeCall<'a> {
     async fn run(mut self) -> Result<CallResult, Error> {
         let client = self.call.client;
         let tool = client.tool(&self.call.tool).await?;
-        let Value::Object(arguments) = &mut self.call.arguments else {
-            let problem = Violation::new("", "must be an object");
-            return Err(Error::InvalidArguments(Invalid { violations: vec![problem] }));
-        };
-        // Made once, here: every attempt has the same.
-        if self.call.key.is_none()
-            && tool.takes_key_argument()
-            && !arguments.contains_key(KEY_ARGUMENT)
-        {
+        let arguments = self.call.members()?;
+        let has_key = arguments.contains_key(KEY_ARGUMENT) || self.call.key.is_some();
+        // Made once: every attempt has the same. Where it can only be an argument, it is one from the beginning.
+        if !has_key && (tool.demands_key() || !client.knows_keys()) && tool.takes_key_argument() {
             self.call.key = Some(Key::new());
         }
-        if let Some(key) = &self.call.key {
-            put_key(arguments, key, &tool);
-        }
+        self.call.put_key(&tool)?;
         let mut preview = None;
         let demanded = tool.preview().filter(|(_, required)| *required);
         if let Some((name, _)) = demanded
             && self.call.plan.is_none()
-            && !arguments.contains_key(PLAN_ARGUMENT)
+            && !self.call.members()?.contains_key(PLAN_ARGUMENT)
         {
             let shown = look(client, &name, &self.call.arguments).await?;
-            if let Value::Object(arguments) = &mut self.call.arguments
-                && let Some(token) = shown.plan_token()
-            {
-                arguments.insert(PLAN_ARGUMENT.to_owned(), token.into());
+            if let Some(token) = shown.plan_token() {
+                self.call.members()?.insert(PLAN_ARGUMENT.to_owned(), token.into());
             }
             preview = Some(for_people(&shown));
         }
@@ -185,7 +176,15 @@ impl<'a> SafeCall<'a> {
         let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
         let hints = foreseen.hints;
         let told_key = self.told_key.take().filter(|_| !hints.is_read_only());
-        if told_key.is_some() && self.call.key.is_none() && client.knows_keys() {
+        // Not for a call that the server asks a person about: that has a record by itself, which the same call finds again
+        // as long as it has no other key.
+        if !has_key
+            && self.call.key.is_none()
+            && client.knows_keys()
+            && !hints.is_read_only()
+            && foreseen.server != Some(Judgement::Ask)
+            && (tool.takes_key_argument() || told_key.is_some())
+        {
             self.call.key = Some(Key::new());
         }
         match foreseen.judgement {

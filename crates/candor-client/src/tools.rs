@@ -203,6 +203,12 @@ impl KnownTool {
         self.input.get("properties").is_some_and(|p| p.get(KEY_ARGUMENT).is_some())
     }
 
+    /// Whether a call without a key is refused.
+    pub(crate) fn demands_key(&self) -> bool {
+        let required = self.input.get("required").and_then(Value::as_array);
+        required.is_some_and(|required| required.iter().any(|name| name == KEY_ARGUMENT))
+    }
+
     /// Whether the server makes the key of a call out of its arguments.
     pub(crate) fn derives_keys(&self) -> bool {
         let meta = self.tool.meta.as_ref();

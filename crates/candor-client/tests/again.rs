@@ -105,6 +105,44 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
 }
 
 #[tokio::test]
+async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
+    // Where the server has a place for keys, beside the arguments; otherwise among them, before anybody is asked.
+    for (keys, demanded) in [(true, false), (true, true), (false, false)] {
+        let mut capabilities = json!({"tools": {}});
+        if keys {
+            capabilities["extensions"] = json!({"dev.candor/idempotency": {}});
+        }
+        let mut keyed = tool("keyed", &Value::Null);
+        keyed["inputSchema"]["properties"] = json!({"idempotency_key": {"type": "string"}});
+        if demanded {
+            keyed["inputSchema"]["required"] = json!(["idempotency_key"]);
+        }
+        let list = json!([keyed]);
+        let server = modern(capabilities, move |asked| match asked.method.as_str() {
+            "tools/list" => tools(&list),
+            _ => said("done"),
+        })
+        .await;
+        let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+        let shown = Arc::new(Mutex::new(None));
+        let ours = shown.clone();
+        let call = client.call_safely("keyed", json!({})).confirm(move |proposal| {
+            *ours.lock().unwrap() = Some(proposal);
+            std::future::ready(true)
+        });
+        soon(call.into_future()).await.unwrap();
+        let shown = shown.lock().unwrap().take().unwrap();
+        let [call] = &server.asked("tools/call")[..] else { panic!("one call") };
+        assert_eq!(call.params["arguments"], *shown.arguments);
+        let sent = &call.params["_meta"]["dev.candor/idempotencyKey"];
+        assert_eq!(sent.as_str(), shown.key.as_ref().map(Key::as_str), "{keys} {demanded}");
+        assert!(sent.is_string());
+        let among = &call.params["arguments"]["idempotency_key"];
+        assert_eq!(among.is_string(), demanded || !keys);
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_outcome_is_never_tried_again() {
     let server = failing(true, |_| failed("outcome_unknown", &json!({"retriable": true}))).await;
     let client =

@@ -241,6 +241,8 @@ impl ToolError {
         }
         match failure.retry {
             Retry::Unknown => {}
+            // What it says already: not before it is settled.
+            Retry::Never if failure.code == code::OUTCOME_UNKNOWN => {}
             Retry::Never => advice.push("Do not try the same call again.".to_owned()),
             Retry::After(time) => {
                 advice.push(format!("Try again in {} s.", time.as_secs_f64().ceil()));

@@ -53,8 +53,10 @@ impl Form {
         }
         // Where the arguments decide, it must be so for the most harmless of calls.
         let least = if entry.effects.is_dynamic() { Hints::READS } else { entry.worst().hints };
-        say(&mut definition, entry, Described::Whole, policy.judge(entry, least));
+        let judged = policy.judge(entry, least);
+        say(&mut definition, entry, Described::Whole, judged);
         name_preview(&mut definition, entry);
+        tell_judgement(&mut definition, judged, !entry.effects.is_dynamic());
         self.schemas(definition, entry, era)
     }
 
@@ -74,6 +76,7 @@ impl Form {
         let judged = policy.judge(entry, hints.effective().hints);
         say(&mut definition, entry, Described::Part(hints), judged);
         name_preview(&mut definition, entry);
+        tell_judgement(&mut definition, judged, !part.varies);
         self.schemas(definition, entry, era)
     }
 
@@ -124,6 +127,14 @@ fn name_preview(definition: &mut Cow<'_, Definition>, entry: &Entry) {
         let required = entry.safeguards.requires_preview;
         let told = json!({"preview": preview, "required": required});
         add_meta(definition.to_mut(), extension::PLAN, &told);
+    }
+}
+
+/// Says beforehand what becomes of calls, where that is the same for all of them and not that they may start.
+fn tell_judgement(definition: &mut Cow<'_, Definition>, judged: Judgement, of_all: bool) {
+    if of_all && judged != Judgement::Allow {
+        let told = json!({"judgement": judged.as_str()});
+        add_meta(definition.to_mut(), extension::APPROVAL, &told);
     }
 }
 

@@ -33,9 +33,12 @@ async fn the_seeds_example_in_each_era() {
     });
     let ours = json!({"sources": sources, "summary": "reads · repeatable · stays local"});
     let hints = four(true, false, true, false);
-    assert_eq!(legacy, json!({"annotations": hints, "_meta": {OURS: ours}}));
+    let judged = json!({"judgement": "allow"});
+    let meta = json!({OURS: ours, "dev.candor/approval": judged});
+    assert_eq!(legacy, json!({"annotations": hints, "_meta": meta}));
     let info = json!({"name": "bench", "version": "1.2.3"});
-    let meta = json!({OURS: ours, "io.modelcontextprotocol/serverInfo": info});
+    let mut meta = meta;
+    meta["io.modelcontextprotocol/serverInfo"] = info;
     assert_eq!(modern, json!({"resultType": "complete", "annotations": hints, "_meta": meta}));
 }
 
