@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use candor_bench::load::{Outcome, Scenario, http, pin_load, start, stdio};
+use candor_bench::load::{Outcome, Scenario, client, http, pin_load, start, stdio};
 use serde_json::{Value, json};
 
 const USAGE: &str = "\
@@ -13,6 +13,8 @@ Usage: bench-load WHAT AMOUNT MODE…
 
   modern | modern-progress | read | replay | legacy | session | session-progress | list | annotations
                       HTTP requests until the server has used AMOUNT milliseconds of CPU
+  client-candor | client-candor-legacy | client-rmcp | client-rmcp-legacy
+                      HTTP calls by a whole client until it has used AMOUNT milliseconds of CPU itself
   stdio-sequential | stdio-pipelined
                       AMOUNT calls over pipes
   start               the time to the first answer; AMOUNT is not used
@@ -59,6 +61,10 @@ fn run(words: &[String]) -> Outcome<Value> {
         "ledger" => runtime.block_on(candor_bench::ledger::together())?,
         "ledger-bare" => candor_bench::ledger::bare()?,
         "idle" => runtime.block_on(start::idle(mode))?,
+        name if name.starts_with("client-") => {
+            let cpu = Duration::from_millis(amount);
+            runtime.block_on(client::run(name, cpu, mode))?.ok_or(USAGE)?
+        }
         name => {
             let scenario = Scenario::of(name).ok_or(USAGE)?;
             runtime.block_on(http::run(scenario, Duration::from_millis(amount), mode))?

@@ -66,12 +66,7 @@ impl Server {
 
     /// Time that the server has been running on a core, in user and in kernel mode.
     pub(super) fn cpu(&self) -> Outcome<Duration> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The second field is a name in brackets, which may hold anything.
-        let (_, rest) = stat.rsplit_once(')').ok_or("no name in /proc/PID/stat")?;
-        let ticks = rest.split_ascii_whitespace().skip(11).take(2).map(str::parse::<u64>);
-        let ticks = ticks.sum::<Result<u64, _>>()?;
-        Ok(Duration::from_millis(ticks * 1000 / USER_HZ))
+        cpu_of(&fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?)
     }
 
     /// Memory that the server holds, in megabytes.
@@ -84,6 +79,15 @@ impl Server {
             .parse()?;
         Ok(kb / 1024.0)
     }
+}
+
+/// The same out of a process's `stat`.
+pub(super) fn cpu_of(stat: &str) -> Outcome<Duration> {
+    // The second field is a name in brackets, which may hold anything.
+    let (_, rest) = stat.rsplit_once(')').ok_or("no name in /proc/PID/stat")?;
+    let ticks = rest.split_ascii_whitespace().skip(11).take(2).map(str::parse::<u64>);
+    let ticks = ticks.sum::<Result<u64, _>>()?;
+    Ok(Duration::from_millis(ticks * 1000 / USER_HZ))
 }
 
 impl Drop for Server {

@@ -147,8 +147,9 @@ impl<'a> Call<'a> {
         let mut refreshed = false;
         loop {
             let outcome = self.once(tool.as_deref()).await;
+            let licensed = self.is_licensed(hints, tool.as_deref());
             let again = match &outcome {
-                Ok(result) => self.may_repeat_failed(result, hints),
+                Ok(result) => Self::may_repeat_failed(result, licensed),
                 Err(Error::Server(error))
                     if error.code() == code::HEADER_MISMATCH && !refreshed =>
                 {
@@ -158,7 +159,7 @@ impl<'a> Call<'a> {
                     tool = self.client.last_known(&self.tool).await?;
                     continue;
                 }
-                Err(error) => self.may_repeat(error, hints).then(|| error.retry_after()),
+                Err(error) => may_repeat(error, licensed).then(|| error.retry_after()),
             };
             failed += 1;
             let wait = again.and_then(|after| self.client.retry().wait(failed, after));
@@ -169,31 +170,26 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Only what reads, what has no further effect, what a key makes recognisable, and what was not done.
-    fn may_repeat(&self, error: &Error, hints: Hints) -> bool {
-        error.is_passing() && (!error.may_have_been_done() || self.is_licensed(hints))
-    }
-
-    fn is_licensed(&self, hints: Hints) -> bool {
-        hints.is_read_only()
-            || hints.is_idempotent()
-            || (self.key.is_some() && self.client.knows_keys())
+    /// Only what reads, what has no further effect, and what a key makes recognisable may be done twice.
+    fn is_licensed(&self, hints: Hints, tool: Option<&KnownTool>) -> bool {
+        let has_key = self.key.is_some() || tool.is_some_and(KnownTool::derives_keys);
+        hints.is_read_only() || hints.is_idempotent() || (has_key && self.client.knows_keys())
     }
 
     /// Whether a call that was answered with a failure is made again, and when the server wants it to be.
-    fn may_repeat_failed(&self, result: &CallResult, hints: Hints) -> Option<Option<Duration>> {
+    fn may_repeat_failed(result: &CallResult, licensed: bool) -> Option<Option<Duration>> {
         let failure = result.failure()?;
         let again = match failure.code.as_str() {
             // Nobody knows, or a person has not decided yet: in both cases it is for people.
             failure::OUTCOME_UNKNOWN | failure::APPROVAL_REQUIRED => false,
-            failure::IN_PROGRESS => self.is_licensed(hints),
+            failure::IN_PROGRESS => licensed,
             // Refused before anything was done.
             failure::RATE_LIMITED | failure::BUSY | failure::LEDGER_UNAVAILABLE
                 if failure.by_server =>
             {
                 true
             }
-            _ => failure.retriable == Some(true) && self.is_licensed(hints),
+            _ => failure.retriable == Some(true) && licensed,
         };
         again.then_some(failure.retry_after)
     }
@@ -227,6 +223,11 @@ impl<'a> Call<'a> {
             _ => Ok(result),
         }
     }
+}
+
+/// What was not done may be tried again in any case.
+fn may_repeat(error: &Error, licensed: bool) -> bool {
+    error.is_passing() && (!error.may_have_been_done() || licensed)
 }
 
 /// A result is what the tool's schema promises, or it is not passed on as one.

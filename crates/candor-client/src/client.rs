@@ -190,14 +190,14 @@ impl Client {
         }
         // Before it is asked: what changes meanwhile has changed.
         let (epoch, now) = (self.0.host.tools_epoch(), Instant::now());
+        let told = session.tells_of_tools();
         let listed = self.list(method::TOOLS_LIST, "tools", &Object::new()).await?;
         let tools = Arc::new(Tools::new(listed.entries()?));
         for (tool, problem) in tools.left_out() {
             tracing::warn!(tool, problem, "a tool that cannot be used");
         }
-        let told_of_changes = session.era() == Era::Legacy
-            && session.capabilities.tools.as_ref().and_then(|t| t.list_changed) == Some(true);
-        let until = if told_of_changes { None } else { Some(now + listed.lasts) };
+        // Before the answer came, so nothing was missed since.
+        let until = if told { None } else { Some(now + listed.lasts) };
         *locked(&self.0.tools) = Some(KeptTools { tools: tools.clone(), until, epoch, session });
         Ok(tools)
     }
@@ -205,7 +205,10 @@ impl Client {
     fn is_fresh(&self, kept: &KeptTools, session: &Arc<Session>) -> bool {
         kept.epoch == self.0.host.tools_epoch()
             && Arc::ptr_eq(&kept.session, session)
-            && kept.until.is_none_or(|until| Instant::now() < until)
+            && match kept.until {
+                Some(until) => Instant::now() < until,
+                None => session.tells_of_tools(),
+            }
     }
 
     /// A tool by its name. Nothing is called if there is none.

@@ -26,6 +26,7 @@ pub struct Program {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
+    pub(crate) unset: Vec<String>,
     pub(crate) folder: Option<PathBuf>,
     pub(crate) stderr: Option<StderrFn>,
 }
@@ -47,6 +48,7 @@ impl Program {
             program: program.into(),
             args: Vec::new(),
             env: Vec::new(),
+            unset: Vec::new(),
             folder: None,
             stderr: None,
         }
@@ -70,6 +72,13 @@ impl Program {
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// A variable of ours that it does not get.
+    #[must_use]
+    pub fn without_env(mut self, name: impl Into<String>) -> Self {
+        self.unset.push(name.into());
         self
     }
 

@@ -159,3 +159,43 @@ fn box_of(schema: &Value) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_protocol::json::raw;
+    use serde_json::json;
+
+    fn value(schema: &Value, structured: &Value) -> Value {
+        let mut raw_result = CallToolResult::new(Vec::new());
+        raw_result.structured_content = Some(raw(structured));
+        let result = CallResult::new(raw_result, Some(schema)).unwrap();
+        result.value().unwrap().clone()
+    }
+
+    #[test]
+    fn boxes_are_opened_by_their_marks() {
+        // S2.48
+        let ours = json!({"x-dedalus-box": {"field": "result"}});
+        let other = json!({"x-fastmcp-wrap-result": true});
+        assert_eq!(value(&ours, &json!({"result": 7})), json!(7));
+        assert_eq!(
+            value(&json!({"x-dedalus-box": {"field": "it"}}), &json!({"it": [1]})),
+            json!([1])
+        );
+        assert_eq!(value(&other, &json!({"result": null})), json!(null));
+    }
+
+    #[test]
+    fn what_is_no_box_stays_closed() {
+        let plain = json!({"type": "object"});
+        assert_eq!(value(&plain, &json!({"result": 7})), json!({"result": 7}));
+        let ours = json!({"x-dedalus-box": {"field": "result"}});
+        assert_eq!(value(&ours, &json!({"result": 7, "more": 1})), json!({"result": 7, "more": 1}));
+        assert_eq!(value(&ours, &json!([1])), json!([1]));
+        assert_eq!(
+            value(&json!({"x-fastmcp-wrap-result": false}), &json!({"result": 7})),
+            json!({"result": 7})
+        );
+    }
+}

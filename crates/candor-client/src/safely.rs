@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_hints::Judgement;
+use candor_protocol::types::Content;
 use candor_schema::{Invalid, Violation, canonical};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -176,7 +177,7 @@ impl<'a> SafeCall<'a> {
             {
                 arguments.insert(PLAN_ARGUMENT.to_owned(), token.into());
             }
-            preview = Some(shown.text());
+            preview = Some(for_people(&shown));
         }
         if let Some(schema) = tool.input_check() {
             schema.check(&self.call.arguments).map_err(Error::InvalidArguments)?;
@@ -201,7 +202,7 @@ impl<'a> SafeCall<'a> {
                     match look(client, &name, &self.call.arguments).await {
                         Ok(shown) => {
                             self.call.plan = self.call.plan.or_else(|| shown.plan_token());
-                            preview = Some(shown.text());
+                            preview = Some(for_people(&shown));
                         }
                         Err(error) => tracing::warn!(%error, "no preview"),
                     }
@@ -227,6 +228,14 @@ impl<'a> SafeCall<'a> {
         }
         self.call.perform(Some(tool), hints).await
     }
+}
+
+/// What a preview says, without what it says to models: how to go on, with a token that is nobody's to read.
+fn for_people(shown: &CallResult) -> String {
+    let token = shown.plan_token();
+    let texts = shown.content().iter().filter_map(Content::as_text);
+    let told = texts.filter(|text| token.as_ref().is_none_or(|token| !text.contains(token)));
+    told.collect::<Vec<_>>().join("\n")
 }
 
 /// Calls the preview of a tool. That is a call, too: only one that reads, for all that the host may assume, is made.

@@ -114,6 +114,13 @@ impl Session {
         self.link.is_alive()
     }
 
+    /// Whether the server says when its list of tools changes, and is heard.
+    pub(crate) fn tells_of_tools(&self) -> bool {
+        self.era() == Era::Legacy
+            && self.capabilities.tools.as_ref().and_then(|tools| tools.list_changed) == Some(true)
+            && self.link.hears()
+    }
+
     pub(crate) async fn close(&self) {
         self.link.close().await;
     }

@@ -203,6 +203,14 @@ impl KnownTool {
         self.input.get("properties").is_some_and(|p| p.get(KEY_ARGUMENT).is_some())
     }
 
+    /// Whether the server makes the key of a call out of its arguments.
+    pub(crate) fn derives_keys(&self) -> bool {
+        let meta = self.tool.meta.as_ref();
+        let said: Option<Object> =
+            meta.and_then(|meta| meta.read(extension::IDEMPOTENCY).ok().flatten());
+        said.is_some_and(|said| said.read_str("key").ok().flatten().as_deref() == Some("derived"))
+    }
+
     pub(crate) fn input_check(&self) -> Option<&Schema> {
         self.checks_input.get_or_init(|| compiled(&self.tool.name, &self.input)).as_deref()
     }

@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 use common::scripted::{Say, events, modern, said, scripted, status, tool, tools};
 use common::{piped, soon};
 
+/// What is answered to a call.
+type Plain = fn() -> Say;
+type Made = Box<dyn Fn() -> Say + Send + Sync>;
+
 fn small() -> Limits {
     let mut limits = Limits::default();
     limits.answer = Duration::from_millis(500);
@@ -25,7 +29,7 @@ fn small() -> Limits {
 
 #[tokio::test]
 async fn answers_that_are_none_have_a_name() {
-    let answers: Vec<(&str, fn() -> Say)> = vec![
+    let answers: Vec<(&str, Plain)> = vec![
         ("garbage", || Say::Whole(typed("application/json", "<html>"))),
         ("html", || Say::Whole(typed("text/html", "<html>"))),
         ("nothing", || Say::Whole(status(StatusCode::ACCEPTED, ""))),
@@ -71,7 +75,7 @@ fn typed(kind: &'static str, body: &str) -> axum::response::Response {
 #[tokio::test]
 async fn what_is_too_large_too_deep_too_slow_or_cut_off_ends() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    let answers: Vec<(&str, Box<dyn Fn() -> Say + Send + Sync>)> = vec![
+    let answers: Vec<(&str, Made)> = vec![
         ("too large", Box::new(|| said(&"x".repeat(100_000)))),
         (
             "too deep",
@@ -420,4 +424,72 @@ async fn a_call_that_is_dropped_is_taken_back() {
             assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "{era:?} {pipes}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_legacy_stream_that_breaks_off_is_taken_up_where_it_was() {
+    let server = scripted(|asked| {
+        let place = asked.headers.get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
+        let message = |value: Value| format!("id: {}\ndata: {value}\n\n", value["id"].as_str().unwrap_or("e2"));
+        match asked.method.as_str() {
+            "initialize" => Say::Result(json!({"protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})),
+            "tools/list" => Say::Result(json!({"tools": [tool("t", &Value::Null)]})),
+            // A place to come back to, and the end.
+            "tools/call" => Say::Whole(events("retry: 10\nid: e1\ndata:\n\n")),
+            "GET" => match place.as_deref() {
+                None => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+                // News first, and another break; then the answer.
+                Some("e1") => Say::Whole(events(message(json!({"jsonrpc": "2.0",
+                    "method": "notifications/message", "params": {"level": "info", "data": "half"}})))),
+                Some("e2") => Say::Whole(events(format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": 3,
+                    "result": {"content": [{"type": "text", "text": "whole"}]}})))),
+                Some(other) => panic!("{other}"),
+            },
+            _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
+        }
+    })
+    .await;
+    let (tell, told) = std::sync::mpsc::channel();
+    let connect = server.client().era(Era::Legacy).on_notification(move |method, params| {
+        tell.send((method.to_owned(), params.read::<String>("data").unwrap())).unwrap();
+    });
+    let client = soon(connect.into_future()).await.unwrap();
+    let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
+    assert_eq!(result.text(), "whole");
+    assert_eq!(
+        told.try_recv().unwrap(),
+        ("notifications/message".to_owned(), Some("half".to_owned()))
+    );
+    assert_eq!(server.asked("tools/call").len(), 1, "taken up, not made again");
+}
+
+#[tokio::test]
+async fn progress_gives_more_time_but_not_for_ever() {
+    use candor::prelude::*;
+
+    /// Goes on for as long as it is told to
+    #[tool(read_only)]
+    async fn toil(steps: u64, ctx: Ctx) -> String {
+        for step in 0..steps {
+            ctx.progress(step, None, None).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        "done".to_owned()
+    }
+
+    let site = common::Site::of(Server::new("w", "1").tools(tools![toil])).await;
+    let mut limits = Limits::default();
+    (limits.answer, limits.answer_at_most) = (Duration::from_millis(300), Duration::from_secs(3));
+    let client = soon(site.client().limits(limits).into_future()).await.unwrap();
+    let listened = client.call("toil", json!({"steps": 20})).on_progress(|_| {});
+    assert_eq!(
+        soon(listened.into_future()).await.unwrap().text(),
+        "done",
+        "a second, of which none was silent"
+    );
+    let silent = client.call("toil", json!({"steps": 20}));
+    assert!(matches!(soon(silent.into_future()).await, Err(Error::TimedOut { .. })));
+    let endless = client.call("toil", json!({"steps": 100_000})).on_progress(|_| {});
+    assert!(matches!(soon(endless.into_future()).await, Err(Error::TimedOut { .. })));
 }

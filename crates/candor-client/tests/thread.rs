@@ -3,7 +3,8 @@
 mod common;
 
 use candor::prelude::*;
-use candor_client::{Error, Hints, Trust};
+use candor_client::types::{CreateMessageResult, Role, Root};
+use candor_client::{Era, Error, Hints, Trust};
 use serde_json::json;
 
 use common::{everywhere, soon};
@@ -49,8 +50,16 @@ async fn ask_name(ctx: Ctx) -> Result<String, ToolError> {
     Ok(answer.accepted().map_or("no".to_owned(), |form| form["name"].to_string()))
 }
 
+/// Asks the model and for the folders
+#[tool(read_only, closed_world)]
+async fn ask_others(ctx: Ctx) -> Result<String, ToolError> {
+    let said = ctx.sample(Sample::new("Say hello", 10)).await?.content.text();
+    let folders = ctx.roots().await?;
+    Ok(format!("{said} from {}", folders[0].uri))
+}
+
 fn server() -> Server {
-    Server::new("world", "1.0.0").tools(tools![manage, add, slow, ask_name])
+    Server::new("world", "1.0.0").tools(tools![manage, add, slow, ask_name, ask_others])
 }
 
 #[tokio::test]
@@ -60,7 +69,7 @@ async fn connect_list_foresee_and_call() {
         assert_eq!(client.server().unwrap().name, "world", "{way}");
         let tools = soon(client.tools()).await.expect(&way);
         let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
-        assert_eq!(names, ["manage", "add", "slow", "ask_name"], "{way}");
+        assert_eq!(names, ["manage", "add", "slow", "ask_name", "ask_others"], "{way}");
 
         let reads = json!({"path": "a", "action": "read"});
         let deletes = json!({"path": "a", "action": "delete"});
@@ -94,6 +103,61 @@ async fn progress_comes_in_order_and_before_the_result() {
         assert_eq!(told.try_iter().collect::<Vec<_>>(), [1.0, 2.0, 3.0], "{way}");
     })
     .await;
+}
+
+#[tokio::test]
+async fn models_and_folders_answer_too() {
+    everywhere(server, async |way, connect| {
+        let connect = connect
+            .on_sample(|asked| async move {
+                assert_eq!(asked.messages.len(), 1);
+                let hello = Content::text("hello");
+                Ok(CreateMessageResult::new(Role::Assistant, hello, "a-model"))
+            })
+            .roots([Root::new("file:///home")]);
+        let client = soon(connect.into_future()).await.expect(&way);
+        let answer = soon(client.call("ask_others", json!({})).into_future()).await.expect(&way);
+        assert_eq!(answer.text(), "hello from file:///home", "{way}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whoever_declines_or_cannot_be_asked_is_believed() {
+    everywhere(server, async |way, connect| {
+        let connect = connect.on_elicit(|_| async { candor_client::Elicited::Decline });
+        let client = soon(connect.into_future()).await.expect(&way);
+        let answer = soon(client.call("ask_name", json!({})).into_future()).await.expect(&way);
+        assert_eq!(answer.text(), "no", "{way}");
+    })
+    .await;
+    everywhere(server, async |way, connect| {
+        let client = soon(connect.into_future()).await.expect(&way);
+        let answer = soon(client.call("ask_name", json!({})).into_future()).await;
+        assert!(
+            answer.as_ref().map_or(true, candor_client::CallResult::is_error),
+            "{way}: {answer:?}"
+        );
+        // And the client is still of use.
+        soon(client.call("add", json!({"a": 1, "b": 1})).into_future()).await.expect(&way);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_token_lets_in_and_a_wrong_one_does_not() {
+    let tokens = candor::auth::BearerTokens::default().token("secret", Principal::new("ada"));
+    let mut http = candor::transport::http::Http::default();
+    http.authenticator = Some(std::sync::Arc::new(tokens));
+    let site = common::Site::with(server(), http).await;
+    for era in [Era::Modern, Era::Legacy] {
+        let client = soon(site.client().bearer("secret").era(era).into_future()).await.unwrap();
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 5);
+        for wrong in [site.client(), site.client().bearer("guess")] {
+            let told = soon(wrong.era(era).into_future()).await;
+            assert!(matches!(told, Err(Error::Unauthorized { .. })), "{told:?}");
+        }
+    }
 }
 
 #[tokio::test]

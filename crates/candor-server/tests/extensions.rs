@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bench::{KEY, MARK, Work, id, memory, server};
+use candor_server::hints::{Hints, Row, Table, Test};
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
@@ -118,11 +119,32 @@ async fn tools_say_how_their_calls_are_recognised() {
         assert_eq!(arguments.get("plan_token").is_some(), name == "act", "{tool:#}");
         let has_key = arguments.get("idempotency_key").is_some();
         assert_eq!(has_key, ["optional", "required"].contains(&name), "{tool:#}");
-        if name != "act" {
+        if name == "act" {
+            fits(&exactly("PlanToolMeta"), &tool["_meta"][PLAN]);
+            assert_eq!(tool["_meta"][PLAN], json!({"preview": "preview_act", "required": true}));
+        } else {
             let said = &tool["_meta"][MARK];
             fits(&exactly("IdempotencyToolMeta"), said);
             assert_eq!(said["key"], name);
         }
+    }
+}
+
+#[tokio::test]
+async fn what_the_policy_makes_of_a_call_is_said_before() {
+    let deletes = || Table::new().row(Row::when("x", Test::Absent).then(Hints::DELETES));
+    let act = || Work::new().tool("act").effects(deletes());
+    for (server, judgement) in [
+        (asking(act()), "ask"),
+        (asking(act()).ask(Ask::Never), "allow"),
+        (asking(act()).deny("act"), "deny"),
+    ] {
+        let client = server.test();
+        let asked = json!({"name": "act", "arguments": {}});
+        let told = client.request("tools/annotations", asked).await.unwrap();
+        let said = &told["_meta"][APPROVAL];
+        fits(&exactly("ApprovalForesightMeta"), said);
+        assert_eq!(said["judgement"], judgement);
     }
 }
 
@@ -353,8 +375,8 @@ async fn a_legacy_client_is_asked_and_answers_as_described() {
 
 #[test]
 fn every_code_of_the_server_is_described_and_no_other() {
-    let source = include_str!("../src/tool/error.rs");
-    let (_, codes) = source.split_once("pub mod code {").unwrap();
+    let source = include_str!("../../candor-protocol/src/names.rs");
+    let (_, codes) = source.split_once("pub mod failure {").unwrap();
     let (codes, _) = codes.split_once("\n}").unwrap();
     let mut ours: Vec<&str> = codes
         .lines()
@@ -392,6 +414,8 @@ fn what_breaks_a_definition_is_found() {
     both["recorded"] = json!(true);
     not("IdempotencyCallMeta", both);
     not("IdempotencyToolMeta", json!({"key": "beside"}));
+    not("PlanToolMeta", json!({"preview": "", "required": true}));
+    not("ApprovalForesightMeta", json!({"judgement": "perhaps"}));
     let keys = |sources: Value| json!({"version": 1, "retentionMs": 1, "refusedForMs": 1, "keySources": sources, "maxKeyLength": 255});
     fits(&exactly("IdempotencyCapability"), &keys(json!(["_meta"])));
     not("IdempotencyCapability", keys(json!(["cookie"])));

@@ -34,7 +34,7 @@ pub(super) struct Side {
 /// What is read from a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// CPU of the server per call, over HTTP.
+    /// CPU of the server per call, over HTTP; or of the client, where that is what is measured.
     CpuPerCall,
     /// Time per call, over stdio: there the waking of two processes is the cost.
     TimePerCall,
@@ -88,7 +88,7 @@ const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 24] = [
+pub(super) static ROWS: [Row; 26] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -206,6 +206,26 @@ pub(super) static ROWS: [Row; 24] = [
             ours: side("asking", "read", &["candor-gate", "10"]),
             theirs: side("never", "read", &["candor-ledger", "10"]),
             at_most: 1.1,
+        },
+    },
+    Row {
+        name: "client",
+        what: "a whole client's modern tools/call, 16 at once, against rmcp's: CPU of the client",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("candor", "client-candor", &["candor", "10"]),
+            theirs: side("rmcp", "client-rmcp", &["candor", "10"]),
+            at_most: 0.5,
+        },
+    },
+    Row {
+        name: "client-legacy",
+        what: "the same in a legacy session",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("candor", "client-candor-legacy", &["candor", "10"]),
+            theirs: side("rmcp", "client-rmcp-legacy", &["candor", "10"]),
+            at_most: 0.5,
         },
     },
     Row {

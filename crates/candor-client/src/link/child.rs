@@ -47,6 +47,9 @@ pub(crate) fn start(program: &Program) -> Result<(Child, ChildStdout, ChildStdin
         .stderr(Stdio::piped())
         // If there is no time for anything else.
         .kill_on_drop(true);
+    for name in &program.unset {
+        command.env_remove(name);
+    }
     if let Some(folder) = &program.folder {
         command.current_dir(folder);
     }

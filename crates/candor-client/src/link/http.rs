@@ -174,7 +174,9 @@ struct Shared {
     limits: Limits,
     /// The server has forgotten the session.
     forgotten: AtomicBool,
-    /// The task that reads what the server says unasked.
+    /// What the server says unasked is heard.
+    hears: AtomicBool,
+    /// The task that reads it.
     stream: Mutex<Option<AbortHandle>>,
 }
 
@@ -195,6 +197,7 @@ impl Http {
             host,
             limits,
             forgotten: AtomicBool::new(false),
+            hears: AtomicBool::new(false),
             stream: Mutex::new(None),
         }))
     }
@@ -256,6 +259,10 @@ impl Http {
 
     pub(crate) fn is_alive(&self) -> bool {
         !self.0.forgotten.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn hears(&self) -> bool {
+        self.0.hears.load(Ordering::Acquire)
     }
 
     /// Listens to what the server says unasked (legacy). A server may have no such stream.
@@ -541,10 +548,15 @@ async fn listen(http: Weak<Shared>) {
     let mut place: Option<String> = None;
     let mut wait = RETRY;
     let nobody = RequestId::from("");
+    let mut again = false;
     loop {
         let Some(shared) = http.upgrade() else { return };
         let body = shared.resume(place.as_deref()).await;
         let limit = shared.limits.max_message;
+        shared.hears.store(body.is_ok(), Ordering::Release);
+        if std::mem::replace(&mut again, true) {
+            shared.host.missed();
+        }
         drop(shared);
         match body {
             Ok(body) => {
@@ -552,7 +564,10 @@ async fn listen(http: Weak<Shared>) {
                 loop {
                     let event = events.next().await;
                     let Some(shared) = http.upgrade() else { return };
-                    let Ok(Some(event)) = event else { break };
+                    let Ok(Some(event)) = event else {
+                        shared.hears.store(false, Ordering::Release);
+                        break;
+                    };
                     if let Err(error) = shared.take(&nobody, &event) {
                         tracing::warn!(%error, "the server's stream has what cannot be read");
                     }

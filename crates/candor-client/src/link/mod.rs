@@ -57,6 +57,14 @@ impl Link {
         }
     }
 
+    /// Whether what the server says unasked would be heard now.
+    pub(crate) fn hears(&self) -> bool {
+        match self {
+            Self::Http(http) => http.hears(),
+            Self::Pipe(pipe) => pipe.is_alive(),
+        }
+    }
+
     /// Ends it, and waits until the other side has gone.
     pub(crate) async fn close(&self) {
         match self {

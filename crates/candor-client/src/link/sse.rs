@@ -85,6 +85,7 @@ where
             self.begun = true;
             if self.buffer.starts_with(b"\xef\xbb\xbf") {
                 self.buffer.advance(3);
+                self.searched = 0;
             }
         }
         if self.after_return && !self.buffer.is_empty() {
@@ -99,7 +100,7 @@ where
             return None;
         };
         let end = self.searched + end;
-        self.searched = 0;
+        (self.searched, self.begun) = (0, true);
         let mut line = self.buffer.split_to(end + 1).freeze();
         self.after_return = line[end] == b'\r';
         line.truncate(end);
@@ -140,5 +141,78 @@ where
             _ => {}
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use proptest::prelude::*;
+
+    /// All events of a text that arrives in these pieces.
+    fn read(
+        pieces: &[&[u8]],
+        limit: usize,
+    ) -> (Vec<String>, Option<String>, Option<Duration>, bool) {
+        let frames: Vec<Result<_, std::io::Error>> =
+            pieces.iter().map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece)))).collect();
+        let mut events = Events::new(StreamBody::new(stream::iter(frames)), limit);
+        let mut data = Vec::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let failed = runtime.block_on(async {
+            loop {
+                match events.next().await {
+                    Ok(Some(event)) => data.push(String::from_utf8(event).unwrap()),
+                    Ok(None) => return false,
+                    Err(_) => return true,
+                }
+            }
+        });
+        (data, events.last_id.clone(), events.retry, failed)
+    }
+
+    const STREAM: &str = "\u{feff}: a comment\n\nid: 1\ndata: {\"a\":\ndata:  1}\n\nevent: message\r\ndata: two\r\nid: 2\r\n\r\n\
+        retry: 250\rdata\r\rid:\ndata:three\n\nid: 3\ndata:\n\nunknown: x\nretry: soon\ndata: four\n\ndata: cut off\n";
+
+    #[test]
+    fn a_stream_is_read_as_the_standard_says() {
+        let (data, id, retry, failed) = read(&[STREAM.as_bytes()], 1000);
+        assert_eq!(
+            data,
+            ["{\"a\":\n 1}", "two", "three", "four"],
+            "no event without data, none that is cut off"
+        );
+        assert_eq!(
+            (id.as_deref(), retry, failed),
+            (Some("3"), Some(Duration::from_millis(250)), false)
+        );
+    }
+
+    #[test]
+    fn what_is_too_large_is_given_up() {
+        let line = format!("data: {}\n\n", "x".repeat(200));
+        assert!(read(&[line.as_bytes()], 100).3);
+        assert!(
+            read(&["x".repeat(101).as_bytes(), b"x"], 100).3,
+            "also before there is an end of a line"
+        );
+        assert!(
+            read(&["data: 0123456789\n".repeat(20).as_bytes(), b"\n"], 100).3,
+            "also line by line"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(cuts in proptest::collection::vec(0..STREAM.len(), 0..8)) {
+            let mut cuts = cuts;
+            cuts.extend([0, STREAM.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|w| &STREAM.as_bytes()[w[0]..w[1]]).collect();
+            prop_assert_eq!(read(&pieces, 1000), read(&[STREAM.as_bytes()], 1000));
+        }
     }
 }

@@ -1,0 +1,90 @@
+//! Looked at, confirmed, then done: never the last without the first two (S3.37, S3.44).
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use candor::prelude::*;
+use candor::tool::Plan;
+use candor_client::{Error, Refusal, Trust};
+use serde_json::json;
+
+use common::{everywhere, soon};
+
+#[derive(Clone, Default)]
+struct Tables(Arc<AtomicUsize>);
+
+/// Drops a table
+#[tool(destructive, closed_world, preview = plan_drop, requires_preview)]
+async fn drop_table(table: String, tables: State<Tables>) -> String {
+    tables.0.fetch_add(1, Ordering::SeqCst);
+    format!("{table} is gone")
+}
+
+#[allow(clippy::unused_async)]
+async fn plan_drop(table: String, _tables: State<Tables>) -> Result<Plan<String>, ToolError> {
+    Ok(Plan::new(format!("Would drop {table} with 3 rows."), "3".to_owned()))
+}
+
+/// Empties a table
+#[tool(destructive, closed_world, preview = plan_empty)]
+async fn empty_table(table: String, tables: State<Tables>) -> String {
+    tables.0.fetch_add(1, Ordering::SeqCst);
+    format!("{table} is empty")
+}
+
+#[allow(clippy::unused_async)]
+async fn plan_empty(table: String, _tables: State<Tables>) -> Result<Plan<String>, ToolError> {
+    Ok(Plan::new(format!("Would delete 3 rows of {table}."), "3".to_owned()))
+}
+
+#[tokio::test]
+async fn the_preview_is_shown_before_anybody_says_yes() {
+    for (tool, seen) in [
+        ("drop_table", "Would drop users with 3 rows."),
+        ("empty_table", "Would delete 3 rows of users."),
+    ] {
+        let done = Tables::default();
+        let world = done.clone();
+        let server = move || {
+            let tools = tools![drop_table, empty_table];
+            Server::new("db", "1").state(world.clone()).tools(tools)
+        };
+        let runs = done.clone();
+        everywhere(server, async |way, connect| {
+            let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+            let before = runs.0.load(Ordering::SeqCst);
+            let arguments = json!({"table": "users"});
+            let refused = soon(client.call_safely(tool, arguments.clone()).into_future()).await;
+            assert!(matches!(refused, Err(Error::Refused(Refusal::NobodyToAsk))), "{way}");
+
+            let shown = Arc::new(Mutex::new(None));
+            let (ours, counted) = (shown.clone(), runs.clone());
+            let call = client.call_safely(tool, arguments).confirm(move |proposal| async move {
+                assert_eq!(counted.0.load(Ordering::SeqCst), before, "nothing is done yet");
+                *ours.lock().unwrap() = Some(proposal);
+                true
+            });
+            let result = soon(call.into_future()).await.expect(&way);
+            assert!(!result.is_error(), "{way}: {}", result.text());
+            let shown = shown.lock().unwrap().take().expect("somebody was asked");
+            assert_eq!(shown.preview.as_deref(), Some(seen), "{way}");
+            assert!(shown.summary().contains(seen));
+            assert_eq!(runs.0.load(Ordering::SeqCst), before + 1, "{way}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_strangers_preview_is_a_call_like_others() {
+    let done = Tables::default();
+    let server =
+        || Server::new("db", "1").state(done.clone()).tools(tools![drop_table, empty_table]);
+    let client = soon(common::piped(server()).into_future()).await.unwrap();
+    let call = client
+        .call_safely("empty_table", json!({"table": "users"}))
+        .confirm(|proposal| std::future::ready(proposal.preview.is_none()));
+    assert!(!soon(call.into_future()).await.unwrap().is_error());
+}
