@@ -130,7 +130,7 @@ impl<'a> SafeCall<'a> {
     }
 
     /// Hears the key of a call that does more than read, before it is sent: whoever loses the answer can ask again with it. With
-    /// this, such a call has a new key if it was given none and the server knows keys.
+    /// this, such a call has a new key if it has none and the server knows keys.
     pub fn on_key(mut self, heard: impl FnOnce(&Key) + Send + 'static) -> Self {
         self.told_key = Some(Box::new(heard));
         self
@@ -185,7 +185,11 @@ impl<'a> SafeCall<'a> {
         let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
         let hints = foreseen.hints;
         let told_key = self.told_key.take().filter(|_| !hints.is_read_only());
-        if told_key.is_some() && self.call.key.is_none() && client.knows_keys() {
+        // Two different keys for one call are refused: the caller may have written one, or the server makes it out of the arguments.
+        let has_key = self.call.key.is_some()
+            || tool.derives_keys()
+            || (tool.takes_key_argument() && self.call.arguments.get(KEY_ARGUMENT).is_some());
+        if told_key.is_some() && !has_key && client.knows_keys() {
             self.call.key = Some(Key::new());
         }
         match foreseen.judgement {
