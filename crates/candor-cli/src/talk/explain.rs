@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor::hints::Source;
+use candor_client::types::Content;
 use candor_client::{Basis, Error, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
 use serde_json::{Value, json};
 
@@ -78,7 +79,13 @@ async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview
         return Err(format!("{name} is a call, too, and nobody knows that it only reads"));
     }
     let shown = client.call(name, arguments).await.map_err(failed)?;
-    let text = content::in_words(shown.content());
+    // What it says to models, how to go on with its token, is nothing for people.
+    let token = shown.plan_token();
+    let for_models = |block: &Content| {
+        token.as_ref().is_some_and(|token| block.as_text().is_some_and(|text| text.contains(token)))
+    };
+    let told: Vec<_> = shown.content().iter().filter(|block| !for_models(block)).cloned().collect();
+    let text = content::in_words(&told);
     if shown.is_error() { Err(text) } else { Ok(text) }
 }
 

@@ -162,7 +162,11 @@ async fn a_key_and_the_token_of_a_preview_are_filled_in() {
     let told = world.scripted(&["call", "planned", "what=it"]).await.ended(0);
     assert_eq!(told.stdout, "[\"it\", true, \"t1\"]\n");
     told.complains("key ");
-    world.scripted(&["explain", "planned", "what=it"]).await.ended(0);
+    let told = world.scripted(&["explain", "planned", "what=it", "--preview"]).await.ended(0);
+    told.says("  | would do it\n");
+    assert!(!told.stdout.contains("t1"), "a token is nothing for people: {told:?}");
+    let told = world.scripted(&["call", "planned", "what=it", "--preview"]).await.ended(0);
+    told.says("would do it\ngo on with plan_token=t1\n");
     world.scripted(&["call", "planned"]).await.ended(6).complains("what: required, but missing");
 }
 
