@@ -130,7 +130,7 @@ impl<'a> SafeCall<'a> {
     }
 
     /// Hears the key of a call that does more than read, before it is sent: whoever loses the answer can ask again with it. With
-    /// this, such a call has a new key if it was given none and the server knows keys.
+    /// this, such a call has a new key if it has none and the server knows keys.
     pub fn on_key(mut self, heard: impl FnOnce(&Key) + Send + 'static) -> Self {
         self.told_key = Some(Box::new(heard));
         self
@@ -180,6 +180,7 @@ impl<'a> SafeCall<'a> {
         // as long as it has no other key.
         if !has_key
             && self.call.key.is_none()
+            && !tool.derives_keys()
             && client.knows_keys()
             && !hints.is_read_only()
             && foreseen.server != Some(Judgement::Ask)

@@ -143,6 +143,63 @@ async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
 }
 
 #[tokio::test]
+async fn whoever_wants_to_know_the_key_hears_it_before_the_call() {
+    let server = failing(true, |_| said("done")).await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    for (tool, own) in [("adds", None), ("adds", Some("mine")), ("reads", None)] {
+        let (heard, site) = (told.clone(), server.clone());
+        let mut call = client.call_safely(tool, json!({})).on_key(move |key| {
+            let before = site.asked("tools/call").len();
+            heard.lock().unwrap().push((before, key.to_string()));
+        });
+        if let Some(key) = own {
+            call = call.key(key);
+        }
+        soon(call.into_future()).await.unwrap();
+    }
+    let calls = server.asked("tools/call");
+    let sent = |at: usize| calls[at].params["_meta"]["dev.candor/idempotencyKey"].clone();
+    let told = told.lock().unwrap().clone();
+    assert_eq!(told.len(), 2, "what only reads has none: {told:?}");
+    assert_eq!((told[0].0, json!(told[0].1)), (0, sent(0)));
+    assert_eq!((told[1].0, told[1].1.as_str()), (1, "mine"));
+    assert_eq!(sent(2), Value::Null);
+    // A second key beside one that is there already would be refused.
+    let server =
+        modern(json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}}), |asked| {
+            match asked.method.as_str() {
+                "tools/list" => {
+                    let adds = json!({"readOnlyHint": false, "destructiveHint": false});
+                    let mut derives = tool("derives", &adds);
+                    derives["_meta"] = json!({"dev.candor/idempotency": {"key": "derived"}});
+                    let mut takes = tool("takes", &adds);
+                    takes["inputSchema"]["properties"] =
+                        json!({"idempotency_key": {"type": "string"}});
+                    tools(&json!([derives, takes]))
+                }
+                _ => said("done"),
+            }
+        })
+        .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    for (tool, arguments) in
+        [("derives", json!({})), ("takes", json!({"idempotency_key": "in the arguments"}))]
+    {
+        let call = client.call_safely(tool, arguments).on_key(|key| panic!("{key}"));
+        soon(call.into_future()).await.unwrap();
+    }
+    for call in server.asked("tools/call") {
+        assert_eq!(call.params["_meta"]["dev.candor/idempotencyKey"], Value::Null, "{call:?}");
+    }
+    // A server that does not know keys is not given one.
+    let server = failing(false, |_| said("done")).await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let call = client.call_safely("adds", json!({})).on_key(|key| panic!("{key}"));
+    soon(call.into_future()).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_unknown_outcome_is_never_tried_again() {
     let server = failing(true, |_| failed("outcome_unknown", &json!({"retriable": true}))).await;
     let client =

@@ -248,6 +248,8 @@ async fn a_format_is_picked_and_others_beside_it_are_told_apart() {
         report.preferred(&["image/png"]).unwrap().mime_type.as_deref(),
         Some("application/pdf")
     );
+    assert!(report.format("image/png").is_none());
+    assert_eq!(report.format("text/*").unwrap().text.as_deref(), Some("report"));
     let several = soon(client.read("x:/several")).await.unwrap();
     assert_eq!(several.preferred(&[]).unwrap().uri, "x:/first");
     assert_eq!(several.others().len(), 2);

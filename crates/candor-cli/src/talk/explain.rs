@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor::hints::Source;
-use candor_client::{Basis, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
+use candor_client::types::Content;
+use candor_client::{Basis, Error, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
 use serde_json::{Value, json};
 
-use super::foresight::Next;
+use super::foresight::{Next, in_general};
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use super::{content, given};
@@ -48,42 +49,44 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         }
         let arguments = Value::Object(arguments);
         let foreseen = reached.client.foresee(tool.name(), &arguments).await?;
-        let shown = match preview {
-            true => Some(look(reached, &tool, &arguments).await?),
+        let preview = match preview {
+            true => Some(look(reached, &tool, &arguments).await),
             false => None,
         };
         let next = Next::of(&reached.client, &foreseen);
         match out.json {
-            true => {
-                result(out, &as_json(reached, &tool, &arguments, &foreseen, next, shown.as_deref()))
-            }
-            false => tell(reached, &foreseen, next, shown.as_deref(), out),
+            true => result(out, &as_json(reached, &tool, &arguments, &foreseen, next, preview)),
+            false => tell(reached, &foreseen, next, preview, out),
         }
     });
     ended(done.await, server.json)
 }
 
-/// The tool's own preview. It is a call: one that only reads, for all that may be assumed, is made.
-async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Result<String, Trouble> {
+/// What the tool's own preview says, or why it says nothing; both safe to show.
+type Preview = Result<String, String>;
+
+/// The preview is a call, too: one that only reads, for all that may be assumed, is made.
+async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview {
     let client = &reached.client;
-    let Some((name, _)) = tool.preview() else { return Err(no_preview(tool)) };
+    let Some((name, _)) = tool.preview() else { return Err("it has none".to_owned()) };
     let mut arguments = arguments.clone();
     if let Value::Object(arguments) = &mut arguments {
         arguments.remove(given::KEY);
     }
-    if !client.foresee(&name, &arguments).await?.hints.is_read_only() {
-        let message = format!(
-            "the preview {} is a call, too, and nobody knows that it only reads; it was not made",
-            shown(&name)
-        );
-        return Err(Trouble::new(crate::exit::Exit::Refused, "refused", message)
-            .next("--trust known, if you know this server"));
+    let failed = |error: Error| shown(&error.to_string()).to_string();
+    if !client.foresee(&name, &arguments).await.map_err(failed)?.hints.is_read_only() {
+        let name = shown(&name);
+        return Err(format!("{name} is a call, too, and nobody knows that it only reads"));
     }
-    let shown = client.call(name, arguments).await?;
-    match shown.is_error() {
-        true => Err(Trouble::of_result(&shown)),
-        false => Ok(content::in_words(shown.content())),
-    }
+    let shown = client.call(name, arguments).await.map_err(failed)?;
+    // What it says to models, how to go on with its token, is nothing for people.
+    let token = shown.plan_token();
+    let for_models = |block: &Content| {
+        token.as_ref().is_some_and(|token| block.as_text().is_some_and(|text| text.contains(token)))
+    };
+    let told: Vec<_> = shown.content().iter().filter(|block| !for_models(block)).cloned().collect();
+    let text = content::in_words(&told);
+    if shown.is_error() { Err(text) } else { Ok(text) }
 }
 
 pub(super) fn no_preview(tool: &KnownTool) -> Trouble {
@@ -102,7 +105,7 @@ fn tell(
     reached: &Reached,
     foreseen: &Foreseen,
     next: Next,
-    preview: Option<&str>,
+    preview: Option<Preview>,
     out: &mut Out,
 ) -> Result<(), Trouble> {
     let Foreseen { hints, said, .. } = foreseen;
@@ -141,6 +144,8 @@ fn tell(
             Judgement::Deny => "does not let this call run",
         };
         out.line(&format!("Its own policy {does}."))?;
+    } else if in_general(&reached.client, foreseen).is_some() {
+        out.line("Its own policy asks a person before such calls.")?;
     }
     if let Some(error) = &foreseen.failed {
         out.line(&format!(
@@ -148,11 +153,14 @@ fn tell(
             shown(&error.to_string())
         ))?;
     }
-    if let Some(preview) = preview {
-        out.line("\nwhat its preview shows")?;
-        for line in preview.lines() {
-            out.line(&format!("  | {line}"))?;
-        }
+    let (title, text) = match preview {
+        None => return Ok(()),
+        Some(Ok(text)) => ("what its preview shows", text),
+        Some(Err(why)) => ("its preview shows nothing", why),
+    };
+    out.line(&format!("\n{title}"))?;
+    for line in text.lines() {
+        out.line(&format!("  | {line}"))?;
     }
     Ok(())
 }
@@ -163,9 +171,14 @@ fn as_json(
     arguments: &Value,
     foreseen: &Foreseen,
     next: Next,
-    preview: Option<&str>,
+    preview: Option<Preview>,
 ) -> Value {
     let said = foreseen.said;
+    let (preview, no_preview) = match preview {
+        None => (None, None),
+        Some(Ok(text)) => (Some(text), None),
+        Some(Err(why)) => (None, Some(why)),
+    };
     let [reads, destroys, repeats, outside] = said.sources.map(source);
     let hint = |value: bool, source: &str| json!({"value": value, "source": source});
     json!({
@@ -189,5 +202,6 @@ fn as_json(
         "server": foreseen.server.map(Judgement::as_str),
         "failed": foreseen.failed.as_ref().map(ToString::to_string),
         "preview": preview,
+        "noPreview": no_preview,
     })
 }

@@ -1,7 +1,7 @@
 //! What becomes of a call, before it is made.
 
 use candor::protocol::names::extension;
-use candor_client::{Client, Foreseen, Judgement, Trust};
+use candor_client::{Ask, Client, Foreseen, Judgement, Trust};
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Next {
 
 impl Next {
     pub(super) fn of(client: &Client, foreseen: &Foreseen) -> Self {
-        let server = foreseen.server;
+        let server = foreseen.server.or_else(|| in_general(client, foreseen));
         match foreseen.judgement {
             Judgement::Deny => Self::RefusedHere,
             _ if server == Some(Judgement::Deny) => Self::RefusedThere,
@@ -62,4 +62,14 @@ pub(super) fn asks_itself(client: &Client, foreseen: &Foreseen) -> bool {
     client.trust() == Trust::Known
         && foreseen.server == Some(Judgement::Ask)
         && extensions.is_some_and(|known| known.contains_key(extension::APPROVAL))
+}
+
+/// What a server of ours says that it does with such calls, where it was not asked about this one: their hints are the same for all
+/// arguments. Good for a forecast.
+pub(super) fn in_general(client: &Client, foreseen: &Foreseen) -> Option<Judgement> {
+    let extensions = client.capabilities().extensions?;
+    let said = extensions.get(extension::APPROVAL)?.read::<String>("ask").ok().flatten()?;
+    let all = [Ask::Never, Ask::Destructive, Ask::Writes, Ask::Always];
+    let ask = all.into_iter().find(|ask| ask.as_str() == said)?;
+    ask.covers(foreseen.said.hints).then_some(Judgement::Ask)
 }

@@ -86,7 +86,7 @@ fn tell(
     let lines: Vec<_> = steps
         .iter()
         .map(|Step { resource, depth, .. }| {
-            let slash = if is_folder(resource) { "/" } else { "" };
+            let slash = if is_folder(resource) && !resource.name.ends_with('/') { "/" } else { "" };
             let name =
                 format!("{}{}{slash}", "  ".repeat((*depth).min(20)), cut(&resource.name, 80));
             let kind = resource.mime_type.as_deref().unwrap_or_default();

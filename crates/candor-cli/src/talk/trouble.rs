@@ -219,3 +219,51 @@ impl From<Error> for Trouble {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use candor::protocol::rpc::ErrorObject;
+    use candor_schema::Violation;
+
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_number() {
+        let lost = |sent| Error::Lost { why: String::new(), sent };
+        for (error, exit, word) in [
+            (
+                Error::Unauthorized { status: 401, challenge: None },
+                Exit::Unreachable,
+                "unauthorized",
+            ),
+            (lost(true), Exit::Unreachable, "lost"),
+            (lost(false), Exit::Unreachable, "lost"),
+            (Error::TimedOut { after: Duration::ZERO }, Exit::Unreachable, "timed_out"),
+            (Error::Refused(Refusal::Person), Exit::Refused, "refused"),
+            (Error::Refused(Refusal::Policy), Exit::Refused, "refused"),
+            (Error::Refused(Refusal::NobodyToAsk), Exit::Refused, "refused"),
+            (
+                Error::InvalidArguments(Violation::new("/a", "is wrong").into()),
+                Exit::Invalid,
+                "invalid_arguments",
+            ),
+            (Error::Server(ErrorObject::invalid_params("no")), Exit::Invalid, "invalid_arguments"),
+            (Error::Server(ErrorObject::internal("no")), Exit::Failed, "server_error"),
+            (Error::Server(ErrorObject::busy()), Exit::Failed, "busy"),
+            (Error::Unsupported("prompts".to_owned()), Exit::Failed, "unsupported"),
+        ] {
+            let said = error.to_string();
+            let Trouble(told) = error.into();
+            assert_eq!((told.exit, told.code.as_str()), (exit as u8, word), "{said}");
+        }
+    }
+
+    #[test]
+    fn whoever_has_read_enough_is_not_complained_to() {
+        let gone = Trouble::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(gone.0.exit, 0);
+        assert_eq!(Trouble::from(io::Error::other("full\u{1b}")).0.message, "full\\u{1b}");
+    }
+}

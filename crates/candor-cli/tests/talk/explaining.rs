@@ -30,6 +30,12 @@ async fn a_server_that_asks_itself_says_so() {
     told.says("Its own policy asks a person before this call.");
     let stranger = world.run(&[&words[..], &["--trust", "stranger"]].concat()).await.ended(0);
     stranger.says("DELETES · not repeatable · reaches outside   → would be asked here first, then waits for approval");
+    // It is not asked about a tool whose calls all do the same; what it says of such calls counts.
+    let (_server, target) = world.serve(&["--ask", "writes"]).await;
+    let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);
+    told.says("changes · repeatable · stays local   → waits for approval\n");
+    told.says("Its own policy asks a person before such calls.");
+    world.run(&["explain", &target, "list_files"]).await.ended(0).says("→ runs without asking");
     let (_server, target) = world.serve(&["--deny", "manage_files"]).await;
     let words = ["explain", &target, "manage_files", "path=a.txt", "action=read"];
     world.run(&words).await.ended(0).says("→ the server refuses it");
@@ -78,4 +84,18 @@ async fn arguments_that_do_not_fit_are_named() {
     assert_eq!(error["violations"][0]["instead"], "did you mean action?");
     let told = world.over_stdio(&["explain", "search_files", "limit=0"]).await.ended(6);
     told.complains("limit");
+}
+
+#[tokio::test]
+async fn a_preview_that_cannot_be_shown_leaves_the_rest() {
+    let world = World::new("explaining previews");
+    let told = world.over_stdio(&["explain", "list_files", "--preview"]).await.ended(0);
+    told.says("its preview shows nothing\n  | it has none\n");
+    let words = manage("action=delete", &["--preview", "--trust", "stranger", "--json"]);
+    let result = world.over_stdio(&words).await.ended(0).result();
+    assert_eq!(result["next"], "asked_here");
+    assert!(result["noPreview"].as_str().unwrap().contains("nobody knows that it only reads"));
+    let told =
+        world.over_stdio(&["explain", "manage_files", "path=no", "action=read", "--preview"]);
+    told.await.ended(0).says("  | `no` does not exist");
 }

@@ -51,6 +51,18 @@ async fn the_server_has_to_be_named_and_nothing_else() {
     let world = World::new("listing words");
     world.run(&["tools"]).await.ended(2).complains("which server?");
     world.over_stdio(&["tools", "manage_files"]).await.ended(2).complains("one word too many");
-    let told = world.run(&["tools", "nobody-knows-this"]).await;
-    assert_ne!(told.code, Some(0), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_server_of_a_host_is_known_by_its_name() {
+    let world = World::new("listing names");
+    let files = [env!("CARGO_BIN_EXE_candor"), "files", "served", "--stdio"];
+    let server = serde_json::json!({"command": files[0], "args": files[1..]});
+    let hosts = serde_json::json!({"mcpServers": {"notes": server}});
+    std::fs::write(world.around.join(".mcp.json"), hosts.to_string()).unwrap();
+    let told = world.run(&["tools", "notes"]).await.ended(0);
+    assert!(told.stdout.starts_with(MANAGE), "{told:?}");
+    world.run(&["tools", "nots"]).await.ended(2).complains("notes");
+    let told = world.run(&["doctor", "notes"]).await.ended(0);
+    told.says("(from notes in ");
 }

@@ -105,7 +105,9 @@ def call(name, arguments, meta):
     if name == "planned":
         return said(json.dumps([arguments["what"], bool(arguments["idempotency_key"]), arguments["plan_token"]]))
     if name == "preview_planned":
-        return said("would do " + arguments["what"], _meta={"dev.candor/plan": {"token": "t1"}})
+        shown = said("would do " + arguments["what"], _meta={"dev.candor/plan": {"token": "t1"}})
+        shown["content"].append({"type": "text", "text": "go on with plan_token=t1"})
+        return shown
     if name == "wrong":
         return said("no number", structuredContent={})
     return said("done")
