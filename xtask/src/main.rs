@@ -6,7 +6,7 @@
 //! | `browser` | the web console's pages in a real browser |
 //! | `check` | every step a change must pass, in order |
 //! | `deny` | cargo-deny: install it once, run it |
-//! | `conformance` | the official MCP suite against the example server |
+//! | `conformance` | the official MCP suite against the example server, and against the client |
 //! | `clients` | the clients of the official SDKs against the example servers |
 //! | `soak` | the soak test, for as long as one likes |
 //! | `fuzz` | Schemathesis against the REST API of the example servers |
@@ -53,7 +53,8 @@ Usage: cargo xtask COMMAND
                       API, a browser. Installs what it needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
-                      The official MCP conformance suite against the example server.
+                      The official MCP conformance suite against the example server, and
+                      against the client (all but authorization).
                       --requirements runs one protocol revision (2025-11-25 or 2026-07-28),
                       --scenario one scenario, with each of its checks in full.
 
