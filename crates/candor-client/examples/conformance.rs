@@ -43,7 +43,7 @@ async fn visit(url: &str) -> Result<(), Error> {
         .on_sample(|asked| async move {
             println!("the model is asked: {}", asked.messages.len());
             let answer = Content::text("An answer.");
-            Ok(CreateMessageResult::new(Role::Assistant, answer.into(), "none"))
+            Ok(CreateMessageResult::new(Role::Assistant, answer, "none"))
         })
         .await?;
     println!("speaks {}", client.revision().as_str());
