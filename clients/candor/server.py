@@ -167,6 +167,7 @@ async def complete(ref, argument, context):
 async def listen() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
+        taken.listen()
         config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
         print(f"listening on http://127.0.0.1:{taken.getsockname()[1]}", file=sys.stderr, flush=True)
         await uvicorn.Server(config).serve(sockets=[taken])

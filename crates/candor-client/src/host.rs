@@ -133,6 +133,11 @@ impl Host {
         self.tools_changed.load(Ordering::Acquire)
     }
 
+    /// The server may have said something that was not heard.
+    pub(crate) fn missed(&self) {
+        self.tools_changed.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// What is kept and is no longer so.
     fn forget(&self, which: &[&str]) {
         if let Some((cache, server)) = &self.kept {

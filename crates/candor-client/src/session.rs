@@ -88,6 +88,7 @@ impl Session {
             ids: AtomicU64::new(1),
         };
         let mut session = new(link(target, host, limits)?);
+        let mut silent = false;
         if era != Some(Era::Legacy) {
             match session.discover().await {
                 Ok(()) => return Ok(session),
@@ -95,6 +96,7 @@ impl Session {
                 Err(Found::Legacy(why)) if era == Some(Era::Modern) => return Err(why),
                 Err(Found::Legacy(why)) => {
                     tracing::debug!(%why, "no answer of the modern era; trying the legacy one");
+                    silent = matches!(why, Error::TimedOut { .. });
                 }
             }
             // A program may have ended over a question that it does not know.
@@ -102,7 +104,14 @@ impl Session {
                 session = new(link(target, host, limits)?);
             }
         }
-        session.initialize(info).await?;
+        match session.initialize(info).await {
+            // It was not old but slow: a program that had to be fetched or compiled first.
+            Err(error @ Error::Server(_)) if silent => {
+                session.revision = Revision::V2026_07_28;
+                session.discover().await.map_err(|_| error)?;
+            }
+            done => done?,
+        }
         Ok(session)
     }
 
@@ -112,6 +121,11 @@ impl Session {
 
     pub(crate) fn is_alive(&self) -> bool {
         self.link.is_alive()
+    }
+
+    /// Whether what the server says unasked arrives.
+    pub(crate) fn hears(&self) -> bool {
+        self.link.hears()
     }
 
     pub(crate) async fn close(&self) {

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use candor_protocol::json::{Decode as _, Object, RawValue, scan};
@@ -37,6 +37,9 @@ type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "tls"))]
 type Connector = HttpConnector;
 
+/// The type of a stream.
+const EVENTS: &str = "text/event-stream";
+
 /// How much of a body that is no answer is shown.
 const SHOWN: usize = 300;
 
@@ -45,6 +48,9 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// How often a stream is taken up again without anything new on it.
 const RESUMPTIONS: u32 = 5;
+
+/// What the TypeScript SDK's examples answer to a session that they do not know, among other things.
+const NO_SESSION: i64 = -32000;
 
 /// The longest that a server can make us wait.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -174,6 +180,8 @@ struct Shared {
     limits: Limits,
     /// The server has forgotten the session.
     forgotten: AtomicBool,
+    /// The server has no stream for what it says unasked, or none any more.
+    deaf: AtomicBool,
     /// The task that reads what the server says unasked.
     stream: Mutex<Option<AbortHandle>>,
 }
@@ -195,6 +203,7 @@ impl Http {
             host,
             limits,
             forgotten: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
             stream: Mutex::new(None),
         }))
     }
@@ -234,10 +243,10 @@ impl Http {
         outgoing: Outgoing<'_>,
     ) -> Result<(Box<RawValue>, HeaderMap), Error> {
         let id = outgoing.id.clone();
-        let request = self.0.post(outgoing)?;
         // A modern request ends with its connection; a legacy one has to be taken back.
-        let mut taken_back =
-            TakenBack { http: &self.0, id: Some(id.clone()).filter(|_| self.0.is_legacy()) };
+        let tells = self.0.is_legacy() && outgoing.can_be_taken_back();
+        let request = self.0.post(outgoing)?;
+        let mut taken_back = TakenBack { http: &self.0, id: Some(id.clone()).filter(|_| tells) };
         let response = self.0.endpoint.send(request).await;
         let answer = match response {
             Ok(response) => {
@@ -255,7 +264,12 @@ impl Http {
     }
 
     pub(crate) fn is_alive(&self) -> bool {
-        !self.0.forgotten.load(Ordering::Acquire)
+        self.0.is_in_session()
+    }
+
+    /// Whether what the server says unasked arrives. Modern servers say nothing unasked.
+    pub(crate) fn hears(&self) -> bool {
+        !self.0.deaf.load(Ordering::Acquire)
     }
 
     /// Listens to what the server says unasked (legacy). A server may have no such stream.
@@ -360,16 +374,13 @@ impl Shared {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        match kind.map(|kind| kind.split(';').next().unwrap_or(kind).trim().to_ascii_lowercase()) {
+        match kind_of(&response) {
             Some(kind) if kind == "application/json" => {
                 let body = collect(response.into_body(), self.limits.max_message).await?;
                 self.take(id, &body)?
                     .ok_or_else(|| Error::protocol("its answer is to another request"))
             }
-            Some(kind) if kind == "text/event-stream" => {
-                self.follow(id, response.into_body()).await
-            }
+            Some(kind) if kind == EVENTS => self.follow(id, response.into_body()).await,
             kind => Err(Error::protocol(format!(
                 "it answered with {} of type {}",
                 response.status(),
@@ -415,7 +426,9 @@ impl Shared {
                 }
                 // Not now: perhaps the next time.
                 Err(error) if error.is_passing() => {}
-                Err(error) => return Err(error),
+                Err(error @ Error::Unauthorized { .. }) => return Err(error),
+                // Nor later: what is lost is the answer, whatever the server thinks of our asking for it.
+                Err(_) => return Err(Error::Lost { why: end, sent: true }),
             }
         }
     }
@@ -423,7 +436,7 @@ impl Shared {
     async fn resume(&self, place: Option<&str>) -> Result<Body, Error> {
         let mut request = self.endpoint.request(Method::GET, Vec::new());
         let headers = request.headers_mut();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
         self.introduce(headers);
         if let Some(place) = place {
             let place = HeaderValue::from_str(place)
@@ -431,8 +444,10 @@ impl Shared {
             headers.insert(header::LAST_EVENT_ID, place);
         }
         let response = self.endpoint.send(request).await?;
-        match response.status() {
-            StatusCode::OK => Ok(response.into_body()),
+        match (response.status(), kind_of(&response)) {
+            (StatusCode::OK, Some(kind)) if kind == EVENTS => Ok(response.into_body()),
+            // A page for people, perhaps: nothing that a stream could be read from.
+            (StatusCode::OK, _) => Err(Error::protocol("a stream was asked for, and none came")),
             _ => Err(self.refused(response).await),
         }
     }
@@ -479,6 +494,20 @@ impl Shared {
         }
     }
 
+    fn is_in_session(&self) -> bool {
+        !self.forgotten.load(Ordering::Acquire)
+    }
+
+    fn has_session(&self) -> bool {
+        matches!(self.mode, Mode::Legacy { session: Some(_) })
+    }
+
+    /// The server does not know the session any more. It has done nothing.
+    fn forget(&self) -> Error {
+        self.forgotten.store(true, Ordering::Release);
+        Error::Lost { why: "the server has forgotten the session".to_owned(), sent: false }
+    }
+
     /// What an answer that is no success says.
     async fn refused(&self, response: Response<Body>) -> Error {
         let (head, body) = response.into_parts();
@@ -489,10 +518,8 @@ impl Shared {
         if matches!(status, 401 | 403) {
             return Error::Unauthorized { status, challenge: said(WWW_AUTHENTICATE) };
         }
-        if status == 404 && matches!(self.mode, Mode::Legacy { session: Some(_) }) {
-            self.forgotten.store(true, Ordering::Release);
-            let why = "the server has forgotten the session".to_owned();
-            return Error::Lost { why, sent: false };
+        if status == 404 && self.has_session() {
+            return self.forget();
         }
         if head.status.is_redirection() {
             let to = said(LOCATION).unwrap_or_default();
@@ -503,6 +530,15 @@ impl Shared {
         let retry_after = retry_after.map(Duration::from_secs);
         let body = collect(body, self.limits.max_message.min(1 << 20)).await.unwrap_or_default();
         match error_of(&body, self.limits.max_depth) {
+            // The protocol says 404, but the examples of the TypeScript SDK, and whoever has learned from them, say this.
+            Some(error)
+                if status == 400
+                    && self.has_session()
+                    && error.code() == NO_SESSION
+                    && error.message.to_ascii_lowercase().contains("session") =>
+            {
+                self.forget()
+            }
             Some(error) if retry_after.is_none() => Error::Server(error),
             Some(error) => Error::Http { status, body: error.message, retry_after },
             None => {
@@ -545,9 +581,14 @@ async fn listen(http: Weak<Shared>) {
         let Some(shared) = http.upgrade() else { return };
         let body = shared.resume(place.as_deref()).await;
         let limit = shared.limits.max_message;
-        drop(shared);
         match body {
             Ok(body) => {
+                if place.is_none() {
+                    // What was said before this is not said again.
+                    shared.host.missed();
+                }
+                drop(shared);
+                let begun = Instant::now();
                 let mut events = Events::new(body, limit);
                 loop {
                     let event = events.next().await;
@@ -558,18 +599,29 @@ async fn listen(http: Weak<Shared>) {
                     }
                 }
                 place = events.last_id.or(place);
-                wait = events.retry.unwrap_or(RETRY);
+                // A stream that always ends at once is asked for less and less often.
+                let short = begun.elapsed() < wait;
+                wait = events.retry.unwrap_or(if short { wait * 2 } else { RETRY });
             }
-            Err(error)
-                if error.is_passing() && !matches!(error, Error::Http { status: 405, .. }) =>
-            {
-                wait = (wait * 2).min(LONGEST_RETRY);
+            Err(error) if error.is_passing() && shared.is_in_session() => {
+                drop(shared);
+                wait *= 2;
             }
             // It has no such stream, or no such session.
-            Err(_) => return,
+            Err(_) => {
+                shared.deaf.store(true, Ordering::Release);
+                return;
+            }
         }
-        tokio::time::sleep(wait.min(LONGEST_RETRY)).await;
+        wait = wait.min(LONGEST_RETRY);
+        tokio::time::sleep(wait).await;
     }
+}
+
+/// The type of a body, without its parameters.
+fn kind_of(response: &Response<Body>) -> Option<String> {
+    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(kind.split(';').next().unwrap_or(kind).trim().to_ascii_lowercase())
 }
 
 async fn collect(body: Body, limit: usize) -> Result<Bytes, Error> {

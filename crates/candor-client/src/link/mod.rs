@@ -7,6 +7,7 @@ pub(crate) mod pipe;
 mod sse;
 
 use candor_protocol::json::RawValue;
+use candor_protocol::names::method;
 use candor_protocol::rpc::RequestId;
 
 use crate::error::Error;
@@ -33,6 +34,14 @@ pub(crate) enum Link {
     Pipe(pipe::Pipe),
 }
 
+impl Outgoing<'_> {
+    /// Whether it is taken back when nobody waits for it any more. A handshake never is: who does not know the question may
+    /// know nothing of taking back either, and what comes before a handshake is the end of the session for some.
+    pub(crate) fn can_be_taken_back(&self) -> bool {
+        !matches!(self.method, method::DISCOVER | method::INITIALIZE)
+    }
+}
+
 impl Link {
     /// Sends a request and waits for its answer. Dropping it takes the request back.
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Box<RawValue>, Error> {
@@ -54,6 +63,14 @@ impl Link {
         match self {
             Self::Http(http) => http.is_alive(),
             Self::Pipe(pipe) => pipe.is_alive(),
+        }
+    }
+
+    /// Whether what the server says unasked arrives.
+    pub(crate) fn hears(&self) -> bool {
+        match self {
+            Self::Http(http) => http.hears(),
+            Self::Pipe(_) => true,
         }
     }
 
