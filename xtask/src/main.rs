@@ -70,7 +70,7 @@ Usage: cargo xtask COMMAND
   servers [--only NAME]
                       Our client against servers that others wrote, in each era that they speak,
                       over stdio and HTTP. --only visits one of them: everything, filesystem,
-                      python or rmcp.
+                      typescript, python or rmcp.
 
   fuzz                Schemathesis against the REST API of example servers, for a minute, from
                       the description that they give of themselves.

@@ -59,7 +59,7 @@ async fn main() {
         asked: Arc::default(),
         era,
         // A server of one era is found to be of it. One of both is found to be modern, and told to be legacy.
-        told: era == Era::Legacy && ["python", "rmcp"].contains(&name.as_str()),
+        told: era == Era::Legacy && ["python", "rmcp", "typescript"].contains(&name.as_str()),
         folder: folder.clone(),
         place: place.to_vec(),
     };

@@ -79,7 +79,8 @@ fn program(at: &Workspace, name: &str) -> PathBuf {
 
 /// Gives the names of the visits that failed.
 fn visit(at: &Workspace, peer: &Peer, client: &Path, place: &Path) -> Outcome<Vec<String>> {
-    let folder = anew(&place.join("folders").join(peer.name))?;
+    let folder = place.join("folders").join(peer.name);
+    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let ready = (peer.ready)(at, place, &folder)?;
     let mut failed = Vec::new();
     let mut go = |transport: &str, era: &str, server: &[String]| {
@@ -100,13 +101,13 @@ fn visit(at: &Workspace, peer: &Peer, client: &Path, place: &Path) -> Outcome<Ve
             }
         }
     };
-    for era in peer.eras {
+    for era in peer.stdio {
         go("stdio", era, &ready.stdio);
     }
-    if let Some(listening) = &ready.http {
+    if !peer.http.is_empty() {
         let log = place.join(format!("server-{}.log", peer.name));
-        let mut server = Server::run(&mut command_of(listening, &ready), ready.says, &log)?;
-        for era in peer.eras {
+        let mut server = Server::run(&mut listening(&ready), ready.says, &log)?;
+        for era in peer.http {
             go("http", era, &[server.url()]);
         }
         server.must_still_run()?;
@@ -114,15 +115,10 @@ fn visit(at: &Workspace, peer: &Peer, client: &Path, place: &Path) -> Outcome<Ve
     Ok(failed)
 }
 
-fn command_of(words: &[String], ready: &Ready) -> Command {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).envs(ready.settings.clone());
+fn listening(ready: &Ready) -> Command {
+    let mut command = Command::new(&ready.http[0]);
+    command.args(&ready.http[1..]).envs(ready.settings.clone());
     command
-}
-
-fn anew(folder: &Path) -> Outcome<PathBuf> {
-    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    Ok(folder.to_owned())
 }
 
 /// The folder that servers may see has one file in it before each visit.

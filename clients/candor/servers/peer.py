@@ -1,4 +1,4 @@
-"""A server with the official Python SDK, for `cargo xtask servers`: `server.py stdio` or `server.py http`.
+"""A server with the official Python SDK, for `cargo xtask servers`: `peer.py stdio` or `peer.py http`.
 
 Over HTTP it says on stderr at which port it listens. It has a little of everything, and gives its results in the three forms
 that such servers do: an object, a value in a box, and a value in a box that says so.
