@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use candor_client::Error;
 
-/// How long one check may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one check may take. Some start a program that takes seconds to start.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a check found instead of what it expected, in words.
 pub(crate) struct Mismatch(pub(crate) String);

@@ -24,9 +24,10 @@ mod reading;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use candor_client::types::{Content, CreateMessageResult, Role, Root};
-use candor_client::{Client, Connect, Elicited, Era, Program, Trust};
+use candor_client::{Client, Connect, Elicited, Era, Limits, Program, Trust};
 
 use check::{Checked, check, holds};
 use peer::{Peer, text, texts};
@@ -102,6 +103,10 @@ impl Stage {
         };
         let mut connect = self.way().trust(trust).on_elicit(person).on_sample(model);
         connect = connect.roots([Root::new(format!("file://{}", self.folder))]);
+        // A busy machine makes nobody old.
+        let mut limits = Limits::default();
+        limits.probe = Duration::from_secs(15);
+        connect = connect.limits(limits);
         if self.told {
             connect = connect.era(self.era);
         }

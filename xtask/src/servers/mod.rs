@@ -22,8 +22,8 @@ use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 use peer::{PEERS, Peer, Ready};
 
-/// The program bounds each of its checks with ten seconds. This is for one that can no longer do so.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The program bounds each of its checks with twenty seconds. This is for one that can no longer do so.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Which servers to visit; the default is all of them.
 #[derive(Default)]
