@@ -13,6 +13,7 @@ use crate::deny;
 use crate::fuzz;
 use crate::postgres::Postgres;
 use crate::process::{self, Outcome};
+use crate::servers;
 use crate::soak;
 use crate::workspace::Workspace;
 
@@ -24,12 +25,13 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 7] = [
+const THOROUGH: [Step; 8] = [
     ("docs", docs),
     ("dependencies", deny::run),
     ("soak", a_minute),
     ("conformance", official_suite),
     ("official clients", official_clients),
+    ("servers of others", servers_of_others),
     ("fuzzed REST API", fuzz::run),
     ("browser", every_journey),
 ];
@@ -92,6 +94,10 @@ fn official_suite(at: &Workspace) -> Outcome {
 
 fn official_clients(at: &Workspace) -> Outcome {
     clients::run(at, &clients::Selection::default())
+}
+
+fn servers_of_others(at: &Workspace) -> Outcome {
+    servers::run(at, &servers::Selection::default())
 }
 
 fn every_journey(at: &Workspace) -> Outcome {

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the server's stderr says before its port.
-const LISTENING: &str = "listening on http://127.0.0.1:";
+pub(crate) const LISTENING: &str = "listening on http://127.0.0.1:";
 
 /// Builds the example and says where it is: unoptimised and with the features of the whole workspace, as the tests have
 /// built it already.
@@ -49,28 +49,28 @@ impl Drop for StoppedOnDrop {
 impl Server {
     /// Starts the server on a free port and waits until it listens.
     pub(crate) fn start(program: &Path, options: &[OsString], log: &Path) -> Outcome<Self> {
+        let mut command = Command::new(program);
+        command.args(["--http", "127.0.0.1:0"]).args(options).env("CANDOR_LEDGER", "memory:");
+        Self::run(&mut command, LISTENING, log)
+    }
+
+    /// Starts any server that says on stderr, after these words, at which port it listens.
+    pub(crate) fn run(command: &mut Command, says: &'static str, log: &Path) -> Outcome<Self> {
         let file =
             process::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
-        let mut command = Command::new(program);
-        command
-            .args(["--http", "127.0.0.1:0"])
-            .args(options)
-            .env("CANDOR_LEDGER", "memory:")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child =
-            command.spawn().map(StoppedOnDrop).map_err(|e| process::not_started(&command, &e))?;
+            command.spawn().map(StoppedOnDrop).map_err(|e| process::not_started(command, &e))?;
         let stderr = child.0.stderr.take().expect("stderr is piped");
         let (found, port) = mpsc::channel();
-        thread::spawn(move || drain(stderr, file, &found));
+        thread::spawn(move || drain(stderr, file, says, &found));
         let port = port.recv_timeout(PATIENCE).map_err(|e| {
             let how = match e {
                 RecvTimeoutError::Timeout => format!("has run for {} s", PATIENCE.as_secs()),
                 RecvTimeoutError::Disconnected => "ended".to_owned(),
             };
             format!(
-                "the example server {how} without `{LISTENING}PORT` on stderr; it said:\n{}",
+                "the server {how} without `{says}PORT` on stderr; it said:\n{}",
                 process::end_of(log)
             )
         })?;
@@ -93,27 +93,27 @@ impl Server {
         match self.child.0.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(format!(
-                "the example server ended during the run, with {status}; it said:\n{}",
+                "the server ended during the run, with {status}; it said:\n{}",
                 process::end_of(&self.log)
             )),
-            Err(e) => Err(format!("cannot ask whether the example server runs: {e}")),
+            Err(e) => Err(format!("cannot ask whether the server runs: {e}")),
         }
     }
 }
 
 /// Copies stderr to the log to its end: a server whose pipe is full would stand still.
-fn drain(stderr: ChildStderr, mut log: File, found: &Sender<u16>) {
+fn drain(stderr: ChildStderr, mut log: File, says: &str, found: &Sender<u16>) {
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
         log.write_all(&line).and_then(|()| log.write_all(b"\n")).ok();
-        if let Some(port) = port_in(&String::from_utf8_lossy(&line)) {
+        if let Some(port) = port_in(&String::from_utf8_lossy(&line), says) {
             // Nobody listens after the first port; that is fine.
             found.send(port).ok();
         }
     }
 }
 
-fn port_in(line: &str) -> Option<u16> {
-    let (_, rest) = line.split_once(LISTENING)?;
+fn port_in(line: &str, says: &str) -> Option<u16> {
+    let (_, rest) = line.split_once(says)?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
@@ -126,7 +126,7 @@ mod tests {
     fn the_port_is_found_in_the_middle_of_a_coloured_log_line() {
         let line = "\u{1b}[32m INFO\u{1b}[0m listening on http://127.0.0.1:40123/mcp\u{1b}[0m";
 
-        assert_eq!(port_in(line), Some(40123));
-        assert_eq!(port_in("listening on stdio"), None);
+        assert_eq!(port_in(line, LISTENING), Some(40123));
+        assert_eq!(port_in("listening on stdio", LISTENING), None);
     }
 }

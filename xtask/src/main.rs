@@ -6,8 +6,10 @@
 //! | `browser` | the web console's pages in a real browser |
 //! | `check` | every step a change must pass, in order |
 //! | `deny` | cargo-deny: install it once, run it |
-//! | `conformance` | the official MCP suite against the example server |
+//! | `conformance` | the official MCP suite against the example server, and against the client |
 //! | `clients` | the clients of the official SDKs against the example servers |
+//! | `servers` | our client against servers that others wrote |
+//! | `checks` | programs that print `ok WHAT` for each thing checked |
 //! | `soak` | the soak test, for as long as one likes |
 //! | `fuzz` | Schemathesis against the REST API of the example servers |
 //! | `example_server` | an example server as a child process |
@@ -26,6 +28,7 @@ mod apt;
 mod bench;
 mod browser;
 mod check;
+mod checks;
 mod clients;
 mod conformance;
 mod deny;
@@ -35,6 +38,7 @@ mod npm;
 mod postgres;
 mod process;
 mod python;
+mod servers;
 mod soak;
 mod workspace;
 
@@ -49,11 +53,12 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   check [--fast]      Everything a change must pass: format, lints, tests, docs,
-                      dependencies, a minute's soak, conformance, official clients, a fuzzed REST
-                      API, a browser. Installs what it needs under target/. --fast stops after the tests.
+                      dependencies, a minute's soak, conformance, official clients, servers of
+                      others, a fuzzed REST API, a browser. Installs what it needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
-                      The official MCP conformance suite against the example server.
+                      The official MCP conformance suite against the example server, and
+                      against the client (all but authorization).
                       --requirements runs one protocol revision (2025-11-25 or 2026-07-28),
                       --scenario one scenario, with each of its checks in full.
 
@@ -61,6 +66,11 @@ Usage: cargo xtask COMMAND
                       The clients of the official SDKs against the example servers, in both
                       eras, over stdio and HTTP. --only runs one of them: typescript,
                       typescript-1, python or rust.
+
+  servers [--only NAME]
+                      Our client against servers that others wrote, in each era that they speak,
+                      over stdio and HTTP. --only visits one of them: everything, filesystem,
+                      typescript, python or rmcp.
 
   fuzz                Schemathesis against the REST API of example servers, for a minute, from
                       the description that they give of themselves.
@@ -85,6 +95,7 @@ enum Request {
     Check { fast: bool },
     Conformance(Selection),
     Clients(clients::Selection),
+    Servers(servers::Selection),
     Bench(Choice),
     Soak { minutes: u64 },
     Fuzz,
@@ -127,6 +138,7 @@ fn obey(request: &Request) -> Outcome<bool> {
         Request::Browser(selection) => browser::run(&Workspace::enter()?, selection).map(|()| true),
         Request::Bench(choice) => bench::run(&Workspace::enter()?, choice),
         Request::Clients(selection) => clients::run(&Workspace::enter()?, selection).map(|()| true),
+        Request::Servers(selection) => servers::run(&Workspace::enter()?, selection).map(|()| true),
     }
 }
 
@@ -148,6 +160,9 @@ fn understand(words: &[&str]) -> Outcome<Request> {
         ["bench", options @ ..] => Choice::from_options(options).map(Request::Bench),
         ["clients", options @ ..] => {
             clients::Selection::from_options(options).map(Request::Clients)
+        }
+        ["servers", options @ ..] => {
+            servers::Selection::from_options(options).map(Request::Servers)
         }
         _ => Err(format!("cannot read `cargo xtask {}`", words.join(" "))),
     }

@@ -60,7 +60,7 @@ struct Inner {
 #[derive(Clone)]
 struct KeptTools {
     tools: Arc<Tools>,
-    /// Good until then, unless the server says earlier that they have changed.
+    /// Good until then, unless the server says earlier that they have changed. `None`: until it says so.
     until: Option<Instant>,
     epoch: u64,
     session: Arc<Session>,
@@ -406,8 +406,7 @@ impl Client {
 
     /// Sends a request and waits for its result: complete, nothing else.
     pub(crate) async fn ask(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
-        let session = self.session().await?;
-        let result = self.send(&session, wish).await?;
+        let (session, result) = self.send(wish).await?;
         match kind_of(&session, &result)? {
             Kind::Complete => Ok(result),
             Kind::InputRequired(_) => {
@@ -421,8 +420,7 @@ impl Client {
         let params = wish.params.clone();
         let mut rounds = 0;
         loop {
-            let session = self.session().await?;
-            let result = self.send(&session, wish.again()).await?;
+            let (session, result) = self.send(wish.again()).await?;
             let asked = match kind_of(&session, &result)? {
                 Kind::Complete => return Ok(Answer { result, rounds }),
                 Kind::InputRequired(asked) => asked,
@@ -457,8 +455,25 @@ impl Client {
         answers.await.into_iter().collect()
     }
 
+    /// Sends a request, and once more in a new session if the old one turns out to have ended before the server took it.
+    async fn send(&self, wish: Wish<'_>) -> Result<(Arc<Session>, Box<RawValue>), Error> {
+        let session = self.session().await?;
+        match self.send_in(&session, wish.again()).await {
+            Err(Error::Lost { sent: false, .. }) if !session.is_alive() => {
+                let session = self.session().await?;
+                let result = self.send_in(&session, wish).await?;
+                Ok((session, result))
+            }
+            result => result.map(|result| (session, result)),
+        }
+    }
+
     /// Sends a request once, and remembers how the server took it.
-    async fn send(&self, session: &Arc<Session>, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+    async fn send_in(
+        &self,
+        session: &Arc<Session>,
+        wish: Wish<'_>,
+    ) -> Result<Box<RawValue>, Error> {
         let inner = &*self.0;
         inner.breaker.admit(Instant::now())?;
         let admitted = Admitted(&inner.breaker);

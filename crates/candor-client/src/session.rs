@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::names::{extension, header, meta, method, notification};
-use candor_protocol::rpc::{RequestId, code, write_notification, write_request};
+use candor_protocol::rpc::{ErrorObject, RequestId, code, write_notification, write_request};
 use candor_protocol::types::{
     DiscoverResult, Implementation, InitializeParams, InitializeResult, ServerCapabilities,
 };
@@ -88,6 +88,7 @@ impl Session {
             ids: AtomicU64::new(1),
         };
         let mut session = new(link(target, host, limits)?);
+        let mut silent = false;
         if era != Some(Era::Legacy) {
             match session.discover().await {
                 Ok(()) => return Ok(session),
@@ -95,6 +96,7 @@ impl Session {
                 Err(Found::Legacy(why)) if era == Some(Era::Modern) => return Err(why),
                 Err(Found::Legacy(why)) => {
                     tracing::debug!(%why, "no answer of the modern era; trying the legacy one");
+                    silent = matches!(why, Error::TimedOut { .. });
                 }
             }
             // A program may have ended over a question that it does not know.
@@ -102,7 +104,14 @@ impl Session {
                 session = new(link(target, host, limits)?);
             }
         }
-        session.initialize(info).await?;
+        match session.initialize(info).await {
+            // It was not old but slow: a program that had to be fetched or compiled first.
+            Err(error @ Error::Server(_)) if silent => {
+                session.revision = Revision::V2026_07_28;
+                session.discover().await.map_err(|_| error)?;
+            }
+            done => done?,
+        }
         Ok(session)
     }
 
@@ -212,10 +221,14 @@ impl Session {
             Link::Pipe(_) => self.limits.probe,
             Link::Http(_) => self.limits.connect + self.limits.probe,
         });
-        let answer = match self.request(wish).await {
-            Ok(answer) => answer,
-            Err(error) => return Err(Found::by(error)),
+        let answer = match self.request(wish.again()).await {
+            // It refuses the revision, and names it as one that it speaks: somebody in between, or not all of it is up to date.
+            Err(Error::Server(told)) if names(&told, |spoken| spoken == Revision::V2026_07_28) => {
+                self.request(wish).await
+            }
+            answer => answer,
         };
+        let answer = answer.map_err(Found::by)?;
         let result = match members_of(&answer).and_then(|m| DiscoverResult::decode_object(&m)) {
             Ok(result) => result,
             Err(problem) => return Err(Found::Legacy(Error::protocol(problem))),
@@ -300,7 +313,9 @@ impl Found {
         match &error {
             Error::Unreachable { .. } | Error::Unauthorized { .. } => Self::Failed(error),
             Error::Server(told) => match told.code() {
-                code::UNSUPPORTED_VERSION if names_legacy(told) => Self::Legacy(error),
+                code::UNSUPPORTED_VERSION if names(told, |spoken| spoken.era() == Era::Legacy) => {
+                    Self::Legacy(error)
+                }
                 code::UNSUPPORTED_VERSION
                 | code::HEADER_MISMATCH
                 | code::MISSING_CLIENT_CAPABILITY => Self::Failed(error),
@@ -311,14 +326,15 @@ impl Found {
     }
 }
 
-/// Whether a server that does not speak our modern revision names one of the legacy era.
-fn names_legacy(error: &candor_protocol::rpc::ErrorObject) -> bool {
+/// Whether a server that refuses a revision names such a one as spoken.
+fn names(error: &ErrorObject, wanted: impl Fn(Revision) -> bool) -> bool {
+    if error.code() != code::UNSUPPORTED_VERSION {
+        return false;
+    }
     let data = error.data.as_ref().and_then(|data| members_of(data).ok());
     let supported: Option<Vec<String>> =
         data.and_then(|data| data.read("supported").ok().flatten());
-    supported.into_iter().flatten().any(|version| {
-        Revision::from_date(&version).is_some_and(|revision| revision.era() == Era::Legacy)
-    })
+    supported.into_iter().flatten().filter_map(|version| Revision::from_date(&version)).any(wanted)
 }
 
 fn link(target: &Target, host: &Arc<Host>, limits: &Limits) -> Result<Link, Error> {

@@ -1,12 +1,14 @@
-//! `cargo xtask conformance`: the official MCP conformance suite against the example server.
+//! `cargo xtask conformance`: the official MCP conformance suite against the example server, and against the client.
 //!
-//! Install the suite, build and start the server, run each revision's requirement set, judge
-//! the files the suite wrote. There is no list of expected failures, and must not be one.
+//! Install the suite, build what it tests, run each revision's requirement set for both sides, judge
+//! the files the suite wrote. There is no list of expected failures, and must not be one. What is out of scope is named in
+//! `requirements`, with the reason.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `install` | the pinned suite and a Node that can run it |
 //! | `requirements` | which scenarios a revision demands |
+//! | `subject` | the server and the client that are tested |
 //! | `results` | what the suite wrote, read back |
 //! | `report` | the verdict on it |
 
@@ -14,23 +16,24 @@ mod install;
 mod report;
 mod requirements;
 mod results;
+mod subject;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::rc::Rc;
 
-use crate::example_server::{self, Server};
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 use install::Suite;
 use report::Report;
-use requirements::{REVISIONS, Requirements, Revision};
+use requirements::{OUT_OF_SCOPE, REVISIONS, Requirements, Revision, Side};
 use results::Results;
+use subject::Subjects;
 
 const NOT_CONFORMING: &str = "\
-The server does not conform. To repeat this alone, or one scenario with its checks in full:
+Something does not conform. To repeat this alone, or one scenario with its checks in full:
 
     cargo xtask conformance
     cargo xtask conformance --scenario NAME
@@ -68,6 +71,7 @@ impl Selection {
 /// One run of the suite at one revision's wire.
 struct Run {
     revision: &'static Revision,
+    side: Side,
     requirements: Rc<Requirements>,
     /// One scenario instead of the whole requirement set.
     scenario: Option<String>,
@@ -77,15 +81,13 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     let place = at.target.join("conformance");
     let suite = install::ensure(&place)?;
     let runs = plan(&suite, selection)?;
-    let program =
-        process::timed("example server (debug build)", || example_server::build(at, "everything"))?;
-    let mut server = Server::start(&program, &[], &place.join("server.log"))?;
+    let mut subjects = Subjects::new(at, &place);
 
     let mut good = true;
     for run in &runs {
-        good &= run.judge(&suite, &server, &place)?;
+        good &= run.judge(&suite, &mut subjects, &place)?;
     }
-    server.must_still_run()?;
+    subjects.must_still_run()?;
     if good {
         return Ok(());
     }
@@ -99,29 +101,31 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
 fn plan(suite: &Suite, selection: &Selection) -> Outcome<Vec<Run>> {
     let mut runs = Vec::new();
     let mut known = BTreeSet::new();
-    for revision in &REVISIONS {
-        if selection.revision.is_some_and(|only| only != revision) {
-            continue;
-        }
-        let requirements = Rc::new(Requirements::read(suite, revision)?);
-        let extensions = revision.extensions.iter().map(|name| (*name).to_owned());
-        known.extend(requirements.scenarios().cloned().chain(extensions.clone()));
-        let runs_of = |scenario| Run { revision, requirements: requirements.clone(), scenario };
-        match &selection.scenario {
-            None => {
-                runs.push(runs_of(None));
-                runs.extend(extensions.map(Some).map(runs_of));
+    let selected = |revision: &&Revision| selection.revision.is_none_or(|only| only == *revision);
+    for side in [Side::Server, Side::Client] {
+        for revision in REVISIONS.iter().filter(selected) {
+            let requirements = Rc::new(Requirements::read(suite, revision, side)?);
+            let beyond = revision.beyond(side);
+            let extensions = beyond.extensions.iter().map(|name| (*name).to_owned());
+            known.extend(requirements.scenarios().cloned().chain(extensions.clone()));
+            let runs_of =
+                |scenario| Run { revision, side, requirements: requirements.clone(), scenario };
+            match &selection.scenario {
+                None => {
+                    runs.push(runs_of(None));
+                    runs.extend(extensions.map(Some).map(runs_of));
+                }
+                Some(name) if requirements.name(name) || beyond.extensions.contains(&&**name) => {
+                    runs.push(runs_of(Some(name.clone())));
+                }
+                Some(_) => {}
             }
-            Some(name) if requirements.name(name) || revision.extensions.contains(&&**name) => {
-                runs.push(runs_of(Some(name.clone())));
-            }
-            Some(_) => {}
         }
     }
     if let (true, Some(scenario)) = (runs.is_empty(), &selection.scenario) {
         let known = known.into_iter().collect::<Vec<_>>().join("\n  ");
         return Err(format!(
-            "no selected revision has a server scenario `{scenario}`; there are\n  {known}"
+            "no selected revision has a scenario `{scenario}`; there are\n  {known}"
         ));
     }
     Ok(runs)
@@ -129,34 +133,38 @@ fn plan(suite: &Suite, selection: &Selection) -> Outcome<Vec<Run>> {
 
 impl Run {
     /// Runs the suite, prints the report and says whether all that is required passed.
-    fn judge(&self, suite: &Suite, server: &Server, place: &Path) -> Outcome<bool> {
+    fn judge(&self, suite: &Suite, subjects: &mut Subjects<'_>, place: &Path) -> Outcome<bool> {
+        subjects.ready(self.side)?;
         let out = place.join("out").join(self.name());
-        let log = place.join(format!("suite-{}.log", self.name()));
+        let required = self.required();
         let what = format!("conformance {}", self.name());
-        let (status, results) = process::timed(&what, || {
+        let (status, log, results) = process::timed(&what, || {
             // The suite adds to what it finds: an old result must not stand in for a missing one.
             if out.exists() {
                 fs::remove_dir_all(&out)
                     .map_err(|e| format!("cannot clear {}: {e}", out.display()))?;
             }
-            let status = self.suite_run(suite, server, &out, &log)?;
-            let results = Results::read(&out)
+            let (status, log) = match self.side {
+                Side::Server => self.server_run(suite, &subjects.url()?, &out, place)?,
+                Side::Client => self.client_runs(suite, subjects, &required, &out, place)?,
+            };
+            let results = Results::read(&out, self.side)
                 .map_err(|e| format!("{e}\nThe suite said:\n{}", process::end_of(&log)))?;
-            Ok((status, results))
+            Ok((status, log, results))
         })?;
 
-        let required = match &self.scenario {
-            Some(scenario) => {
-                // In full, if it is what was asked for.
-                if !self.revision.extensions.contains(&&**scenario) {
-                    print!("{results}");
-                }
-                BTreeSet::from([scenario.clone()])
-            }
-            None => self.requirements.required(self.revision),
-        };
+        // In full, if it is what was asked for.
+        if let Some(scenario) = &self.scenario
+            && !self.revision.beyond(self.side).extensions.contains(&&**scenario)
+        {
+            print!("{results}");
+        }
         let report = Report::new(&required, &results);
         print!("{report}");
+        if self.requirements.out_of_scope > 0 && self.scenario.is_none() {
+            let (names, why) = OUT_OF_SCOPE;
+            println!("   out of scope: {} of `{names}`: {why}", self.requirements.out_of_scope);
+        }
         if report.passed() && !status.success() {
             // Its exit code and its files should never disagree; if they do, believe neither.
             return Err(format!(
@@ -170,31 +178,72 @@ impl Run {
         Ok(report.passed())
     }
 
-    fn suite_run(
+    /// The scenarios that must pass.
+    fn required(&self) -> BTreeSet<String> {
+        match &self.scenario {
+            Some(scenario) => BTreeSet::from([scenario.clone()]),
+            None => self.requirements.required(self.revision.beyond(self.side)),
+        }
+    }
+
+    fn server_run(
         &self,
         suite: &Suite,
-        server: &Server,
+        url: &str,
         out: &Path,
-        log: &Path,
-    ) -> Outcome<ExitStatus> {
+        place: &Path,
+    ) -> Outcome<(ExitStatus, PathBuf)> {
         let mut command = suite.command();
-        command.args(["server", "--url", &server.url()]);
+        command.args(["server", "--url", url]);
         match &self.scenario {
             None => command.args(["--requirements", self.revision.name]),
-            // `--force`, as the suite itself does for a requirement set: an extension has no
-            // revision of its own and would be skipped, with exit code 0 and no result.
-            Some(scenario) => command
-                .args(["--scenario", scenario, "--force"])
-                .args(["--spec-version", self.revision.name]),
+            Some(scenario) => command.args(self.only(scenario)),
         };
         command.arg("--output-dir").arg(out);
-        process::logged(&mut command, log)
+        let log = place.join(format!("suite-{}.log", self.name()));
+        Ok((process::logged(&mut command, &log)?, log))
+    }
+
+    /// One by one: a requirement set would bring along what is out of scope. Gives the first end that is not good.
+    fn client_runs(
+        &self,
+        suite: &Suite,
+        subjects: &Subjects<'_>,
+        scenarios: &BTreeSet<String>,
+        out: &Path,
+        place: &Path,
+    ) -> Outcome<(ExitStatus, PathBuf)> {
+        let (folder, program) = subjects.client()?;
+        let mut ended: Outcome<(ExitStatus, PathBuf)> =
+            Err("no scenario is required of clients".to_owned());
+        for scenario in scenarios {
+            let mut command = suite.command();
+            // It takes a line for a shell apart at its spaces, and a folder may have some.
+            command.current_dir(folder).args(["client", "--command", program]);
+            command.args(self.only(scenario)).arg("--output-dir").arg(out);
+            let log = place.join(format!("suite-{}-{scenario}.log", self.name()));
+            let status = process::logged(&mut command, &log)?;
+            if !matches!(&ended, Ok((earlier, _)) if !earlier.success()) {
+                ended = Ok((status, log));
+            }
+        }
+        ended
+    }
+
+    /// `--force`, as the suite itself does for a requirement set: an extension has no
+    /// revision of its own and would be skipped, with exit code 0 and no result.
+    fn only<'a>(&self, scenario: &'a str) -> [&'a str; 5] {
+        ["--scenario", scenario, "--force", "--spec-version", self.revision.name]
     }
 
     fn name(&self) -> String {
+        let side = match self.side {
+            Side::Server => "",
+            Side::Client => "client-",
+        };
         match &self.scenario {
-            None => self.revision.name.to_owned(),
-            Some(scenario) => format!("{}-{scenario}", self.revision.name),
+            None => format!("{side}{}", self.revision.name),
+            Some(scenario) => format!("{side}{}-{scenario}", self.revision.name),
         }
     }
 }

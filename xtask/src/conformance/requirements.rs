@@ -1,4 +1,4 @@
-//! Which scenarios a protocol revision demands of a server.
+//! Which scenarios a protocol revision demands, of a server and of a client.
 //!
 //! The suite's own `requirements/REVISION.yaml` is the authority; we add the scenarios that it
 //! runs without scoring but that we hold ourselves to.
@@ -10,31 +10,76 @@ use serde_json::Value;
 use super::install::Suite;
 use crate::process::{self, Outcome};
 
+/// Scenarios of clients that ours does not go through: how their names begin, and why.
+pub(super) const OUT_OF_SCOPE: (&str, &str) = (
+    "auth/",
+    "the client sends a token that its host has got; how a host gets one is not the client's matter",
+);
+
+/// Which side is tested.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Side {
+    Server,
+    Client,
+}
+
+impl Side {
+    /// The suite's word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
+
 /// A revision of the protocol that the suite has a requirement set for.
 #[derive(PartialEq)]
 pub(super) struct Revision {
     pub(super) name: &'static str,
+    server: Beyond,
+    client: Beyond,
+}
+
+/// What we hold ourselves to beyond what is scored.
+#[derive(PartialEq)]
+pub(super) struct Beyond {
     /// Not scored because the suite's reference server could not pass them yet, or because they
     /// came after the release. Ours passes them.
-    also_required: &'static [&'static str],
+    required: &'static [&'static str],
     /// Of extensions that we serve. They stand in no requirement set and are run one by one.
     pub(super) extensions: &'static [&'static str],
+}
+
+impl Revision {
+    pub(super) fn beyond(&self, side: Side) -> &Beyond {
+        match side {
+            Side::Server => &self.server,
+            Side::Client => &self.client,
+        }
+    }
 }
 
 pub(super) static REVISIONS: [Revision; 2] = [
     Revision {
         name: "2025-11-25",
-        also_required: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
-        extensions: &[],
+        server: Beyond {
+            required: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
+            extensions: &[],
+        },
+        client: Beyond { required: &["json-schema-2020-12-preservation"], extensions: &[] },
     },
     Revision {
         name: "2026-07-28",
-        also_required: &[
-            "http-custom-header-server-validation",
-            "http-header-validation",
-            "json-schema-2020-12",
-        ],
-        extensions: &["sep-2640-skills-directory"],
+        server: Beyond {
+            required: &[
+                "http-custom-header-server-validation",
+                "http-header-validation",
+                "json-schema-2020-12",
+            ],
+            extensions: &["sep-2640-skills-directory"],
+        },
+        client: Beyond { required: &["json-schema-2020-12-preservation"], extensions: &[] },
     },
 ];
 
@@ -45,35 +90,43 @@ const yaml = require(require.resolve("yaml", { paths: [file] }));
 console.log(JSON.stringify(yaml.parse(require("fs").readFileSync(file, "utf8"))));
 "#;
 
-/// The server's part of a requirement set.
+/// One side's part of a requirement set.
 pub(super) struct Requirements {
     scored: BTreeSet<String>,
     not_scored: BTreeSet<String>,
+    /// How many scenarios are [`OUT_OF_SCOPE`].
+    pub(super) out_of_scope: usize,
 }
 
 impl Requirements {
-    pub(super) fn read(suite: &Suite, revision: &Revision) -> Outcome<Self> {
+    pub(super) fn read(suite: &Suite, revision: &Revision, side: Side) -> Outcome<Self> {
         let file = suite.directory.join("requirements").join(format!("{}.yaml", revision.name));
         let json = process::answer(suite.node().args(["-e", YAML_TO_JSON, "--"]).arg(&file))?;
-        Self::parse(&json).map_err(|e| format!("{}: {e}", file.display()))
+        Self::parse(&json, side).map_err(|e| format!("{}: {e}", file.display()))
     }
 
-    fn parse(json: &str) -> Outcome<Self> {
+    fn parse(json: &str, side: Side) -> Outcome<Self> {
         let set: Value = serde_json::from_str(json).map_err(|e| e.to_string())?;
         let list = |name: &str| set[name].as_array().ok_or(format!("no list `{name}`"));
-        let scored: BTreeSet<String> = list("server")?.iter().filter_map(owned).collect();
-        if scored.is_empty() {
-            return Err("it scores no server scenario, so a pass would mean nothing".to_owned());
-        }
-        let not_scored = list("not_scored")?
+        let mut scored: BTreeSet<String> = list(side.name())?.iter().filter_map(owned).collect();
+        let mut not_scored: BTreeSet<String> = list("not_scored")?
             .iter()
-            .filter(|entry| entry["leg"] == "server")
+            .filter(|entry| entry["leg"] == side.name())
             .filter_map(|entry| owned(&entry["scenario"]))
             .collect();
-        Ok(Self { scored, not_scored })
+        let all = scored.len() + not_scored.len();
+        for names in [&mut scored, &mut not_scored] {
+            names.retain(|name| !name.starts_with(OUT_OF_SCOPE.0));
+        }
+        if scored.is_empty() {
+            let side = side.name();
+            return Err(format!("it scores no {side} scenario, so a pass would mean nothing"));
+        }
+        let out_of_scope = all - scored.len() - not_scored.len();
+        Ok(Self { scored, not_scored, out_of_scope })
     }
 
-    /// Every server scenario that the suite runs for this revision.
+    /// Every scenario of this side that the suite runs for this revision.
     pub(super) fn scenarios(&self) -> impl Iterator<Item = &String> {
         self.scored.union(&self.not_scored)
     }
@@ -84,8 +137,8 @@ impl Requirements {
     }
 
     /// Every scenario that must pass.
-    pub(super) fn required(&self, revision: &Revision) -> BTreeSet<String> {
-        let ours = revision.also_required.iter().copied().map(str::to_owned);
+    pub(super) fn required(&self, beyond: &Beyond) -> BTreeSet<String> {
+        let ours = beyond.required.iter().copied().map(str::to_owned);
         self.scored.iter().cloned().chain(ours).collect()
     }
 }
@@ -100,7 +153,7 @@ mod tests {
 
     const SET: &str = r#"{
         "server": ["ping", "tools-list"],
-        "client": ["initialize"],
+        "client": ["initialize", "auth/basic"],
         "not_scored": [
             {"scenario": "auth/dpop", "leg": "client", "reason": "extension"},
             {"scenario": "server-sse-polling", "leg": "server", "reason": "pending"}
@@ -109,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_set_names_the_servers_scenarios_and_not_the_clients() {
-        let set = Requirements::parse(SET).unwrap();
+        let set = Requirements::parse(SET, Side::Server).unwrap();
 
         assert!(set.scenarios().eq(["ping", "server-sse-polling", "tools-list"]));
         assert!(!set.name("auth/dpop"));
@@ -117,22 +170,27 @@ mod tests {
     }
 
     #[test]
-    fn what_we_add_is_required_beside_what_is_scored() {
-        let set = Requirements::parse(SET).unwrap();
+    fn what_is_out_of_scope_is_counted_and_not_run() {
+        let set = Requirements::parse(SET, Side::Client).unwrap();
 
-        let required = set.required(&Revision {
-            name: "2025-11-25",
-            also_required: &["server-sse-polling"],
-            extensions: &[],
-        });
+        assert!(set.scenarios().eq(["initialize"]));
+        assert_eq!(set.out_of_scope, 2);
+    }
+
+    #[test]
+    fn what_we_add_is_required_beside_what_is_scored() {
+        let set = Requirements::parse(SET, Side::Server).unwrap();
+
+        let required = set.required(&Beyond { required: &["server-sse-polling"], extensions: &[] });
 
         assert!(required.iter().eq(["ping", "server-sse-polling", "tools-list"]));
     }
 
     #[test]
     fn an_empty_set_is_an_error_and_not_an_easy_pass() {
-        let empty = r#"{"server": [], "not_scored": []}"#;
+        let empty = r#"{"server": [], "client": ["auth/dpop"], "not_scored": []}"#;
 
-        assert!(Requirements::parse(empty).is_err());
+        assert!(Requirements::parse(empty, Side::Server).is_err());
+        assert!(Requirements::parse(empty, Side::Client).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What the suite wrote, read back: `OUT/server-SCENARIO-TIMESTAMP/checks.json`.
+//! What the suite wrote, read back: `OUT/server-SCENARIO-TIMESTAMP/checks.json`, of clients without `server-`.
 //!
 //! The console text is for people and changes; these files are what the suite itself counts.
 
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::requirements::Side;
 use crate::process::Outcome;
 
 /// `2026-07-28T10-00-00-000Z`: `toISOString` with its `:` and `.` replaced.
@@ -37,13 +38,13 @@ pub(super) enum Status {
 }
 
 impl Results {
-    pub(super) fn read(out: &Path) -> Outcome<Self> {
+    pub(super) fn read(out: &Path, side: Side) -> Outcome<Self> {
         let mut results = Self::default();
         let fault = |e| format!("cannot read the results in {}: {e}", out.display());
         for entry in fs::read_dir(out).map_err(fault)? {
             let entry = entry.map_err(fault)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let scenario = scenario_in(&name).ok_or_else(|| {
+            let scenario = scenario_in(&name, side).ok_or_else(|| {
                 format!("`{name}` is no result directory as the suite named them")
             })?;
             let file = entry.path().join("checks.json");
@@ -112,8 +113,11 @@ impl Check {
     }
 }
 
-fn scenario_in(directory: &str) -> Option<&str> {
-    let rest = directory.strip_prefix("server-")?;
+fn scenario_in(directory: &str, side: Side) -> Option<&str> {
+    let rest = match side {
+        Side::Server => directory.strip_prefix("server-")?,
+        Side::Client => directory,
+    };
     let (scenario, timestamp) = rest.split_at_checked(rest.len().checked_sub(TIMESTAMP_LENGTH)?)?;
     let is_time = timestamp.contains('T') && timestamp.ends_with('Z');
     scenario.strip_suffix('-').filter(|_| is_time)
@@ -127,13 +131,17 @@ mod tests {
     fn the_scenario_is_what_stands_between_prefix_and_time() {
         let doubled = "server-server-sse-polling-2026-11-15T19-51-20-844Z";
 
-        assert_eq!(scenario_in(doubled), Some("server-sse-polling"));
+        assert_eq!(scenario_in(doubled, Side::Server), Some("server-sse-polling"));
         assert_eq!(
-            scenario_in("server-json-schema-2020-12-2026-11-15T19-51-20-817Z"),
+            scenario_in("server-json-schema-2020-12-2026-11-15T19-51-20-817Z", Side::Server),
             Some("json-schema-2020-12")
         );
-        assert_eq!(scenario_in("server-ping"), None);
-        assert_eq!(scenario_in("stray.txt"), None);
+        assert_eq!(
+            scenario_in("tools_call-2026-11-15T19-51-20-817Z", Side::Client),
+            Some("tools_call")
+        );
+        assert_eq!(scenario_in("server-ping", Side::Server), None);
+        assert_eq!(scenario_in("stray.txt", Side::Client), None);
     }
 
     #[test]

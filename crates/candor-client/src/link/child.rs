@@ -13,8 +13,8 @@ use crate::connect::Program;
 use crate::error::Error;
 use crate::host::locked;
 
-/// How long a child has to go by itself once its input has ended, and again after it was told to.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a child has to take what was sent, to go by itself once its input has ended, and again after it was told to.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lines of stderr that are kept to explain an end.
 const KEPT_LINES: usize = 20;

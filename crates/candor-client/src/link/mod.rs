@@ -7,6 +7,7 @@ pub(crate) mod pipe;
 mod sse;
 
 use candor_protocol::json::RawValue;
+use candor_protocol::names::method;
 use candor_protocol::rpc::RequestId;
 
 use crate::error::Error;
@@ -31,6 +32,14 @@ pub(crate) struct Outgoing<'a> {
 pub(crate) enum Link {
     Http(http::Http),
     Pipe(pipe::Pipe),
+}
+
+impl Outgoing<'_> {
+    /// Whether it is taken back when nobody waits for it any more. A handshake never is: who does not know the question may
+    /// know nothing of taking back either, and what comes before a handshake is the end of the session for some.
+    pub(crate) fn can_be_taken_back(&self) -> bool {
+        !matches!(self.method, method::DISCOVER | method::INITIALIZE)
+    }
 }
 
 impl Link {

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::Outgoing;
-use super::child::Child;
+use super::child::{Child, PATIENCE};
 use crate::connect::Limits;
 use crate::error::Error;
 use crate::host::{Host, locked};
@@ -81,10 +81,11 @@ impl Pipe {
 
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Answer {
         let (tell, told) = oneshot::channel();
+        let tells = outgoing.can_be_taken_back();
         let id = outgoing.id;
         locked(&self.waiting.requests).insert(id.clone(), tell);
         // From here on it is taken back if nobody waits for it any more.
-        let mut taken_back = TakenBack { pipe: self, id: Some(id) };
+        let mut taken_back = TakenBack { pipe: self, id: Some(id), tells };
         if self.waiting.ended.load(Ordering::Acquire) || self.out.send(outgoing.body).await.is_err()
         {
             taken_back.unsent();
@@ -111,9 +112,15 @@ impl Pipe {
         self.waiting.end("the connection was closed");
         // What was sent goes out first, then the pipe ends: for a child that is the sign to go.
         let writer = locked(&self.writer).take();
-        if let Some(writer) = writer {
-            let _ = self.out.send(Vec::new()).await;
-            let _ = writer.await;
+        if let Some(mut writer) = writer {
+            let ended = async {
+                let _ = self.out.send(Vec::new()).await;
+                let _ = (&mut writer).await;
+            };
+            // Whoever no longer reads does not hold us up.
+            if tokio::time::timeout(PATIENCE, ended).await.is_err() {
+                writer.abort();
+            }
         }
         match &self.child {
             Some(child) => child.ended().await,
@@ -132,6 +139,8 @@ impl Drop for Pipe {
 struct TakenBack<'a> {
     pipe: &'a Pipe,
     id: Option<RequestId>,
+    /// The server is told.
+    tells: bool,
 }
 
 impl TakenBack<'_> {
@@ -145,7 +154,7 @@ impl TakenBack<'_> {
 impl Drop for TakenBack<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
-        if locked(&self.pipe.waiting.requests).remove(&id).is_some() {
+        if locked(&self.pipe.waiting.requests).remove(&id).is_some() && self.tells {
             let mut params = CancelledParams::new();
             params.request_id = Some(id);
             let _ = self.pipe.out.try_send(write_notification(notification::CANCELLED, &params));

@@ -1,9 +1,14 @@
 //! Streamable HTTP, both eras: a request is a POST, its answer is JSON or a stream of events.
 //!
+//! `endpoint`: the connections. `unasked`: what a legacy server says by itself.
+//!
 //! A legacy stream that breaks off is taken up again where it was; a modern one is a request that is lost.
 
+mod endpoint;
+mod unasked;
+
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,15 +20,12 @@ use candor_protocol::rpc::{
 };
 use candor_protocol::types::CancelledParams;
 use http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming as Body;
-use hyper_util::client::legacy::Client as Pool;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::task::AbortHandle;
 
 use super::Outgoing;
@@ -32,10 +34,10 @@ use crate::connect::Limits;
 use crate::error::Error;
 use crate::host::{Host, locked};
 
-#[cfg(feature = "tls")]
-type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
-#[cfg(not(feature = "tls"))]
-type Connector = HttpConnector;
+pub(crate) use endpoint::Endpoint;
+
+/// The type of a stream.
+const EVENTS: &str = "text/event-stream";
 
 /// How much of a body that is no answer is shown.
 const SHOWN: usize = 300;
@@ -46,108 +48,11 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How often a stream is taken up again without anything new on it.
 const RESUMPTIONS: u32 = 5;
 
+/// What the TypeScript SDK's examples answer to a session that they do not know, among other things.
+const NO_SESSION: i64 = -32000;
+
 /// The longest that a server can make us wait.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
-
-/// A server behind a URL, and the connections to it.
-#[derive(Debug, Clone)]
-pub(crate) struct Endpoint {
-    pool: Pool<Connector, Full<Bytes>>,
-    uri: Uri,
-    headers: HeaderMap,
-}
-
-impl Endpoint {
-    pub(crate) fn new(
-        url: &str,
-        bearer: Option<&str>,
-        own: &[(String, String)],
-        limits: &Limits,
-    ) -> Result<Self, Error> {
-        let unreachable = |why: String| Error::Unreachable { target: url.to_owned(), why };
-        let uri: Uri =
-            url.parse().map_err(|error| unreachable(format!("it is no URL: {error}")))?;
-        match (uri.scheme_str(), uri.host()) {
-            (Some("http"), Some(_)) => {}
-            (Some("https"), Some(_)) if cfg!(feature = "tls") => {}
-            (Some("https"), Some(_)) => {
-                return Err(unreachable("this build has no TLS (feature `tls`)".to_owned()));
-            }
-            _ => return Err(unreachable("a URL here begins with http:// or https://".to_owned())),
-        }
-        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(unreachable(
-                "a URL here has no user in it; send a bearer token".to_owned(),
-            ));
-        }
-        let mut headers = HeaderMap::new();
-        for (name, value) in own {
-            let bad = |_: &dyn std::error::Error| {
-                unreachable(format!("{name:?} cannot be sent as a header"))
-            };
-            let header = HeaderName::try_from(name.as_str()).map_err(|e| bad(&e))?;
-            let value = HeaderValue::try_from(value.as_str()).map_err(|e| bad(&e))?;
-            headers.append(header, value);
-        }
-        if let Some(token) = bearer {
-            let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| {
-                unreachable("the bearer token has characters that cannot be sent".to_owned())
-            })?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        Ok(Self { pool: pool(limits)?, uri, headers })
-    }
-
-    fn request(&self, method: Method, body: Vec<u8>) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(Bytes::from(body)));
-        *request.method_mut() = method;
-        *request.uri_mut() = self.uri.clone();
-        request.headers_mut().clone_from(&self.headers);
-        request
-    }
-
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, Error> {
-        self.pool.request(request).await.map_err(|error| {
-            let why = whole(&error);
-            if error.is_connect() {
-                Error::Unreachable { target: self.uri.to_string(), why }
-            } else {
-                Error::Lost { why, sent: true }
-            }
-        })
-    }
-}
-
-#[cfg(feature = "tls")]
-fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
-    let tls = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots();
-    let tls = tls.map_err(|error| Error::Unreachable {
-        target: "TLS".to_owned(),
-        why: format!("the system's certificates cannot be read: {error}"),
-    })?;
-    Ok(pooled(tls.https_or_http().enable_http1().wrap_connector(connector(limits))))
-}
-
-#[cfg(not(feature = "tls"))]
-fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
-    Ok(pooled(connector(limits)))
-}
-
-fn connector(limits: &Limits) -> HttpConnector {
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(limits.connect));
-    connector
-}
-
-fn pooled(connector: Connector) -> Pool<Connector, Full<Bytes>> {
-    Pool::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(20))
-        .build(connector)
-}
 
 /// What the two eras send with every request.
 #[derive(Debug)]
@@ -237,10 +142,10 @@ impl Http {
         outgoing: Outgoing<'_>,
     ) -> Result<(Box<RawValue>, HeaderMap), Error> {
         let id = outgoing.id.clone();
-        let request = self.0.post(outgoing)?;
         // A modern request ends with its connection; a legacy one has to be taken back.
-        let mut taken_back =
-            TakenBack { http: &self.0, id: Some(id.clone()).filter(|_| self.0.is_legacy()) };
+        let tells = self.0.is_legacy() && outgoing.can_be_taken_back();
+        let request = self.0.post(outgoing)?;
+        let mut taken_back = TakenBack { http: &self.0, id: Some(id.clone()).filter(|_| tells) };
         let response = self.0.endpoint.send(request).await;
         let answer = match response {
             Ok(response) => {
@@ -258,9 +163,10 @@ impl Http {
     }
 
     pub(crate) fn is_alive(&self) -> bool {
-        !self.0.forgotten.load(Ordering::Acquire)
+        self.0.is_in_session()
     }
 
+    /// Whether what the server says unasked arrives. Modern servers say nothing unasked.
     pub(crate) fn hears(&self) -> bool {
         self.0.hears.load(Ordering::Acquire)
     }
@@ -268,7 +174,7 @@ impl Http {
     /// Listens to what the server says unasked (legacy). A server may have no such stream.
     pub(crate) fn listen(&self) {
         let shared = Arc::downgrade(&self.0);
-        let task = tokio::spawn(listen(shared));
+        let task = tokio::spawn(unasked::listen(shared));
         *locked(&self.0.stream) = Some(task.abort_handle());
     }
 
@@ -367,16 +273,13 @@ impl Shared {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        match kind.map(|kind| kind.split(';').next().unwrap_or(kind).trim().to_ascii_lowercase()) {
+        match kind_of(&response) {
             Some(kind) if kind == "application/json" => {
                 let body = collect(response.into_body(), self.limits.max_message).await?;
                 self.take(id, &body)?
                     .ok_or_else(|| Error::protocol("its answer is to another request"))
             }
-            Some(kind) if kind == "text/event-stream" => {
-                self.follow(id, response.into_body()).await
-            }
+            Some(kind) if kind == EVENTS => self.follow(id, response.into_body()).await,
             kind => Err(Error::protocol(format!(
                 "it answered with {} of type {}",
                 response.status(),
@@ -422,7 +325,9 @@ impl Shared {
                 }
                 // Not now: perhaps the next time.
                 Err(error) if error.is_passing() => {}
-                Err(error) => return Err(error),
+                Err(error @ Error::Unauthorized { .. }) => return Err(error),
+                // Nor later: what is lost is the answer, whatever the server thinks of our asking for it.
+                Err(_) => return Err(Error::Lost { why: end, sent: true }),
             }
         }
     }
@@ -430,7 +335,7 @@ impl Shared {
     async fn resume(&self, place: Option<&str>) -> Result<Body, Error> {
         let mut request = self.endpoint.request(Method::GET, Vec::new());
         let headers = request.headers_mut();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
         self.introduce(headers);
         if let Some(place) = place {
             let place = HeaderValue::from_str(place)
@@ -438,8 +343,10 @@ impl Shared {
             headers.insert(header::LAST_EVENT_ID, place);
         }
         let response = self.endpoint.send(request).await?;
-        match response.status() {
-            StatusCode::OK => Ok(response.into_body()),
+        match (response.status(), kind_of(&response)) {
+            (StatusCode::OK, Some(kind)) if kind == EVENTS => Ok(response.into_body()),
+            // A page for people, perhaps: nothing that a stream could be read from.
+            (StatusCode::OK, _) => Err(Error::protocol("a stream was asked for, and none came")),
             _ => Err(self.refused(response).await),
         }
     }
@@ -486,6 +393,20 @@ impl Shared {
         }
     }
 
+    fn is_in_session(&self) -> bool {
+        !self.forgotten.load(Ordering::Acquire)
+    }
+
+    fn has_session(&self) -> bool {
+        matches!(self.mode, Mode::Legacy { session: Some(_) })
+    }
+
+    /// The server does not know the session any more. It has done nothing.
+    fn forget(&self) -> Error {
+        self.forgotten.store(true, Ordering::Release);
+        Error::Lost { why: "the server has forgotten the session".to_owned(), sent: false }
+    }
+
     /// What an answer that is no success says.
     async fn refused(&self, response: Response<Body>) -> Error {
         let (head, body) = response.into_parts();
@@ -496,10 +417,8 @@ impl Shared {
         if matches!(status, 401 | 403) {
             return Error::Unauthorized { status, challenge: said(WWW_AUTHENTICATE) };
         }
-        if status == 404 && matches!(self.mode, Mode::Legacy { session: Some(_) }) {
-            self.forgotten.store(true, Ordering::Release);
-            let why = "the server has forgotten the session".to_owned();
-            return Error::Lost { why, sent: false };
+        if status == 404 && self.has_session() {
+            return self.forget();
         }
         if head.status.is_redirection() {
             let to = said(LOCATION).unwrap_or_default();
@@ -510,6 +429,15 @@ impl Shared {
         let retry_after = retry_after.map(Duration::from_secs);
         let body = collect(body, self.limits.max_message.min(1 << 20)).await.unwrap_or_default();
         match error_of(&body, self.limits.max_depth) {
+            // The protocol says 404, but the examples of the TypeScript SDK, and whoever has learned from them, say this.
+            Some(error)
+                if status == 400
+                    && self.has_session()
+                    && error.code() == NO_SESSION
+                    && error.message.to_ascii_lowercase().contains("session") =>
+            {
+                self.forget()
+            }
             Some(error) if retry_after.is_none() => Error::Server(error),
             Some(error) => Error::Http { status, body: error.message, retry_after },
             None => {
@@ -543,48 +471,10 @@ impl Drop for TakenBack<'_> {
     }
 }
 
-/// Reads what a legacy server says unasked, for as long as the session is there.
-async fn listen(http: Weak<Shared>) {
-    let mut place: Option<String> = None;
-    let mut wait = RETRY;
-    let nobody = RequestId::from("");
-    let mut again = false;
-    loop {
-        let Some(shared) = http.upgrade() else { return };
-        let body = shared.resume(place.as_deref()).await;
-        let limit = shared.limits.max_message;
-        shared.hears.store(body.is_ok(), Ordering::Release);
-        if std::mem::replace(&mut again, true) {
-            shared.host.missed();
-        }
-        drop(shared);
-        match body {
-            Ok(body) => {
-                let mut events = Events::new(body, limit);
-                loop {
-                    let event = events.next().await;
-                    let Some(shared) = http.upgrade() else { return };
-                    let Ok(Some(event)) = event else {
-                        shared.hears.store(false, Ordering::Release);
-                        break;
-                    };
-                    if let Err(error) = shared.take(&nobody, &event) {
-                        tracing::warn!(%error, "the server's stream has what cannot be read");
-                    }
-                }
-                place = events.last_id.or(place);
-                wait = events.retry.unwrap_or(RETRY);
-            }
-            Err(error)
-                if error.is_passing() && !matches!(error, Error::Http { status: 405, .. }) =>
-            {
-                wait = (wait * 2).min(LONGEST_RETRY);
-            }
-            // It has no such stream, or no such session.
-            Err(_) => return,
-        }
-        tokio::time::sleep(wait.min(LONGEST_RETRY)).await;
-    }
+/// The type of a body, without its parameters.
+fn kind_of(response: &Response<Body>) -> Option<String> {
+    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(kind.split(';').next().unwrap_or(kind).trim().to_ascii_lowercase())
 }
 
 async fn collect(body: Body, limit: usize) -> Result<Bytes, Error> {
@@ -614,19 +504,4 @@ fn error_without_id(body: &[u8], depth: usize) -> Option<ErrorObject> {
 
 fn text_header(text: &str) -> Result<HeaderValue, Error> {
     HeaderValue::from_str(&encoded(text)).map_err(Error::protocol)
-}
-
-/// An error with all that is behind it.
-fn whole(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !told.ends_with(&cause_text) {
-            told.push_str(": ");
-            told.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    told
 }

@@ -1,0 +1,228 @@
+//! Calls: what they would do, who is asked about them, what comes of them, and how they are taken back.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use candor_client::{Basis, Client, Error, Hints, Judgement, Refusal, Trust};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::Stage;
+use crate::check::{Checked, Mismatch, check, holds};
+use crate::peer::{Named, text};
+
+/// How often to ask again.
+const A_MOMENT: Duration = Duration::from_millis(50);
+
+/// The call that reads goes well, without anybody being asked.
+pub(crate) async fn reads(stage: &Stage, client: &Client) -> Checked {
+    let named = stage.peer.reads();
+    let result = client.call_safely(&named.tool, named.arguments.clone()).await?;
+    let said = result.text();
+    holds(said.contains(named.text()), format!("it said {said:?}"))
+}
+
+/// What calls would do.
+pub(crate) async fn foresee(stage: &Stage, client: &Client) {
+    let reads = stage.peer.reads();
+    check("foresees that a call only reads", async {
+        let foreseen = client.foresee(&reads.tool, &reads.arguments).await?;
+        let good = foreseen.hints.is_read_only() && foreseen.basis == Basis::Declared;
+        holds(good && foreseen.judgement == Judgement::Allow, format!("foresees {foreseen:?}"))
+    })
+    .await;
+    if let Some(adds) = stage.peer.call("adds") {
+        check("foresees that a call adds", async {
+            let foreseen = client.foresee(&adds.tool, &adds.arguments).await?;
+            let hints = foreseen.hints;
+            holds(!hints.is_read_only() && !hints.is_destructive(), format!("{hints:?}"))
+        })
+        .await;
+    }
+    if let Some(mystery) = stage.peer.call("undeclared") {
+        check("assumes the worst of a tool that declares nothing", async {
+            let foreseen = client.foresee(&mystery.tool, &mystery.arguments).await?;
+            let good = foreseen.hints == Hints::WORST && foreseen.basis == Basis::Nothing;
+            holds(good && foreseen.judgement == Judgement::Ask, format!("foresees {foreseen:?}"))
+        })
+        .await;
+    }
+}
+
+/// Who is asked.
+pub(crate) async fn ask(stage: &Stage, client: &Client) {
+    check("calls what reads without asking", reads(stage, client)).await;
+    let reading = stage.peer.reads();
+    check("asks about everything that a stranger does", async {
+        let stranger = stage.connect(Trust::Stranger).await?;
+        let foreseen = stranger.foresee(&reading.tool, &reading.arguments).await?;
+        holds(foreseen.hints == Hints::WORST, format!("believes it: {:?}", foreseen.hints))?;
+        refused(&stranger, &reading).await?;
+        let result = stranger
+            .call_safely(&reading.tool, reading.arguments.clone())
+            .confirm(|_| async { true })
+            .await?;
+        holds(result.text().contains(reading.text()), result.text())?;
+        stranger.close().await;
+        Ok(())
+    })
+    .await;
+    for part in ["destroys", "undeclared"] {
+        let Some(named) = stage.peer.call(part) else { continue };
+        check(&format!("asks before it calls what {part}"), async {
+            let made = named.get("makes").map(|path| text(path).to_owned());
+            let is_made = || made.as_ref().is_none_or(|path| std::path::Path::new(path).exists());
+            refused(client, &named).await?;
+            holds(made.is_none() || !is_made(), "it was called all the same")?;
+            let shown = Arc::new(Mutex::new(None));
+            let show = shown.clone();
+            let confirmed = client.call_safely(&named.tool, named.arguments.clone()).confirm(
+                move |proposal| async move {
+                    *show.lock().expect("no holder panics") = Some(proposal);
+                    true
+                },
+            );
+            let result = confirmed.await?;
+            holds(!result.is_error(), result.text())?;
+            holds(is_made(), "it was not done")?;
+            let shown = shown.lock().expect("no holder panics").take();
+            let shown = shown.ok_or_else(|| Mismatch("nobody was asked".to_owned()))?;
+            holds(*shown.arguments == named.arguments, "other arguments were shown")?;
+            holds(shown.summary().contains(&named.tool), shown.summary())
+        })
+        .await;
+    }
+}
+
+/// Without a yes nothing is called.
+async fn refused(client: &Client, named: &Named) -> Checked {
+    let call = || client.call_safely(&named.tool, named.arguments.clone());
+    match call().await {
+        Err(Error::Refused(Refusal::NobodyToAsk)) => {}
+        other => return Err(Mismatch(format!("with nobody to ask: {other:?}"))),
+    }
+    match call().confirm(|_| async { false }).await {
+        Err(Error::Refused(Refusal::Person)) => Ok(()),
+        other => Err(Mismatch(format!("after a no: {other:?}"))),
+    }
+}
+
+/// What comes of calls.
+pub(crate) async fn call(stage: &Stage, client: &Client) {
+    let yes = |named: &Named| {
+        client.call_safely(&named.tool, named.arguments.clone()).confirm(|_| async { true })
+    };
+    check("finds the value in a result", async {
+        for named in stage.peer.calls("values") {
+            let result = yes(&named).await?;
+            let (value, wanted) = (result.value(), named.get("value"));
+            holds(value == wanted, format!("{}: {value:?} instead of {wanted:?}", named.tool))?;
+        }
+        Ok(())
+    })
+    .await;
+    if let Some(broken) = stage.peer.call("broken") {
+        check("does not pass on what the schema does not promise", async {
+            match yes(&broken).await {
+                Err(Error::ResultInvalid { .. }) => Ok(()),
+                other => Err(Mismatch(format!("{other:?}"))),
+            }
+        })
+        .await;
+    }
+    if let Some(fails) = stage.peer.call("fails") {
+        check("hears that a tool has failed", async {
+            let result = yes(&fails).await?;
+            holds(result.is_error() && !result.text().is_empty(), format!("{result:?}"))
+        })
+        .await;
+    }
+    check("does not send what does not fit, nor to nobody", async {
+        let misfit = stage.peer.call("misfit").expect("a misfit in peers.json");
+        match yes(&misfit).await {
+            Err(Error::InvalidArguments(_)) => {}
+            other => return Err(Mismatch(format!("{other:?}"))),
+        }
+        let reading = stage.peer.reads();
+        let almost = format!("{}_", reading.tool);
+        match client.call_safely(&almost, reading.arguments).await {
+            Err(Error::UnknownTool { like, .. }) if like == [reading.tool.clone()] => Ok(()),
+            other => Err(Mismatch(format!("{other:?}"))),
+        }
+    })
+    .await;
+    check("makes twenty calls at once", async {
+        let all = join_all((0..20).map(|_| reads(stage, client)));
+        all.await.into_iter().collect::<Checked>()
+    })
+    .await;
+    let Some(progress) = stage.peer.call("progress") else { return };
+    check("hears how far a call has come", async {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hear = heard.clone();
+        let call =
+            client.call(&progress.tool, progress.arguments.clone()).on_progress(move |news| {
+                hear.lock().expect("no holder panics").push((news.done, news.total));
+            });
+        call.await?;
+        let heard = json!(*heard.lock().expect("no holder panics"));
+        let steps = progress.get("steps").and_then(Value::as_u64).unwrap_or_default();
+        let wanted = json!((1..=steps).map(|n| (n as f64, Some(steps as f64))).collect::<Vec<_>>());
+        holds(heard == wanted, format!("heard {heard}"))
+    })
+    .await;
+}
+
+/// What the server asks meanwhile is answered.
+pub(crate) async fn answer(stage: &Stage, client: &Client) {
+    for named in stage.peer.calls("asks") {
+        check(&format!("answers what {} asks", named.tool), async {
+            loop {
+                stage.asked.lock().expect("no holder panics").clear();
+                let call = client.call_safely(&named.tool, named.arguments.clone());
+                let result = call.confirm(|_| async { true }).await?;
+                let said = result.text();
+                if !said.contains(named.text()) {
+                    // Some ask in their own time; the check's own time ends the wait.
+                    holds(named.get("later").is_some(), format!("it said {said:?}"))?;
+                    tokio::time::sleep(A_MOMENT).await;
+                    continue;
+                }
+                let asked = stage.asked.lock().expect("no holder panics").clone();
+                let wanted: Vec<&str> = named.get("asked").map(text).into_iter().collect();
+                return holds(asked == wanted, format!("it asked {asked:?}"));
+            }
+        })
+        .await;
+    }
+}
+
+/// A call that nobody waits for any more is taken back, and the server goes on.
+pub(crate) async fn take_back(stage: &Stage, client: &Client) {
+    let Some(endless) = stage.peer.call("endless") else { return };
+    check("takes back a call, and the server goes on", async {
+        for _ in 0..3 {
+            let begun = Arc::new(Notify::new());
+            let tell = begun.clone();
+            let call = client.call(&endless.tool, endless.arguments.clone());
+            let call = call.on_progress(move |_| tell.notify_one()).into_future();
+            tokio::select! {
+                ended = call => return Err(Mismatch(format!("it ended: {ended:?}"))),
+                () = begun.notified() => {}
+            }
+        }
+        client.ping().await?;
+        reads(stage, client).await
+    })
+    .await;
+    let Some(running) = stage.peer.call("running") else { return };
+    check("what it took back has ended at the server", async {
+        // The check's own time ends the wait.
+        while !client.call(&running.tool, json!({})).await?.text().contains(running.text()) {
+            tokio::time::sleep(A_MOMENT).await;
+        }
+        Ok(())
+    })
+    .await;
+}

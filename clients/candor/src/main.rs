@@ -1,0 +1,168 @@
+//! Candor's client with a server that others wrote, from the first question to the last process.
+//!
+//! ```text
+//! candor-peers NAME legacy|modern FOLDER URL
+//! candor-peers NAME legacy|modern FOLDER PROGRAM [ARGUMENT…]
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `main` | the checks in their order |
+//! | `calls` | what a call does, who is asked, what comes of it |
+//! | `reading` | resources, prompts, completion |
+//! | `peer` | `peers.json`: what is known of each server |
+//! | `process` | which processes are left |
+//! | `check` | one line per check, each bounded |
+
+#![allow(clippy::print_stdout, reason = "what it checks is what it prints")]
+
+mod calls;
+mod check;
+mod peer;
+mod process;
+mod reading;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use candor_client::types::{Content, CreateMessageResult, Role, Root};
+use candor_client::{Client, Connect, Elicited, Era, Limits, Program, Trust};
+
+use check::{Checked, check, holds};
+use peer::{Peer, text, texts};
+
+/// What the model says to everything.
+const ANSWER: &str = "a model's answer";
+
+/// A server, the way to it, and what it has asked.
+pub(crate) struct Stage {
+    pub(crate) peer: Peer,
+    /// What the server asked the person and the model.
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    era: Era,
+    /// The era is told, and not found out.
+    told: bool,
+    folder: String,
+    place: Vec<String>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [name, era, folder, place @ ..] = words.as_slice() else {
+        eprintln!("Usage: candor-peers NAME legacy|modern FOLDER URL|PROGRAM [ARGUMENT…]");
+        std::process::exit(2);
+    };
+    let era = if era == "modern" { Era::Modern } else { Era::Legacy };
+    let stage = Stage {
+        peer: Peer::read(name, folder),
+        asked: Arc::default(),
+        era,
+        // A server of one era is found to be of it. One of both is found to be modern, and told to be legacy.
+        told: era == Era::Legacy && ["python", "rmcp", "typescript"].contains(&name.as_str()),
+        folder: folder.clone(),
+        place: place.to_vec(),
+    };
+    let client = stage.arrive().await;
+
+    calls::foresee(&stage, &client).await;
+    calls::ask(&stage, &client).await;
+    calls::call(&stage, &client).await;
+    calls::answer(&stage, &client).await;
+    reading::resources(&stage, &client).await;
+    reading::prompts(&stage, &client).await;
+    calls::take_back(&stage, &client).await;
+    stage.leave(client).await;
+}
+
+impl Stage {
+    fn way(&self) -> Connect {
+        match self.place.as_slice() {
+            [url] if url.starts_with("http:") => Client::connect(url),
+            [program, arguments @ ..] => {
+                Client::start(Program::new(program).args(arguments.iter().cloned()))
+            }
+            [] => panic!("neither a URL nor a program was named"),
+        }
+    }
+
+    /// Connects, as a host that can answer everything.
+    pub(crate) async fn connect(&self, trust: Trust) -> Checked<Client> {
+        let (asked, form) = (self.asked.clone(), self.peer.form());
+        let person = move |question: candor_client::Elicitation| {
+            asked.lock().expect("no holder panics").push(question.message);
+            let form = form.clone();
+            async move { Elicited::Accept(form) }
+        };
+        let asked = self.asked.clone();
+        let model = move |question: candor_client::types::CreateMessageParams| {
+            let said = question.messages.iter().map(|message| message.content.text());
+            asked.lock().expect("no holder panics").extend(said);
+            async { Ok(CreateMessageResult::new(Role::Assistant, Content::text(ANSWER), "none")) }
+        };
+        let mut connect = self.way().trust(trust).on_elicit(person).on_sample(model);
+        connect = connect.roots([Root::new(format!("file://{}", self.folder))]);
+        // A busy machine makes nobody old.
+        let mut limits = Limits::default();
+        limits.probe = Duration::from_secs(15);
+        connect = connect.limits(limits);
+        if self.told {
+            connect = connect.era(self.era);
+        }
+        Ok(connect.into_future().await?)
+    }
+
+    async fn arrive(&self) -> Client {
+        let client = check("connects and learns who answers", async {
+            let client = self.connect(Trust::Known).await?;
+            holds(client.era() == self.era, format!("it speaks {}", client.revision().as_str()))?;
+            let name = client.server().map(|server| server.name);
+            holds(
+                name.as_deref() == self.peer.get("is").map(text),
+                format!("it is called {name:?}"),
+            )?;
+            client.ping().await?;
+            Ok(client)
+        })
+        .await;
+        check("lists the tools, all pages", async {
+            let tools = client.tools().await?;
+            let wanted = texts(self.peer.get("tools").expect("tools in peers.json"));
+            for name in wanted {
+                let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+                holds(tools.get(name).is_some(), format!("no {name} among {names:?}"))?;
+            }
+            holds(tools.left_out().is_empty(), format!("left out: {:?}", tools.left_out()))
+        })
+        .await;
+        client
+    }
+
+    /// Hangs up, comes back, and leaves no process behind.
+    async fn leave(&self, client: Client) {
+        let program = !self.place[0].starts_with("http:");
+        let started = process::descendants();
+        check("hangs up, and nothing is left behind", async {
+            let looks = Path::new("/proc").exists();
+            holds(!program || !looks || !started.is_empty(), "it has started no program")?;
+            client.close().await;
+            process::must_be_gone(&started)
+        })
+        .await;
+        check("comes back after it has hung up", async {
+            calls::reads(self, &client).await?;
+            client.close().await;
+            Ok(())
+        })
+        .await;
+        check("leaves nothing behind if it is only dropped", async {
+            let another = self.connect(Trust::Known).await?;
+            let started = process::descendants();
+            drop(another);
+            process::gone(&started).await;
+            Ok(())
+        })
+        .await;
+    }
+}

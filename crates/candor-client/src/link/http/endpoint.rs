@@ -1,0 +1,138 @@
+//! A server behind a URL: where it is, what is sent with every request, and the connections that are kept.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming as Body;
+use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::connect::Limits;
+use crate::error::Error;
+
+#[cfg(feature = "tls")]
+type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
+#[cfg(not(feature = "tls"))]
+type Connector = HttpConnector;
+
+/// A server behind a URL, and the connections to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    pool: Pool<Connector, Full<Bytes>>,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl Endpoint {
+    pub(crate) fn new(
+        url: &str,
+        bearer: Option<&str>,
+        own: &[(String, String)],
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let unreachable = |why: String| Error::Unreachable { target: url.to_owned(), why };
+        let uri: Uri =
+            url.parse().map_err(|error| unreachable(format!("it is no URL: {error}")))?;
+        match (uri.scheme_str(), uri.host()) {
+            (Some("http"), Some(_)) => {}
+            (Some("https"), Some(_)) if cfg!(feature = "tls") => {}
+            (Some("https"), Some(_)) => {
+                return Err(unreachable("this build has no TLS (feature `tls`)".to_owned()));
+            }
+            _ => return Err(unreachable("a URL here begins with http:// or https://".to_owned())),
+        }
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(unreachable(
+                "a URL here has no user in it; send a bearer token".to_owned(),
+            ));
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in own {
+            let bad = |_: &dyn std::error::Error| {
+                unreachable(format!("{name:?} cannot be sent as a header"))
+            };
+            let header = HeaderName::try_from(name.as_str()).map_err(|e| bad(&e))?;
+            let value = HeaderValue::try_from(value.as_str()).map_err(|e| bad(&e))?;
+            headers.append(header, value);
+        }
+        if let Some(token) = bearer {
+            let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| {
+                unreachable("the bearer token has characters that cannot be sent".to_owned())
+            })?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(Self { pool: pool(limits)?, uri, headers })
+    }
+
+    pub(super) fn request(&self, method: Method, body: Vec<u8>) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        request.headers_mut().clone_from(&self.headers);
+        request
+    }
+
+    pub(super) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Body>, Error> {
+        self.pool.request(request).await.map_err(|error| {
+            let why = whole(&error);
+            if error.is_connect() {
+                Error::Unreachable { target: self.uri.to_string(), why }
+            } else {
+                Error::Lost { why, sent: true }
+            }
+        })
+    }
+}
+
+#[cfg(feature = "tls")]
+fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
+    let tls = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots();
+    let tls = tls.map_err(|error| Error::Unreachable {
+        target: "TLS".to_owned(),
+        why: format!("the system's certificates cannot be read: {error}"),
+    })?;
+    Ok(pooled(tls.https_or_http().enable_http1().wrap_connector(connector(limits))))
+}
+
+#[cfg(not(feature = "tls"))]
+fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
+    Ok(pooled(connector(limits)))
+}
+
+fn connector(limits: &Limits) -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(limits.connect));
+    connector
+}
+
+fn pooled(connector: Connector) -> Pool<Connector, Full<Bytes>> {
+    Pool::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(20))
+        .build(connector)
+}
+
+/// An error with all that is behind it.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !told.ends_with(&cause_text) {
+            told.push_str(": ");
+            told.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    told
+}

@@ -1,0 +1,55 @@
+//! What a legacy server says unasked.
+
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use candor_protocol::rpc::RequestId;
+
+use super::{LONGEST_RETRY, RETRY, Shared};
+use crate::link::sse::Events;
+
+/// Reads what a legacy server says unasked, for as long as the session is there.
+pub(super) async fn listen(http: Weak<Shared>) {
+    let mut place: Option<String> = None;
+    let mut wait = RETRY;
+    let nobody = RequestId::from("");
+    loop {
+        let Some(shared) = http.upgrade() else { return };
+        let body = shared.resume(place.as_deref()).await;
+        let limit = shared.limits.max_message;
+        match body {
+            Ok(body) => {
+                // What was said before this may not be said again.
+                shared.host.missed();
+                shared.hears.store(true, Ordering::Release);
+                drop(shared);
+                let begun = Instant::now();
+                let mut events = Events::new(body, limit);
+                loop {
+                    let event = events.next().await;
+                    let Some(shared) = http.upgrade() else { return };
+                    let Ok(Some(event)) = event else {
+                        shared.hears.store(false, Ordering::Release);
+                        break;
+                    };
+                    if let Err(error) = shared.take(&nobody, &event) {
+                        tracing::warn!(%error, "the server's stream has what cannot be read");
+                    }
+                }
+                place = events.last_id.or(place);
+                // A stream that always ends at once is asked for less and less often.
+                let short = begun.elapsed() < wait;
+                wait = events.retry.unwrap_or(if short { wait * 2 } else { RETRY });
+            }
+            Err(error) if error.is_passing() && shared.is_in_session() => {
+                drop(shared);
+                wait *= 2;
+            }
+            // It has no such stream, or no such session.
+            Err(_) => return,
+        }
+        wait = wait.min(LONGEST_RETRY);
+        tokio::time::sleep(wait).await;
+    }
+}

@@ -1,0 +1,275 @@
+//! Servers that do things in their own way: slow, forgetful, deaf, or of two minds.
+
+mod common;
+
+use std::future::IntoFuture as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::http::{Response, StatusCode};
+use candor_client::{Client, Era, Error, Limits, Program, Revision, Trust};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+use common::scripted::{Asked, Say, Scripted, events, said, scripted, status, tool, tools};
+use common::soon;
+
+fn answer(asked: &Asked) -> Say {
+    match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("look", &json!({"readOnlyHint": true}))])),
+        _ => said("seen"),
+    }
+}
+
+fn discovered() -> Say {
+    Say::Result(json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+    }))
+}
+
+fn json_with(code: StatusCode, headers: &[(&str, &str)], body: &Value) -> Say {
+    let mut response = Response::builder().status(code);
+    for (name, value) in headers {
+        response = response.header(*name, *value);
+    }
+    let response = response.header("content-type", "application/json");
+    Say::Whole(response.body(body.to_string().into()).unwrap())
+}
+
+/// The answer to a legacy handshake, with a session of this name.
+fn welcome(asked: &Asked, session: &str, tells_of_changes: bool) -> Say {
+    json_with(
+        StatusCode::OK,
+        &[("mcp-session-id", session)],
+        &json!({"jsonrpc": "2.0", "id": asked.id, "result": {
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": tells_of_changes}},
+            "serverInfo": {"name": "old", "version": "1"}}}),
+    )
+}
+
+#[tokio::test]
+async fn who_refuses_a_revision_and_names_it_is_asked_again() {
+    let server = scripted(|asked| match (asked.method.as_str(), asked.nth) {
+        ("server/discover", 0) => json_with(
+            StatusCode::BAD_REQUEST,
+            &[],
+            &json!({"jsonrpc": "2.0", "id": asked.id, "error": {
+                "code": -32022, "message": "Unsupported protocol version",
+                "data": {"supported": ["2026-07-28"], "requested": "2026-07-28"}}}),
+        ),
+        ("server/discover", _) => discovered(),
+        _ => answer(asked),
+    })
+    .await;
+
+    let client = soon(server.client().into_future()).await.unwrap();
+
+    assert_eq!(client.revision(), Revision::V2026_07_28);
+    assert_eq!(server.methods(), ["server/discover", "server/discover"]);
+}
+
+#[tokio::test]
+async fn who_refuses_it_again_and_again_is_not_asked_for_ever() {
+    let server = scripted(|asked| {
+        json_with(
+            StatusCode::BAD_REQUEST,
+            &[],
+            &json!({"jsonrpc": "2.0", "id": asked.id, "error": {
+                "code": -32022, "message": "Unsupported", "data": {"supported": ["2026-07-28"]}}}),
+        )
+    })
+    .await;
+
+    let outcome = soon(server.client().into_future()).await;
+
+    assert!(matches!(outcome, Err(Error::Server(_))), "{outcome:?}");
+    assert_eq!(server.methods().len(), 2);
+}
+
+/// In both ways in which servers say that they do not know a session.
+#[tokio::test]
+async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
+    let forgotten = |asked: &Asked, as_the_protocol_says: bool| match as_the_protocol_says {
+        true => Say::Whole(status(StatusCode::NOT_FOUND, "")),
+        false => json_with(
+            StatusCode::BAD_REQUEST,
+            &[],
+            &json!({"jsonrpc": "2.0", "id": asked.id, "error": {
+                "code": -32000, "message": "Bad Request: No valid session ID provided"}}),
+        ),
+    };
+    for as_the_protocol_says in [true, false] {
+        let sessions = Arc::new(AtomicUsize::new(0));
+        let opened = sessions.clone();
+        let server = scripted(move |asked| {
+            let current = format!("session-{}", sessions.load(Ordering::SeqCst));
+            let session = asked.headers.get("mcp-session-id").and_then(|id| id.to_str().ok());
+            match (asked.method.as_str(), session) {
+                ("server/discover", _) => Say::Error(-32601, "Method not found"),
+                ("initialize", _) => {
+                    let next = sessions.fetch_add(1, Ordering::SeqCst) + 1;
+                    welcome(asked, &format!("session-{next}"), false)
+                }
+                ("GET", _) => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+                (_, Some(session)) if session == current => answer(asked),
+                _ => forgotten(asked, as_the_protocol_says),
+            }
+        })
+        .await;
+        let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+        soon(client.tools()).await.unwrap();
+
+        // The server has started anew.
+        opened.fetch_add(1, Ordering::SeqCst);
+
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 1);
+        opened.fetch_add(1, Ordering::SeqCst);
+        let result = soon(client.call("look", json!({})).into_future()).await.unwrap();
+        assert_eq!(result.text(), "seen");
+        assert_eq!(server.asked("tools/call").len(), 2, "one that was refused, one that was not");
+        assert_eq!(server.asked("initialize").len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn tools_are_not_kept_where_nobody_tells_that_they_change() {
+    let server = scripted(|asked| match asked.method.as_str() {
+        "server/discover" => Say::Error(-32601, "Method not found"),
+        "initialize" => welcome(asked, "s", true),
+        // A page for people, and no stream.
+        "GET" => Say::Whole(
+            Response::builder()
+                .header("content-type", "text/html")
+                .body("<p>Hello".into())
+                .unwrap(),
+        ),
+        _ => answer(asked),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    soon(listed(&client, &server, 3)).await;
+
+    assert_eq!(server.asked("GET").len(), 1, "it is not asked for again");
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
+    let server = scripted(|asked| match asked.method.as_str() {
+        "server/discover" => Say::Error(-32601, "Method not found"),
+        "initialize" => welcome(asked, "s", true),
+        "GET" => Say::Whole(events("")),
+        _ => answer(asked),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+
+    // Whatever was said between two streams was not heard, so what was known is no longer known.
+    soon(listed(&client, &server, 3)).await;
+
+    let asked = server.asked("GET").len();
+    assert!((2..5).contains(&asked), "asked {asked} times");
+}
+
+/// Looks at the tools until the server was asked so often.
+async fn listed(client: &Client, server: &Scripted, times: usize) {
+    while server.asked("tools/list").len() < times {
+        client.tools().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A pair of pipes, and a server that takes one line after the other.
+fn lines(
+    mut server: impl FnMut(&Value) -> Option<Value> + Send + 'static,
+) -> candor_client::Connect {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    tokio::spawn(async move {
+        let (input, mut output) = tokio::io::split(theirs);
+        let mut input = BufReader::new(input).lines();
+        while let Ok(Some(line)) = input.next_line().await {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if let Some(mut answer) = server(&message) {
+                answer["jsonrpc"] = json!("2.0");
+                answer["id"] = message["id"].clone();
+                output.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+            }
+        }
+    });
+    let (input, output) = tokio::io::split(ours);
+    Client::over(input, output)
+}
+
+fn quick_probe() -> Limits {
+    let mut limits = Limits::default();
+    limits.probe = Duration::from_millis(100);
+    limits
+}
+
+#[tokio::test]
+async fn an_old_server_hears_nothing_between_the_probe_and_the_handshake() {
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hears = heard.clone();
+    // It does not answer what it does not know.
+    let server = lines(move |message| {
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let answer = (method == "initialize").then(|| {
+            json!({"result": {"protocolVersion": "2025-11-25", "capabilities": {},
+                              "serverInfo": {"name": "old", "version": "1"}}})
+        });
+        hears.lock().unwrap().push(method);
+        answer
+    });
+
+    let client = soon(server.limits(quick_probe()).into_future()).await.unwrap();
+
+    assert_eq!(client.era(), Era::Legacy);
+    let heard = heard.lock().unwrap().clone();
+    assert_eq!(heard[..2], ["server/discover", "initialize"], "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_server_of_the_modern_era_alone_may_be_slow_to_start() {
+    let mut probed = 0;
+    let server = lines(move |message| match message["method"].as_str() {
+        Some("server/discover") => {
+            probed += 1;
+            (probed > 1).then(|| {
+                json!({"result": {"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                    "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}})
+            })
+        }
+        Some("initialize") => {
+            Some(json!({"error": {"code": -32601, "message": "Method not found"}}))
+        }
+        _ => None,
+    });
+
+    let client = soon(server.limits(quick_probe()).into_future()).await.unwrap();
+
+    assert_eq!(client.era(), Era::Modern);
+    assert!(client.capabilities().tools.is_some());
+}
+
+/// Its pipe is full, and it has no ear for the end of it either.
+#[cfg(unix)]
+#[tokio::test]
+async fn who_no_longer_reads_does_not_hold_up_a_close() {
+    let says = json!({"jsonrpc": "2.0", "id": 1, "result": {
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {}, "ttlMs": 0, "cacheScope": "private"}});
+    let script = format!("read line; echo '{says}'; exec sleep 1000");
+    let program = Program::new("sh").args(["-c", &script]);
+    let client = soon(Client::start(program).into_future()).await.unwrap();
+    let asking = client.clone();
+    let asked = tokio::spawn(async move {
+        asking.request("example/large", &json!({"text": "x".repeat(1 << 20)})).await
+    });
+    tokio::task::yield_now().await;
+
+    soon(client.close()).await;
+
+    let outcome = soon(asked).await.unwrap();
+    assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
+}
