@@ -13,6 +13,8 @@ mod http;
 mod messages;
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
+#[path = "demo/tour.rs"]
+mod tour;
 #[path = "demo/trying.rs"]
 mod trying;
 

@@ -166,7 +166,7 @@ async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
     let client = soon(server.client().into_future()).await.unwrap();
 
     // Whatever is said between two streams is not heard, so nothing that is known stays known.
-    soon(listed(&client, &server, 50)).await;
+    soon(listed(&client, &server, 10)).await;
     assert!(server.asked("GET").len() <= 1, "not again before a second has passed");
     soon(async {
         while server.asked("GET").len() < 2 {

@@ -8,7 +8,7 @@ use candor_client::types::Content;
 use candor_client::{Basis, Error, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
 use serde_json::{Value, json};
 
-use super::foresight::{Next, in_general};
+use super::foresight::Next;
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use super::{content, given};
@@ -144,8 +144,6 @@ fn tell(
             Judgement::Deny => "does not let this call run",
         };
         out.line(&format!("Its own policy {does}."))?;
-    } else if in_general(&reached.client, foreseen).is_some() {
-        out.line("Its own policy asks a person before such calls.")?;
     }
     if let Some(error) = &foreseen.failed {
         out.line(&format!(

@@ -1,7 +1,7 @@
 //! What becomes of a call, before it is made.
 
 use candor::protocol::names::extension;
-use candor_client::{Ask, Client, Foreseen, Judgement, Trust};
+use candor_client::{Client, Foreseen, Judgement, Trust};
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Next {
 
 impl Next {
     pub(super) fn of(client: &Client, foreseen: &Foreseen) -> Self {
-        let server = foreseen.server.or_else(|| in_general(client, foreseen));
+        let server = foreseen.server;
         match foreseen.judgement {
             Judgement::Deny => Self::RefusedHere,
             _ if server == Some(Judgement::Deny) => Self::RefusedThere,
@@ -55,21 +55,10 @@ impl Next {
 }
 
 /// Whether the server puts this very call to a person, so that nobody here is asked the same twice: it is known, it has approvals
-/// as our servers have them, and it has just said of these arguments that it asks. A server that only says that it asks about
-/// such calls in general is not enough: one tool may be an exception.
+/// as our servers have them, and it says of these arguments, or of all calls of the tool, that it asks.
 pub(super) fn asks_itself(client: &Client, foreseen: &Foreseen) -> bool {
     let extensions = client.capabilities().extensions;
     client.trust() == Trust::Known
         && foreseen.server == Some(Judgement::Ask)
         && extensions.is_some_and(|known| known.contains_key(extension::APPROVAL))
-}
-
-/// What a server of ours says that it does with such calls, where it was not asked about this one: their hints are the same for all
-/// arguments. Good for a forecast.
-pub(super) fn in_general(client: &Client, foreseen: &Foreseen) -> Option<Judgement> {
-    let extensions = client.capabilities().extensions?;
-    let said = extensions.get(extension::APPROVAL)?.read::<String>("ask").ok().flatten()?;
-    let all = [Ask::Never, Ask::Destructive, Ask::Writes, Ask::Always];
-    let ask = all.into_iter().find(|ask| ask.as_str() == said)?;
-    ask.covers(foreseen.said.hints).then_some(Judgement::Ask)
 }

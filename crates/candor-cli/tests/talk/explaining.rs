@@ -30,11 +30,11 @@ async fn a_server_that_asks_itself_says_so() {
     told.says("Its own policy asks a person before this call.");
     let stranger = world.run(&[&words[..], &["--trust", "stranger"]].concat()).await.ended(0);
     stranger.says("DELETES · not repeatable · reaches outside   → would be asked here first, then waits for approval");
-    // It is not asked about a tool whose calls all do the same; what it says of such calls counts.
+    // It is not asked about a tool whose calls all do the same: the list says what becomes of them.
     let (_server, target) = world.serve(&["--ask", "writes"]).await;
     let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);
     told.says("changes · repeatable · stays local   → waits for approval\n");
-    told.says("Its own policy asks a person before such calls.");
+    told.says("Its own policy asks a person before this call.");
     world.run(&["explain", &target, "list_files"]).await.ended(0).says("→ runs without asking");
     let (_server, target) = world.serve(&["--deny", "manage_files"]).await;
     let words = ["explain", &target, "manage_files", "path=a.txt", "action=read"];
