@@ -79,7 +79,8 @@ async fn completes(client: &Client, known: &Value) -> Checked {
     let mut reference = CompleteReference::new(text(&known["type"]));
     reference.name = known.get("name").map(|name| text(name).to_owned());
     reference.uri = known.get("uri").map(|uri| text(uri).to_owned());
-    let completed = client.complete(reference, text(&known["argument"]), text(&known["value"]));
+    let completed =
+        client.complete(reference, (text(&known["argument"]), text(&known["value"])), []);
     let values = completed.await?.completion.values;
     holds(values == texts(&known["gives"]), format!("{values:?}"))
 }

@@ -1,15 +1,15 @@
 //! The client: a server that is kept in reach.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use candor_protocol::json::{Json, Object, RawValue, raw};
-use candor_protocol::names::{method, notification};
-use candor_protocol::rpc::ErrorObject;
+use candor_protocol::json::{Object, RawValue, raw};
+use candor_protocol::names::method;
 use candor_protocol::types::{
-    CompleteArgument, CompleteParams, CompleteReference, CompleteResult, GetPromptParams,
-    GetPromptResult, Implementation, InputRequired, LogLevel, Prompt, ServerCapabilities,
+    CompleteArgument, CompleteContext, CompleteParams, CompleteReference, CompleteResult,
+    GetPromptParams, GetPromptResult, Implementation, LogLevel, Prompt, ServerCapabilities,
 };
 use candor_protocol::{Era, Revision};
 use serde_json::Value;
@@ -64,12 +64,6 @@ struct KeptTools {
     until: Option<Instant>,
     epoch: u64,
     session: Arc<Session>,
-}
-
-/// An answer, and how many rounds of questions it took.
-pub(crate) struct Answer {
-    pub(crate) result: Box<RawValue>,
-    pub(crate) rounds: u32,
 }
 
 impl Client {
@@ -265,13 +259,19 @@ impl Client {
     }
 
     /// What an argument may become: of a prompt (`ref/prompt` with its name) or of a template (`ref/resource` with its URI).
+    /// `others` are arguments that are known already.
     pub async fn complete(
         &self,
         reference: CompleteReference,
-        argument: &str,
-        value: &str,
+        (argument, value): (&str, &str),
+        others: impl IntoIterator<Item = (String, String)>,
     ) -> Result<CompleteResult, Error> {
-        let params = CompleteParams::new(reference, CompleteArgument::new(argument, value));
+        let mut params = CompleteParams::new(reference, CompleteArgument::new(argument, value));
+        let others: BTreeMap<_, _> = others.into_iter().collect();
+        if !others.is_empty() {
+            let context = params.context.get_or_insert_with(CompleteContext::new);
+            context.arguments = Some(others);
+        }
         read(&self.ask(Wish::new(method::COMPLETE, written(&params)?)).await?)
     }
 
@@ -310,15 +310,6 @@ impl Client {
             Era::Modern => method::DISCOVER,
         };
         self.ask(Wish::new(question, Object::new())).await.map(|_| ())
-    }
-
-    /// Tells a legacy server that the folders have changed.
-    pub async fn roots_changed(&self) -> Result<(), Error> {
-        let session = self.session().await?;
-        if session.era() == Era::Legacy {
-            session.notify(notification::ROOTS_CHANGED, &Object::new()).await?;
-        }
-        Ok(())
     }
 
     /// Ends the connection. A child process is waited for, and ended if it does not end by itself.
@@ -404,59 +395,11 @@ impl Client {
         Ok(session)
     }
 
-    /// Sends a request and waits for its result: complete, nothing else.
-    pub(crate) async fn ask(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
-        let (session, result) = self.send(wish).await?;
-        match kind_of(&session, &result)? {
-            Kind::Complete => Ok(result),
-            Kind::InputRequired(_) => {
-                Err(Error::protocol("it asks something where it may not ask"))
-            }
-        }
-    }
-
-    /// The same where a server may ask back: answers it, for as many rounds as are allowed.
-    pub(crate) async fn ask_in_rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
-        let params = wish.params.clone();
-        let mut rounds = 0;
-        loop {
-            let (session, result) = self.send(wish.again()).await?;
-            let asked = match kind_of(&session, &result)? {
-                Kind::Complete => return Ok(Answer { result, rounds }),
-                Kind::InputRequired(asked) => asked,
-            };
-            rounds += 1;
-            if rounds > self.0.limits.max_rounds {
-                return Err(Error::TooManyRounds(self.0.limits.max_rounds));
-            }
-            wish.params = params.clone();
-            let answers = self.answers(&asked).await?;
-            if !answers.is_empty() {
-                wish.params.set("inputResponses", raw(&answers));
-            }
-            // Whatever is in it, it goes back as it came.
-            if let Some(state) = &asked.request_state {
-                wish.params.set("requestState", raw(state));
-            }
-        }
-    }
-
-    /// What the host says to a round of questions.
-    async fn answers(&self, asked: &InputRequired) -> Result<Object, Error> {
-        let questions = asked.input_requests.iter().flatten();
-        let answers = futures_util::future::join_all(questions.map(|(key, question)| async move {
-            let params = question.params.as_ref().map(|params| members_of(params)).transpose();
-            let params = params.map_err(Error::protocol)?.unwrap_or_default();
-            match self.0.host.answer(&question.method, params).await {
-                Ok(answer) => Ok((key.clone(), answer)),
-                Err(error) => Err(unanswered(&question.method, &error)),
-            }
-        }));
-        answers.await.into_iter().collect()
-    }
-
     /// Sends a request, and once more in a new session if the old one turns out to have ended before the server took it.
-    async fn send(&self, wish: Wish<'_>) -> Result<(Arc<Session>, Box<RawValue>), Error> {
+    pub(crate) async fn send(
+        &self,
+        wish: Wish<'_>,
+    ) -> Result<(Arc<Session>, Box<RawValue>), Error> {
         let session = self.session().await?;
         match self.send_in(&session, wish.again()).await {
             Err(Error::Lost { sent: false, .. }) if !session.is_alive() => {
@@ -497,32 +440,6 @@ impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         self.0.gave_up();
     }
-}
-
-enum Kind {
-    Complete,
-    InputRequired(InputRequired),
-}
-
-/// What a result is. Legacy ones, and those of servers that have forgotten it, are complete.
-fn kind_of(session: &Session, result: &RawValue) -> Result<Kind, Error> {
-    if session.era() == Era::Legacy {
-        return Ok(Kind::Complete);
-    }
-    let kind = Json::from(result).entries().find(|(name, _)| name == "resultType");
-    let kind = kind.map(|(_, kind)| kind.as_str()).transpose().map_err(Error::protocol)?;
-    match kind.as_deref() {
-        None | Some("complete") => Ok(Kind::Complete),
-        Some("input_required") => read(result).map(Kind::InputRequired),
-        Some(other) => Err(Error::protocol(format!("its result is of an unknown type {other:?}"))),
-    }
-}
-
-fn unanswered(question: &str, error: &ErrorObject) -> Error {
-    Error::Unsupported(format!(
-        "an answer without {question}, which this client cannot answer ({})",
-        error.message
-    ))
 }
 
 pub(crate) fn read<T: candor_protocol::Message>(result: &RawValue) -> Result<T, Error> {

@@ -26,7 +26,7 @@
 //!   within limits.
 //! - [`Connect`]: answers for the server's questions, time-outs, limits, tokens.
 //!
-//! One request, in the order of the code: `call` or `safely` → `client` (session, rounds of questions, breaker) → `session` (id,
+//! One request, in the order of the code: `call` or `safely` → `rounds` (questions of the server) → `client` (session, breaker) → `session` (id,
 //! `_meta`, time) → `link` (a POST, or a line) → `host`, which hears what the server says meanwhile.
 
 mod cache;
@@ -43,6 +43,7 @@ mod policy;
 mod resources;
 mod result;
 mod retry;
+mod rounds;
 mod safely;
 mod session;
 mod tools;

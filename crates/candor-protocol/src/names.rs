@@ -70,8 +70,6 @@ pub mod notification {
     pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
     /// A resource has changed.
     pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
-    /// The client's folders have changed (legacy).
-    pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
     /// A modern subscription is open.
     pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 }

@@ -56,7 +56,9 @@ impl Endpoint {
                 unreachable(format!("{name:?} cannot be sent as a header"))
             };
             let header = HeaderName::try_from(name.as_str()).map_err(|e| bad(&e))?;
-            let value = HeaderValue::try_from(value.as_str()).map_err(|e| bad(&e))?;
+            let mut value = HeaderValue::try_from(value.as_str()).map_err(|e| bad(&e))?;
+            // Whoever sends headers of their own may send secrets.
+            value.set_sensitive(true);
             headers.append(header, value);
         }
         if let Some(token) = bearer {

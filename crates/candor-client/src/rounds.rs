@@ -1,0 +1,96 @@
+//! A request and its result; in the modern era, with the server's questions in between.
+
+use candor_protocol::Era;
+use candor_protocol::json::{Json, Object, RawValue, raw};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::InputRequired;
+
+use crate::client::{Client, read};
+use crate::error::Error;
+use crate::host::members_of;
+use crate::session::{Session, Wish};
+
+/// An answer, and how many rounds of questions it took.
+pub(crate) struct Answer {
+    pub(crate) result: Box<RawValue>,
+    pub(crate) rounds: u32,
+}
+
+impl Client {
+    /// Sends a request and waits for its result: complete, nothing else.
+    pub(crate) async fn ask(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+        let (session, result) = self.send(wish).await?;
+        match kind_of(&session, &result)? {
+            Kind::Complete => Ok(result),
+            Kind::InputRequired(_) => {
+                Err(Error::protocol("it asks something where it may not ask"))
+            }
+        }
+    }
+
+    /// The same where a server may ask back: answers it, for as many rounds as are allowed.
+    pub(crate) async fn ask_in_rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
+        let params = wish.params.clone();
+        let mut rounds = 0;
+        loop {
+            let (session, result) = self.send(wish.again()).await?;
+            let asked = match kind_of(&session, &result)? {
+                Kind::Complete => return Ok(Answer { result, rounds }),
+                Kind::InputRequired(asked) => asked,
+            };
+            rounds += 1;
+            if rounds > self.limits().max_rounds {
+                return Err(Error::TooManyRounds(self.limits().max_rounds));
+            }
+            wish.params = params.clone();
+            let answers = self.answers(&asked).await?;
+            if !answers.is_empty() {
+                wish.params.set("inputResponses", raw(&answers));
+            }
+            // Whatever is in it, it goes back as it came.
+            if let Some(state) = &asked.request_state {
+                wish.params.set("requestState", raw(state));
+            }
+        }
+    }
+
+    /// What the host says to a round of questions.
+    async fn answers(&self, asked: &InputRequired) -> Result<Object, Error> {
+        let questions = asked.input_requests.iter().flatten();
+        let answers = futures_util::future::join_all(questions.map(|(key, question)| async move {
+            let params = question.params.as_ref().map(|params| members_of(params)).transpose();
+            let params = params.map_err(Error::protocol)?.unwrap_or_default();
+            match self.host().answer(&question.method, params).await {
+                Ok(answer) => Ok((key.clone(), answer)),
+                Err(error) => Err(unanswered(&question.method, &error)),
+            }
+        }));
+        answers.await.into_iter().collect()
+    }
+}
+
+enum Kind {
+    Complete,
+    InputRequired(InputRequired),
+}
+
+/// What a result is. Legacy ones, and those of servers that have forgotten it, are complete.
+fn kind_of(session: &Session, result: &RawValue) -> Result<Kind, Error> {
+    if session.era() == Era::Legacy {
+        return Ok(Kind::Complete);
+    }
+    let kind = Json::from(result).entries().find(|(name, _)| name == "resultType");
+    let kind = kind.map(|(_, kind)| kind.as_str()).transpose().map_err(Error::protocol)?;
+    match kind.as_deref() {
+        None | Some("complete") => Ok(Kind::Complete),
+        Some("input_required") => read(result).map(Kind::InputRequired),
+        Some(other) => Err(Error::protocol(format!("its result is of an unknown type {other:?}"))),
+    }
+}
+
+fn unanswered(question: &str, error: &ErrorObject) -> Error {
+    Error::Unsupported(format!(
+        "an answer without {question}, which this client cannot answer ({})",
+        error.message
+    ))
+}
