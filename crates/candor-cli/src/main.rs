@@ -41,6 +41,8 @@ struct Cli {
 enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
+    /// A small world to try everything in: invoices, files, and a crash
+    Demo(demo::Args),
     /// List the tools of a server, and what they do
     Tools(talk::tools::Args),
     /// What a call would do, without doing it
@@ -57,8 +59,6 @@ enum Command {
     Prompts(talk::prompts::Args),
     /// Find out what is wrong with the connection to a server
     Doctor(talk::doctor::Args),
-    /// A small world to try everything in: invoices, files, and a crash
-    Demo(demo::Args),
     /// What waits for a person: see it, decide it
     Approvals(approvals::Args),
     /// What happened: operations and calls, from the ledger

@@ -84,7 +84,7 @@ impl Endpoint {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Body>, Error> {
         self.pool.request(request).await.map_err(|error| {
-            let why = whole(&error);
+            let why = cause(&error);
             if error.is_connect() {
                 Error::Unreachable { target: self.uri.to_string(), why }
             } else {
@@ -124,17 +124,11 @@ fn pooled(connector: Connector) -> Pool<Connector, Full<Bytes>> {
         .build(connector)
 }
 
-/// An error with all that is behind it.
-fn whole(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !told.ends_with(&cause_text) {
-            told.push_str(": ");
-            told.push_str(&cause_text);
-        }
-        source = cause.source();
+/// What is behind an error in the end: who wraps it says nothing that a person could use.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
     }
-    told
+    last.to_string()
 }
