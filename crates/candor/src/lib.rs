@@ -19,6 +19,13 @@
 //!
 //! The parts, each usable alone: [`Server`] describes a server, [`Engine`] is one that is ready,
 //! [`transport`] connects it, [`run`] is all of it behind a command line.
+//!
+//! | feature | |
+//! |---|---|
+//! | `run` (default) | `Server::run()`: command line, logging, signals, both transports, the console, a ledger in a SQLite file |
+//! | `postgres` | ledgers in PostgreSQL, for several instances of a server |
+//! | `files` | `Directory`: a real folder as resources, and `files`, what it stands on |
+//! | `client` | `client`: an MCP client of either era that asks before it acts |
 
 #[doc(hidden)]
 pub mod __private;
