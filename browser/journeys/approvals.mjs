@@ -80,6 +80,7 @@ export async function journey(stage) {
   await questions.first().getByRole('button', { name: 'Approve once' }).click();
   await again;
   assert.equal(readFileSync(join(files, 'drafts/d.txt'), 'utf8'), 'new');
+  await until('one question', async () => (await questions.count()) === 1);
   await focused(questions.getByRole('button', { name: 'Deny', exact: true }));
   await page.keyboard.press('Enter');
   assert.equal((await another).isError, true);

@@ -49,6 +49,7 @@ export async function journey(stage) {
   await at(page, 'confirm').waitFor();
   await focused(at(page, 'confirm-cancel'));
   await says(at(page, 'confirm-effect'), /Deletes[\s\S]*take something away/);
+  await says(at(page, 'confirm-undo'), /No tool is known that takes this back/);
   const shown = JSON.parse(await at(page, 'confirm-arguments').textContent());
   assert.deepEqual(shown, { path: 'notes/a.txt', action: 'delete' });
   for (const way of ['Enter', 'Escape']) {

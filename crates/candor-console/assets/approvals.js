@@ -32,20 +32,39 @@ async function decide(card, button) {
     complain("");
     say(verb === "approve" ? "Approved" : "Denied");
     if ("one" in desk.dataset) { location.href = `${base}/ui/history/${card.dataset.id}`; return; }
-    await refresh(true);
+    decided = card;
+    await refresh();
   } else {
     complain(await told(response));
     card.querySelectorAll("button").forEach((one) => { one.disabled = false; });
-    await refresh(false);
+    await refresh();
   }
 }
 
+/** The card that was decided here last, until it is gone. */
+let decided = null;
+
+/** Looks at the desk are numbered: how many there were, and which of them was seen last. */
+let looked = 0;
+let seen = 0;
+
+/** When a card was last taken away, so that others moved to where it had been. */
+let moved = -Infinity;
+
+/** Nobody has read what has come under their pointer in this time. */
+const UNREAD = 600;
+
 /** Takes in what is new, and leaves alone what somebody is looking at or typing into. */
-async function refresh(moveOn) {
+async function refresh() {
   if ("one" in desk.dataset) return;
+  const mine = ++looked;
   const response = await fetch(`${base}/ui/approvals?part=desk`, { headers: { Accept: "text/html" }, credentials: "same-origin" });
   if (!response.ok) { complain(await told(response)); return; }
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const text = await response.text();
+  // Somebody who looked later has been answered earlier: what they saw is newer.
+  if (mine < seen) return;
+  seen = mine;
+  const fresh = new DOMParser().parseFromString(text, "text/html");
   const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
   // Two callers who want the same put the same question, each for a call of their own.
   const name = (card) => `${card.dataset.id} ${card.dataset.question}`;
@@ -56,10 +75,18 @@ async function refresh(moveOn) {
   const same = cards.length === was.children.length && cards.every((card, at) => card === was.children[at]);
   if (!same) {
     // Moving a node takes its focus away, so only what is gone or new is touched.
-    for (const card of [...was.children]) if (!cards.includes(card)) card.remove();
+    for (const card of [...was.children]) {
+      if (cards.includes(card)) continue;
+      // Only what stood below it moves.
+      if ("question" in card.dataset && card.nextElementSibling) moved = performance.now();
+      card.remove();
+    }
     cards.forEach((card, at) => { if (was.children[at] !== card) was.insertBefore(card, was.children[at] ?? null); });
-    if (moveOn || (inside && !was.contains(document.activeElement))) (was.querySelector("[data-decide=deny]") ?? document.getElementById("main")).focus();
   }
+  // Who has decided goes on with the next, whichever look it is that has taken the card away.
+  const moveOn = decided && !decided.isConnected;
+  if ((moveOn || inside) && !was.contains(document.activeElement)) (was.querySelector("[data-decide=deny]") ?? document.getElementById("main")).focus();
+  if (moveOn) decided = null;
   const rules = desk.querySelector("#questions").nextSibling;
   while (rules && desk.lastChild !== desk.querySelector("#questions")) desk.lastChild.remove();
   let node = now.nextSibling;
@@ -79,16 +106,20 @@ function count() {
 
 desk.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
+  if (button?.dataset.decide === "approve" && performance.now() - moved < UNREAD) {
+    say("The questions have just moved. Look again.");
+    return;
+  }
   if (button?.dataset.decide) decide(button.closest("[data-question]"), button);
   if (button?.dataset.revoke) {
     button.disabled = true;
     const response = await ask("DELETE", `/approvals/rules/${button.dataset.revoke}`);
     complain(response.ok ? "" : await told(response));
     if (response.ok) say("Revoked");
-    await refresh(false);
+    await refresh();
   }
 });
 
-addEventListener("candor:waiting", () => refresh(false));
+addEventListener("candor:waiting", () => refresh());
 setInterval(count, 1000);
 count();

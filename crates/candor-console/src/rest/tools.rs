@@ -126,6 +126,10 @@ fn detail(tool: &Definition) -> Object {
     if let Some(schema) = &tool.output_schema {
         members = members.with("outputSchema", schema);
     }
+    // That more can be said of a call: ask `annotations`.
+    if tool.dynamic_annotations == Some(true) {
+        members = members.with("dynamicAnnotations", &true);
+    }
     members
 }
 

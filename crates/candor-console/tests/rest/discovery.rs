@@ -121,7 +121,9 @@ async fn the_list_is_that_of_mcp() {
         assert_eq!(ours["description"], theirs["description"].as_str().unwrap_or(""));
         assert_eq!(ours.get("annotations"), theirs.get("annotations"));
         let path = format!("/tools/{}", ours["name"].as_str().unwrap());
-        assert_eq!(site.get(&path).await.ok()["inputSchema"], theirs["inputSchema"]);
+        let detail = site.get(&path).await.ok();
+        assert_eq!(detail["inputSchema"], theirs["inputSchema"]);
+        assert_eq!(detail.get("dynamicAnnotations"), theirs.get("dynamicAnnotations"));
     }
     let dynamic = &ours[2]["annotations"];
     assert_eq!(dynamic.as_object().unwrap().len(), 4, "computed, so all are known: {dynamic}");

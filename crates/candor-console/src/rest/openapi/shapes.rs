@@ -107,6 +107,8 @@ fn of_tools() -> Value {
     tool["inputSchema"] = json!({"type": "object"});
     tool["title"] = json!({"type": "string"});
     tool["outputSchema"] = json!({"type": ["object", "boolean"]});
+    tool["dynamicAnnotations"] =
+        json!({"const": true, "description": "The hints of a call depend on its arguments."});
     let error = json!({
         "type": "object",
         "properties": {
