@@ -154,6 +154,8 @@ pub struct Limits {
     pub max_pages: usize,
     /// How many entries of a list.
     pub max_entries: usize,
+    /// How many bytes of a list.
+    pub max_list: usize,
     /// How often a server may answer one request with questions.
     pub max_rounds: u32,
 }
@@ -169,6 +171,7 @@ impl Default for Limits {
             max_depth: 128,
             max_pages: 1000,
             max_entries: 100_000,
+            max_list: 64 * 1024 * 1024,
             max_rounds: 10,
         }
     }

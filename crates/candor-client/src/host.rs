@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use candor_protocol::json::{Decode as _, Json, Object, RawValue, raw};
@@ -84,6 +84,8 @@ pub(crate) struct Host {
     progress: Mutex<HashMap<RequestId, ProgressFn>>,
     listeners: Mutex<Vec<Weak<Listener>>>,
     answering: Mutex<HashMap<RequestId, AbortHandle>>,
+    /// How many questions are being refused.
+    refusing: AtomicUsize,
     /// How often the list of tools was said to have changed.
     tools_changed: AtomicU64,
     /// Answers that are kept, and the server that they are from.
@@ -201,23 +203,38 @@ impl Host {
         let id = request.id.clone();
         let host = self.clone();
         let mut answering = locked(&self.answering);
-        if answering.len() >= QUESTIONS {
+        if answering.contains_key(&id) || answering.len() >= QUESTIONS {
             drop(answering);
-            tokio::spawn(async move { send(write_error(Some(&id), &ErrorObject::busy())).await });
+            self.refuse(id, send);
             return;
         }
         let task = tokio::spawn(async move {
-            let outcome = host.answer(&request.method, request.params).await;
-            locked(&host.answering).remove(&request.id);
-            let message = match outcome {
+            let message = match host.answer(&request.method, request.params).await {
                 Ok(result) => write_result(&request.id, &result),
                 Err(error) => write_error(Some(&request.id), &error),
             };
             send(message).await;
+            // Not before it is sent: who does not read its answers may not ask for more and more of them.
+            locked(&host.answering).remove(&request.id);
         });
-        if !task.is_finished() {
-            answering.insert(id, task.abort_handle());
+        answering.insert(id, task.abort_handle());
+    }
+
+    /// Says that it is too much at a time; to whoever goes on even then, nothing.
+    fn refuse<F>(self: &Arc<Self>, id: RequestId, send: impl FnOnce(Vec<u8>) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send,
+    {
+        if self.refusing.fetch_add(1, Ordering::AcqRel) >= QUESTIONS {
+            self.refusing.fetch_sub(1, Ordering::AcqRel);
+            tracing::warn!(%id, "the server asks more than can be answered");
+            return;
         }
+        let host = self.clone();
+        tokio::spawn(async move {
+            send(write_error(Some(&id), &ErrorObject::busy())).await;
+            host.refusing.fetch_sub(1, Ordering::AcqRel);
+        });
     }
 
     /// What the host says to a question, in whichever form it came.

@@ -105,12 +105,14 @@ impl Client {
         let limits = self.limits();
         let mut listed = Listed { pages: Vec::new(), member, lasts: Duration::MAX };
         let mut pages = Pages::new(method, member, params.clone());
-        let mut count = 0;
+        let (mut count, mut bytes) = (0, 0);
         while let Some(page) = self.next_page(&mut pages).await? {
             listed.lasts = listed.lasts.min(page.lasts);
             count += page.entries;
+            bytes += page.answer.get().len();
             listed.pages.push(page.answer);
-            if count >= limits.max_entries && !pages.is_at_end() {
+            let most = count >= limits.max_entries || bytes >= limits.max_list;
+            if most && !pages.is_at_end() {
                 return Err(Error::Endless { list: member, read: count });
             }
         }

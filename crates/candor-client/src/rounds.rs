@@ -10,6 +10,9 @@ use crate::error::Error;
 use crate::host::members_of;
 use crate::session::{Session, Wish};
 
+/// Questions in one round. Nobody answers more.
+const MOST_QUESTIONS: usize = 16;
+
 /// An answer, and how many rounds of questions it took.
 pub(crate) struct Answer {
     pub(crate) result: Box<RawValue>,
@@ -56,6 +59,10 @@ impl Client {
 
     /// What the host says to a round of questions.
     async fn answers(&self, asked: &InputRequired) -> Result<Object, Error> {
+        let number = asked.input_requests.iter().flatten().count();
+        if number > MOST_QUESTIONS {
+            return Err(Error::protocol(format!("it asks {number} questions at once")));
+        }
         let questions = asked.input_requests.iter().flatten();
         let answers = futures_util::future::join_all(questions.map(|(key, question)| async move {
             let params = question.params.as_ref().map(|params| members_of(params)).transpose();

@@ -493,3 +493,74 @@ async fn progress_gives_more_time_but_not_for_ever() {
     let endless = client.call("toil", json!({"steps": 100_000})).on_progress(|_| {});
     assert!(matches!(soon(endless.into_future()).await, Err(Error::TimedOut { .. })));
 }
+
+#[tokio::test]
+async fn a_round_of_more_questions_than_anybody_answers_is_refused() {
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+        _ => {
+            let ask = json!({"method": "roots/list"});
+            let questions: serde_json::Map<_, _> =
+                (0..17).map(|n| (n.to_string(), ask.clone())).collect();
+            Say::Result(json!({"resultType": "input_required", "inputRequests": questions}))
+        }
+    })
+    .await;
+    let client = soon(server.client().roots([]).into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+    assert!(
+        matches!(&told, Error::Protocol(_)) && told.to_string().contains("17 questions"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_list_is_bounded_in_bytes() {
+    let server = modern(json!({"tools": {}}), |asked| {
+        Say::Result(json!({"resultType": "complete", "tools": [], "padding": "x".repeat(10_000),
+            "nextCursor": asked.nth.to_string(), "ttlMs": 0, "cacheScope": "private"}))
+    })
+    .await;
+    let mut limits = Limits::default();
+    limits.max_list = 50_000;
+    let client = soon(server.client().limits(limits).into_future()).await.unwrap();
+    assert!(matches!(soon(client.tools()).await, Err(Error::Endless { .. })));
+    assert_eq!(server.asked("tools/list").len(), 5);
+}
+
+#[tokio::test]
+async fn who_asks_and_does_not_listen_is_not_answered_for_ever() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+    let (ours, theirs) = tokio::io::duplex(1024);
+    let server = tokio::spawn(async move {
+        let (input, mut output) = tokio::io::split(theirs);
+        let mut lines = BufReader::new(input).lines();
+        let opened: Value =
+            serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        let hello = json!({"jsonrpc": "2.0", "id": opened["id"], "result": {"protocolVersion": "2025-11-25",
+            "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}});
+        output.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+        lines.next_line().await.unwrap().unwrap();
+        for id in 0..3000 {
+            let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+            output.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+        }
+        // Only now it listens: what was asked is answered as far as there was room.
+        let mut answers = 0;
+        while let Ok(Ok(Some(_))) =
+            tokio::time::timeout(Duration::from_millis(500), lines.next_line()).await
+        {
+            answers += 1;
+        }
+        let ping = json!({"jsonrpc": "2.0", "id": "again", "method": "ping"});
+        output.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+        let answer = lines.next_line().await.unwrap().unwrap();
+        (answers, answer)
+    });
+    let (input, output) = tokio::io::split(ours);
+    let _client = soon(Client::over(input, output).era(Era::Legacy).into_future()).await.unwrap();
+    let (answers, answer) = soon(server).await.unwrap();
+    assert!(answers < 1000, "{answers} were kept");
+    assert!(answer.contains("again"), "and there is room again: {answer}");
+}

@@ -5,6 +5,7 @@ pub(crate) mod tools;
 use std::path::{Path, PathBuf};
 
 use candor::Server;
+use candor::desk::shown::shown;
 use candor::files::Root;
 use candor::prelude::Directory;
 use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
@@ -56,11 +57,11 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
         )
     };
     let about = [
-        format!("candor files · {path} · {mode}"),
+        format!("candor files · {} · {mode}", shown(&path)),
         format!(
             "  host     claude mcp add {} -- candor files {}{flags} --stdio",
             word(&instance),
-            quoted(&path)
+            quoted(&shown(&path).to_string())
         ),
     ];
     let instructions = format!(

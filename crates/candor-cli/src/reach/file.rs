@@ -1,7 +1,7 @@
 //! One file of a host: read within bounds, and understood or complained about.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,22 +11,29 @@ use super::jsonc;
 /// Claude Code keeps more than servers in its file; that is seldom a megabyte.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
+/// Whoever owns a file names the programs that we start. In a folder that all may write to, such as /tmp, anybody could have left one
+/// for us.
+const NOT_OURS: &str = "it belongs to another user, who could have named any program; make it yours, or name the program behind --";
+
 /// What a file holds. `None`: there is none. Errors do not name the file.
 pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
-    let found = match fs::metadata(path) {
-        Ok(found) => found,
+    let file = match open(path) {
+        Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(error) => return Err(error.to_string()),
     };
-    // Nobody waits for a pipe that nobody writes to.
+    // Of what was opened, not of what stands there by now.
+    let found = file.metadata().map_err(|error| error.to_string())?;
     if !found.is_file() {
         return Err("this is not a file".to_owned());
     }
+    if !is_trusted(path, &found) {
+        return Err(NOT_OURS.to_owned());
+    }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    read.map_err(|error| error.to_string())?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > LARGEST {
         return Err(format!("larger than {} MiB", LARGEST / 1024 / 1024));
     }
@@ -37,18 +44,32 @@ pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
     serde_json::from_str(&jsonc::plain(&text)).map(Some).map_err(|error| error.to_string())
 }
 
-/// Whether whoever owns this file may name programs that we start. In a folder that all may write to, such as /tmp, anybody could have
-/// left one for us.
+/// Nobody waits for a pipe that nobody writes to.
 #[cfg(unix)]
-pub(super) fn is_trusted(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let me = rustix::process::getuid().as_raw();
-    // What cannot be looked at cannot be read either; that is told elsewhere.
-    fs::metadata(path).map_or(true, |found| may_name_programs(found.uid(), me))
+fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 #[cfg(not(unix))]
-pub(super) fn is_trusted(_path: &Path) -> bool {
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Whether a file that was opened may name programs: it is ours, and so is the name by which we came to it. Another's link to a file of
+/// ours is another's choice.
+#[cfg(unix)]
+fn is_trusted(path: &Path, found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let me = rustix::process::getuid().as_raw();
+    let named = std::fs::symlink_metadata(path);
+    may_name_programs(found.uid(), me)
+        && named.is_ok_and(|named| may_name_programs(named.uid(), me))
+}
+
+#[cfg(not(unix))]
+fn is_trusted(_path: &Path, _found: &Metadata) -> bool {
     true
 }
 
@@ -71,10 +92,20 @@ mod tests {
     }
 
     #[test]
-    fn what_we_wrote_is_ours() {
-        let path = std::env::temp_dir().join(format!("candor-trusted-{}", std::process::id()));
-        fs::write(&path, "{}").unwrap();
-        assert!(is_trusted(&path));
-        fs::remove_file(&path).unwrap();
+    fn what_we_wrote_is_ours_and_what_is_no_file_is_told() {
+        let folder = std::env::temp_dir().join(format!("candor-trusted-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("file");
+        std::fs::write(&path, "{}").unwrap();
+        assert_eq!(read(&path), Ok(Some(serde_json::json!({}))));
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(read(&link), Ok(Some(serde_json::json!({}))), "a link of ours");
+        assert_eq!(read(&folder.join("none")), Ok(None));
+        assert!(read(&folder).is_err());
+        let pipe = folder.join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        assert!(read(&pipe).is_err(), "and nobody waits for it");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

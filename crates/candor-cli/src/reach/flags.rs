@@ -14,14 +14,14 @@ use candor::desk::when;
 use candor_client::Trust;
 
 use super::expand::expand;
-use super::{Found, Named, Surroundings, Target, url};
+use super::{Found, Named, Origin, Surroundings, Target, url};
 use crate::exit::Failure;
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
 pub(crate) struct Reach {
-    /// Send the bearer token that is in this file, or in the variable CANDOR_BEARER: a secret does not belong on a command line
+    /// Send the bearer token that is in this file, or, for a URL that stands on the command line, in the variable CANDOR_BEARER: a secret does not belong on a command line
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     bearer_file: Option<PathBuf>,
 
@@ -54,7 +54,7 @@ enum TrustFlag {
 const HEADING: &str = "The server";
 
 /// The variable that holds a token.
-const BEARER: &str = "CANDOR_BEARER";
+pub(crate) const BEARER: &str = "CANDOR_BEARER";
 
 const AUTHORIZATION: &str = "Authorization";
 
@@ -128,7 +128,9 @@ impl Reach {
             set(AUTHORIZATION, format!("Bearer {token}"));
         }
         let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
-        if let Some(token) = here.variable(BEARER).filter(|_| !authorized)
+        // Not to whom a file names: whoever wrote it, a project's that was cloned for one, would get the token.
+        let named_here = found.origin == Origin::CommandLine;
+        if let Some(token) = here.variable(BEARER).filter(|_| !authorized && named_here)
             && !token.is_empty()
         {
             let token = token_in(&token)

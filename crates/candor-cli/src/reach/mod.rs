@@ -25,7 +25,7 @@ use crate::exit::Failure;
 
 pub(crate) use entry::Entry;
 pub(crate) use expand::{Piece, pieces};
-pub(crate) use flags::{Own, Reach};
+pub(crate) use flags::{BEARER, Own, Reach};
 pub(crate) use surroundings::Surroundings;
 pub(crate) use url::host;
 

@@ -63,7 +63,9 @@ impl Drop for Paused<'_> {
 /// `[####      ] 40%`, or how much is done if nobody knows of how much.
 fn bar(done: f64, total: Option<f64>) -> String {
     let Some(total) = total.filter(|total| *total > 0.0 && done.is_finite()) else {
-        return format!("… {done}");
+        // A number that nobody would read is not worth a line.
+        let told = format!("… {done}");
+        return if told.chars().count() > BAR { format!("… {done:.1e}") } else { told };
     };
     let part = (done / total).clamp(0.0, 1.0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to BAR
@@ -83,5 +85,6 @@ mod tests {
         assert_eq!(bar(3.0, None), "… 3");
         assert_eq!(bar(f64::NAN, Some(1.0)), "… NaN");
         assert_eq!(bar(3.0, Some(0.0)), "… 3");
+        assert_eq!(bar(1e300, None), "… 1.0e300");
     }
 }

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::question::{self, Person};
 use super::trouble::Trouble;
 use crate::out::Out;
-use crate::reach::{Found, Own, Reach, Surroundings, Target};
+use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
 
 /// What every command that talks to a server takes.
 #[derive(Debug, clap::Args)]
@@ -116,8 +116,10 @@ impl Server {
     }
 }
 
-/// Every line that a program writes to stderr.
+/// The lines that a program writes to stderr, the first of them: who goes on has said what is wrong.
 pub(super) type Heard = Arc<Mutex<Vec<String>>>;
+
+const MOST_LINES: usize = 200;
 
 /// The way to a target.
 pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
@@ -126,7 +128,8 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
             .iter()
             .fold(Client::connect(url), |connect, (name, value)| connect.header(name, value)),
         Target::Program { program, args, env, cwd } => {
-            let mut start = Program::new(program).args(args.iter().cloned());
+            // The token is for a server with a URL.
+            let mut start = Program::new(program).args(args.iter().cloned()).without_env(BEARER);
             for (name, value) in env {
                 start = start.env(name, value);
             }
@@ -135,7 +138,10 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
             }
             if let Some(heard) = heard.cloned() {
                 start = start.on_stderr(move |line| {
-                    heard.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+                    let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                    if heard.len() < MOST_LINES {
+                        heard.push(line.to_owned());
+                    }
                 });
             }
             Client::start(start)
