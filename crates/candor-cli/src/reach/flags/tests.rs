@@ -163,10 +163,11 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
 }
 
 #[test]
-fn flags_go_before_a_file_and_a_file_before_the_variable() {
+fn flags_go_before_a_file_and_the_variable_is_not_for_whom_a_file_names() {
     let folder = std::env::temp_dir().join(format!("candor-headers-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let server = r#"{"mcpServers": {"a": {"url": "https://a.example", "headers": {"authorization": "file", "X": "file"}}}}"#;
+    let server = r#"{"mcpServers": {"a": {"url": "https://a.example", "headers": {"authorization": "file", "X": "file"}},
+        "theirs": {"url": "https://theirs.example"}}}"#;
     std::fs::write(folder.join(".mcp.json"), server).unwrap();
     let set = [("CANDOR_BEARER", "variable")];
     let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &set);
@@ -179,6 +180,7 @@ fn flags_go_before_a_file_and_a_file_before_the_variable() {
     };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(headers("call a"), [pair("authorization", "file"), pair("X", "file")]);
+    assert_eq!(headers("call theirs"), [], "whoever wrote the file would get the token");
     assert_eq!(
         headers("call a --header Authorization:flag --header x:flag"),
         [pair("Authorization", "flag"), pair("x", "flag")]
