@@ -2,8 +2,12 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
+
+/// Between a question that was taken away and the next: time enough to see that it is another one.
+const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 /// Questions go to stderr, answers come from stdin; both must be terminals, or somebody would answer what they have not seen.
 pub(crate) struct Terminal {
@@ -19,6 +23,10 @@ impl Terminal {
 
     /// A line, typed after the question was there. `None`: there is nobody any more. May be given up at any time.
     pub(crate) async fn ask(&mut self, question: &str) -> io::Result<Option<String>> {
+        // The question before this one was taken away, perhaps under somebody's finger: their answer is not for this one.
+        if self.reading.is_some() {
+            tokio::time::sleep(SECOND_LOOK).await;
+        }
         // Whatever was read for a question that is no longer asked is no answer to this one.
         if self
             .reading
