@@ -292,7 +292,7 @@ impl Inside {
             inside.0 += 1;
             inside.1 = inside.1.max(inside.0);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(400)).await;
         self.0.lock().unwrap().0 -= 1;
     }
 

@@ -18,10 +18,10 @@ type Made = Box<dyn Fn() -> Say + Send + Sync>;
 
 fn small() -> Limits {
     let mut limits = Limits::default();
-    limits.answer = Duration::from_millis(500);
-    limits.answer_at_most = Duration::from_secs(2);
-    limits.probe = Duration::from_millis(300);
-    limits.connect = Duration::from_millis(500);
+    limits.answer = Duration::from_secs(2);
+    limits.answer_at_most = Duration::from_secs(4);
+    limits.probe = Duration::from_secs(1);
+    limits.connect = Duration::from_secs(2);
     limits.max_message = 64 * 1024;
     limits.max_pages = 20;
     limits
@@ -480,15 +480,15 @@ async fn progress_gives_more_time_but_not_for_ever() {
 
     let site = common::Site::of(Server::new("w", "1").tools(tools![toil])).await;
     let mut limits = Limits::default();
-    (limits.answer, limits.answer_at_most) = (Duration::from_millis(300), Duration::from_secs(3));
+    (limits.answer, limits.answer_at_most) = (Duration::from_secs(1), Duration::from_secs(4));
     let client = soon(site.client().limits(limits).into_future()).await.unwrap();
-    let listened = client.call("toil", json!({"steps": 20})).on_progress(|_| {});
+    let listened = client.call("toil", json!({"steps": 40})).on_progress(|_| {});
     assert_eq!(
         soon(listened.into_future()).await.unwrap().text(),
         "done",
-        "a second, of which none was silent"
+        "two seconds, none of them silent"
     );
-    let silent = client.call("toil", json!({"steps": 20}));
+    let silent = client.call("toil", json!({"steps": 40}));
     assert!(matches!(soon(silent.into_future()).await, Err(Error::TimedOut { .. })));
     let endless = client.call("toil", json!({"steps": 100_000})).on_progress(|_| {});
     assert!(matches!(soon(endless.into_future()).await, Err(Error::TimedOut { .. })));
