@@ -9,7 +9,6 @@ use candor_hints::Hints;
 use candor_protocol::json::{Object, raw};
 use candor_protocol::names::{failure, meta, method};
 use candor_protocol::rpc::code;
-use candor_protocol::types::LogLevel;
 use candor_schema::{Invalid, Violation};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -67,7 +66,6 @@ pub struct Call<'a> {
     pub(crate) plan: Option<String>,
     progress: Option<ProgressFn>,
     timeout: Option<Duration>,
-    logs: Option<LogLevel>,
 }
 
 impl fmt::Debug for Call<'_> {
@@ -82,16 +80,7 @@ impl<'a> Call<'a> {
             Value::Null => Value::Object(Map::new()),
             arguments => arguments,
         };
-        Self {
-            client,
-            tool,
-            arguments,
-            key: None,
-            plan: None,
-            progress: None,
-            timeout: None,
-            logs: None,
-        }
+        Self { client, tool, arguments, key: None, plan: None, progress: None, timeout: None }
     }
 
     /// Names the operation. A server that knows keys starts it at most once, so it may be tried again; others are only told.
@@ -115,12 +104,6 @@ impl<'a> Call<'a> {
     /// How long an answer is waited for; progress begins it anew.
     pub fn timeout(mut self, answer: Duration) -> Self {
         self.timeout = Some(answer);
-        self
-    }
-
-    /// Wants log messages from this level on, of a modern server. They come as notifications.
-    pub fn logs(mut self, level: LogLevel) -> Self {
-        self.logs = Some(level);
         self
     }
 
@@ -149,10 +132,22 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// Makes it by what was last known of the tool.
+    async fn as_known(&mut self) -> Result<CallResult, Error> {
+        let tool = self.client.last_known(&self.tool).await?;
+        if let Some(tool) = &tool {
+            self.put_key(tool)?;
+        }
+        let declared = tool.as_ref().map(|tool| tool.annotations()).unwrap_or_default();
+        let (policy, trust) = (self.client.policy(), self.client.trust());
+        let hints = policy.effective(&self.tool, trust, &declared, None);
+        self.perform(tool.as_deref(), hints).await
+    }
+
     /// Makes it, once, or several times where that is safe.
     pub(crate) async fn perform(
-        self,
-        mut tool: Option<Arc<KnownTool>>,
+        &self,
+        tool: Option<&KnownTool>,
         hints: Hints,
     ) -> Result<CallResult, Error> {
         // Whoever may change something waits for the others.
@@ -161,21 +156,11 @@ impl<'a> Call<'a> {
             false => self.client.turn().await,
         };
         let mut failed = 0;
-        let mut refreshed = false;
         loop {
-            let outcome = self.once(tool.as_deref()).await;
-            let licensed = self.is_licensed(hints, tool.as_deref());
+            let outcome = self.once(tool).await;
+            let licensed = self.is_licensed(hints, tool);
             let again = match &outcome {
                 Ok(result) => Self::may_repeat_failed(result, licensed),
-                Err(Error::Server(error))
-                    if error.code() == code::HEADER_MISMATCH && !refreshed =>
-                {
-                    // The definition has changed since it was looked at. Nothing was done.
-                    refreshed = true;
-                    self.client.forget_tools();
-                    tool = self.client.last_known(&self.tool).await?;
-                    continue;
-                }
                 Err(error) => may_repeat(error, licensed).then(|| error.retry_after()),
             };
             failed += 1;
@@ -228,9 +213,6 @@ impl<'a> Call<'a> {
         if let Some(plan) = &self.plan {
             wish.meta.set(meta::PLAN_TOKEN, raw(plan));
         }
-        if let Some(level) = &self.logs {
-            wish.meta.set(meta::LOG_LEVEL, raw(level));
-        }
         let answer = self.client.ask_in_rounds(wish).await?;
         let result = read(&answer.result)?;
         let schema = tool.and_then(KnownTool::output_schema);
@@ -282,14 +264,19 @@ impl<'a> IntoFuture for Call<'a> {
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
             self.members()?;
-            let tool = self.client.last_known(&self.tool).await?;
-            if let Some(tool) = &tool {
-                self.put_key(tool)?;
+            match self.as_known().await {
+                // The definition has changed since it was looked at, and nothing was done. Nobody has agreed to the old one.
+                Err(error) if is_outdated(&error) => {
+                    self.client.forget_tools();
+                    self.as_known().await
+                }
+                result => result,
             }
-            let declared = tool.as_ref().map(|tool| tool.annotations()).unwrap_or_default();
-            let (policy, trust) = (self.client.policy(), self.client.trust());
-            let hints = policy.effective(&self.tool, trust, &declared, None);
-            self.perform(tool, hints).await
         })
     }
+}
+
+/// Whether the server reads the arguments' headers otherwise than the definition that we know says.
+pub(crate) fn is_outdated(error: &Error) -> bool {
+    matches!(error, Error::Server(error) if error.code() == code::HEADER_MISMATCH)
 }

@@ -9,7 +9,7 @@ use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::names::method;
 use candor_protocol::types::{
     CompleteArgument, CompleteContext, CompleteParams, CompleteReference, CompleteResult,
-    GetPromptParams, GetPromptResult, Implementation, LogLevel, Prompt, ServerCapabilities,
+    GetPromptParams, GetPromptResult, Implementation, Prompt, ServerCapabilities,
 };
 use candor_protocol::{Era, Revision};
 use serde_json::Value;
@@ -293,15 +293,6 @@ impl Client {
         serde_json::from_str(result.get()).map_err(Error::protocol)
     }
 
-    /// Asks a legacy server for log messages from this level on. A modern one is asked with every request.
-    pub async fn log_level(&self, level: LogLevel) -> Result<(), Error> {
-        if self.era() == Era::Legacy && self.capabilities().logging.is_some() {
-            let params = Object::new().with("level", &level);
-            self.ask(Wish::new(method::SET_LEVEL, params)).await?;
-        }
-        Ok(())
-    }
-
     /// Whether the server still answers.
     pub async fn ping(&self) -> Result<(), Error> {
         let session = self.session().await?;
@@ -398,10 +389,10 @@ impl Client {
     /// Sends a request, and once more in a new session if the old one turns out to have ended before the server took it.
     pub(crate) async fn send(
         &self,
-        wish: Wish<'_>,
+        wish: &Wish<'_>,
     ) -> Result<(Arc<Session>, Box<RawValue>), Error> {
         let session = self.session().await?;
-        match self.send_in(&session, wish.again()).await {
+        match self.send_in(&session, wish).await {
             Err(Error::Lost { sent: false, .. }) if !session.is_alive() => {
                 let session = self.session().await?;
                 let result = self.send_in(&session, wish).await?;
@@ -415,7 +406,7 @@ impl Client {
     async fn send_in(
         &self,
         session: &Arc<Session>,
-        wish: Wish<'_>,
+        wish: &Wish<'_>,
     ) -> Result<Box<RawValue>, Error> {
         let inner = &*self.0;
         inner.breaker.admit(Instant::now())?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use candor_protocol::Era;
-use candor_protocol::json::{Object, raw};
+use candor_protocol::json::Object;
 use candor_protocol::names::{meta, method, notification};
 use candor_protocol::rpc::{Notification, RequestId};
 use candor_protocol::types::{AcknowledgedParams, ListenParams, SubscriptionFilter};
@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use crate::client::{Client, written};
 use crate::error::Error;
 use crate::host::{DecodeObject as _, locked};
+use crate::resources::about;
 use crate::session::Wish;
 
 /// Something is not as it was.
@@ -81,7 +82,7 @@ impl Listener {
             notification::RESOURCE_UPDATED => {
                 let uri = news.params.read::<String>("uri").ok().flatten();
                 // A server may tell of what stands beneath.
-                let wanted = |uri: &String| self.interest.uris.iter().any(|u| uri.starts_with(u));
+                let wanted = |uri: &String| self.interest.uris.iter().any(|at| is_beneath(uri, at));
                 match uri.filter(wanted) {
                     Some(uri) => Change::Resource(uri),
                     None => return,
@@ -107,6 +108,12 @@ impl Listener {
             let _ = tell.send(told.notifications);
         }
     }
+}
+
+/// Whether a URI is this one, or stands beneath it.
+fn is_beneath(uri: &str, at: &str) -> bool {
+    let rest = uri.strip_prefix(at);
+    rest.is_some_and(|rest| rest.is_empty() || at.ends_with('/') || rest.starts_with('/'))
 }
 
 /// Changes as they come, until it is dropped.
@@ -142,8 +149,7 @@ impl Drop for Listening {
         {
             runtime.spawn(async move {
                 for uri in uris {
-                    let params = Object::new().with("uri", &uri);
-                    let _ = client.ask(Wish::new(method::RESOURCES_UNSUBSCRIBE, params)).await;
+                    let _ = client.ask(Wish::new(method::RESOURCES_UNSUBSCRIBE, about(&uri))).await;
                 }
             });
         }
@@ -176,8 +182,7 @@ impl Client {
         let mut listening =
             Listening { listener, task: None, subscribed: Some((self.clone(), Vec::new())) };
         for uri in uris {
-            let params = Object::new().with("uri", &uri);
-            self.ask(Wish::new(method::RESOURCES_SUBSCRIBE, params)).await?;
+            self.ask(Wish::new(method::RESOURCES_SUBSCRIBE, about(&uri))).await?;
             if let Some((_, subscribed)) = &mut listening.subscribed {
                 subscribed.push(uri);
             }
@@ -198,8 +203,7 @@ impl Client {
             session = self.session().await.ok();
             if session.is_some() {
                 for uri in &listener.interest.uris {
-                    let params = Object::new().with("uri", uri);
-                    let _ = self.ask(Wish::new(method::RESOURCES_SUBSCRIBE, params)).await;
+                    let _ = self.ask(Wish::new(method::RESOURCES_SUBSCRIBE, about(uri))).await;
                 }
                 listener.push(Change::Resumed);
             }
@@ -283,11 +287,4 @@ impl Client {
             tokio::time::sleep(wait.min(self.retry().cap)).await;
         }
     }
-}
-
-/// For messages about one resource.
-pub(crate) fn about(uri: &str) -> Object {
-    let mut params = Object::new();
-    params.set("uri", raw(uri));
-    params
 }

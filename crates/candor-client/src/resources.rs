@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use candor_protocol::json::Object;
+use candor_protocol::json::{Object, raw};
 use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::code;
 use candor_protocol::types::{
@@ -13,7 +13,6 @@ use candor_protocol::types::{
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::listen::about;
 use crate::session::{Session, Wish};
 
 /// What was read of a resource: one content, or several formats of the same, or several resources.
@@ -183,4 +182,11 @@ pub(crate) fn described(content: ResourceContents) -> Resource {
     resource.capabilities = content.capabilities;
     resource.meta = content.meta;
     resource
+}
+
+/// For messages about one resource.
+pub(crate) fn about(uri: &str) -> Object {
+    let mut params = Object::new();
+    params.set("uri", raw(uri));
+    params
 }

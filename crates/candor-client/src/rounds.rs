@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 impl Client {
     /// Sends a request and waits for its result: complete, nothing else.
     pub(crate) async fn ask(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
-        let (session, result) = self.send(wish).await?;
+        let (session, result) = self.send(&wish).await?;
         match kind_of(&session, &result)? {
             Kind::Complete => Ok(result),
             Kind::InputRequired(_) => {
@@ -33,10 +33,11 @@ impl Client {
 
     /// The same where a server may ask back: answers it, for as many rounds as are allowed.
     pub(crate) async fn ask_in_rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
-        let params = wish.params.clone();
         let mut rounds = 0;
+        // As it was before the first question, if there is one.
+        let mut original = None;
         loop {
-            let (session, result) = self.send(wish.again()).await?;
+            let (session, result) = self.send(&wish).await?;
             let asked = match kind_of(&session, &result)? {
                 Kind::Complete => return Ok(Answer { result, rounds }),
                 Kind::InputRequired(asked) => asked,
@@ -45,7 +46,7 @@ impl Client {
             if rounds > self.limits().max_rounds {
                 return Err(Error::TooManyRounds(self.limits().max_rounds));
             }
-            wish.params = params.clone();
+            wish.params = original.get_or_insert_with(|| wish.params.clone()).clone();
             let answers = self.answers(&asked).await?;
             if !answers.is_empty() {
                 wish.params.set("inputResponses", raw(&answers));

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::call::{Call, Key};
+use crate::call::{Call, Key, is_outdated};
 use crate::client::Client;
 use crate::error::{Error, Refusal};
 use crate::foresee::{Basis, Foreseen};
@@ -92,7 +92,6 @@ fn fingerprint(tool: &str, arguments: &Value) -> String {
 pub struct SafeCall<'a> {
     call: Call<'a>,
     confirm: Option<ConfirmFn>,
-    preview: bool,
     told_key: Option<KeyFn>,
 }
 
@@ -104,7 +103,7 @@ impl fmt::Debug for SafeCall<'_> {
 
 impl<'a> SafeCall<'a> {
     pub(crate) fn new(call: Call<'a>) -> Self {
-        Self { call, confirm: None, preview: true, told_key: None }
+        Self { call, confirm: None, told_key: None }
     }
 
     /// Asks a person, where the policy says so. Nobody to ask never means yes.
@@ -114,12 +113,6 @@ impl<'a> SafeCall<'a> {
         A: Future<Output = bool> + Send + 'static,
     {
         self.confirm = Some(Box::new(move |proposal| Box::pin(ask(proposal))));
-        self
-    }
-
-    /// Does not look at the tool's own preview before asking, unless the tool demands it.
-    pub fn without_preview(mut self) -> Self {
-        self.preview = false;
         self
     }
 
@@ -196,7 +189,6 @@ impl<'a> SafeCall<'a> {
                     return Err(Error::Refused(Refusal::NobodyToAsk));
                 };
                 if preview.is_none()
-                    && self.preview
                     && let Some((name, _)) = tool.preview()
                 {
                     match look(client, &name, &self.call.arguments).await {
@@ -226,7 +218,12 @@ impl<'a> SafeCall<'a> {
         if let (Some(heard), Some(key)) = (told_key, &self.call.key) {
             heard(key);
         }
-        self.call.perform(Some(tool), hints).await
+        let result = self.call.perform(Some(&tool), hints).await;
+        // The tool is no longer what somebody has agreed to: who asks again asks about what it is now.
+        if result.as_ref().is_err_and(is_outdated) {
+            client.forget_tools();
+        }
+        result
     }
 }
 
@@ -250,7 +247,7 @@ async fn look(client: &Client, name: &str, arguments: &Value) -> Result<CallResu
     if !hints.is_read_only() {
         return Err(Error::Refused(Refusal::Policy));
     }
-    let shown = Call::new(client, name.to_owned(), arguments).perform(Some(tool), hints).await?;
+    let shown = Call::new(client, name.to_owned(), arguments).perform(Some(&tool), hints).await?;
     match shown.is_error() {
         false => Ok(shown),
         true => Err(Error::protocol(format!("its preview failed: {}", shown.text()))),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use candor_protocol::json::{Object, RawValue, raw};
-use candor_protocol::names::{extension, header, meta, method, notification};
+use candor_protocol::names::{extension, meta, method, notification};
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_notification, write_request};
 use candor_protocol::types::{
     DiscoverResult, Implementation, InitializeParams, InitializeResult, ServerCapabilities,
@@ -37,7 +37,7 @@ pub(crate) struct Session {
 }
 
 /// A request in words, before it has an id and a form.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Wish<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Object,
@@ -58,11 +58,6 @@ pub(crate) struct Wish<'a> {
 impl<'a> Wish<'a> {
     pub(crate) fn new(method: &'a str, params: Object) -> Self {
         Self { method, params, ..Self::default() }
-    }
-
-    /// The same, to be sent once more.
-    pub(crate) fn again(&self) -> Self {
-        self.clone()
     }
 }
 
@@ -145,16 +140,16 @@ impl Session {
     }
 
     /// Sends a request and waits for its result.
-    pub(crate) async fn request(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+    pub(crate) async fn request(&self, wish: &Wish<'_>) -> Result<Box<RawValue>, Error> {
         let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
         let timeout = wish.timeout.unwrap_or(self.limits.answer);
-        let body = self.written(&id, &wish);
+        let body = self.written(&id, wish);
         if let Some(named) = wish.named {
             named(&id);
         }
         let activity = Arc::new(AtomicU64::new(0));
         let begun = Instant::now();
-        let following = wish.progress.map(|progress| {
+        let following = wish.progress.clone().map(|progress| {
             let activity = activity.clone();
             self.host.follow(
                 &id,
@@ -221,10 +216,10 @@ impl Session {
             Link::Pipe(_) => self.limits.probe,
             Link::Http(_) => self.limits.connect + self.limits.probe,
         });
-        let answer = match self.request(wish.again()).await {
+        let answer = match self.request(&wish).await {
             // It refuses the revision, and names it as one that it speaks: somebody in between, or not all of it is up to date.
             Err(Error::Server(told)) if names(&told, |spoken| spoken == Revision::V2026_07_28) => {
-                self.request(wish).await
+                self.request(&wish).await
             }
             answer => answer,
         };
@@ -246,17 +241,15 @@ impl Session {
 
     /// The handshake of the legacy era.
     async fn initialize(&mut self, info: &Implementation) -> Result<(), Error> {
-        let mut can = self.host.capabilities();
-        // What legacy servers get to see is what the legacy era knows.
-        can.extensions = can.extensions.filter(|extensions| !extensions.is_empty());
+        let can = self.host.capabilities();
         let params = InitializeParams::new(Revision::LATEST_LEGACY.as_str(), can, info.clone());
         let params = members_of(&raw(&params)).map_err(Error::protocol)?;
         self.revision = Revision::LATEST_LEGACY;
+        let wish = Wish::new(method::INITIALIZE, params);
         let (answer, session_id) = match &self.link {
-            Link::Pipe(_) => (self.request(Wish::new(method::INITIALIZE, params)).await?, None),
+            Link::Pipe(_) => (self.request(&wish).await?, None),
             Link::Http(http) => {
                 let opening = http.opening();
-                let wish = Wish::new(method::INITIALIZE, params);
                 let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
                 let body = self.written(&id, &wish);
                 let outgoing = Outgoing {
@@ -268,9 +261,7 @@ impl Session {
                     key: None,
                 };
                 let opened = tokio::time::timeout(self.limits.answer, opening.opened(outgoing));
-                let (answer, headers) =
-                    opened.await.map_err(|_| Error::TimedOut { after: self.limits.answer })??;
-                (answer, headers.get(header::SESSION_ID).cloned())
+                opened.await.map_err(|_| Error::TimedOut { after: self.limits.answer })??
             }
         };
         let result = members_of(&answer)

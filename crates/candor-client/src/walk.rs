@@ -11,9 +11,8 @@ use futures_util::Stream;
 
 use crate::client::Client;
 use crate::error::Error;
-use crate::listen::about;
 use crate::lists::Pages;
-use crate::resources::{described, is_missing_method, ways_to_list};
+use crate::resources::{about, described, is_missing_method, ways_to_list};
 
 /// The type of what has others beneath it, where a server says no more than that.
 const FOLDER: &str = "inode/directory";

@@ -477,6 +477,38 @@ async fn a_policy_can_say_no() {
     assert!(shown.lock().unwrap().is_empty() && server.asked("tools/call").is_empty());
 }
 
+#[tokio::test]
+async fn what_was_agreed_to_is_not_called_as_something_else() {
+    // The server has changed the tool since it was listed: a call without consent is made anew, one with consent is not.
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => {
+            let mut moving = tool("moving", &Value::Null);
+            if asked.nth > 0 {
+                moving["inputSchema"]["properties"] =
+                    json!({"region": {"type": "string", "x-mcp-header": "Region"}});
+            }
+            tools(&json!([moving]))
+        }
+        _ if asked.headers.contains_key("mcp-param-region") => said("done"),
+        _ => Say::Error(-32020, "Header mismatch"),
+    })
+    .await;
+    let arguments = json!({"region": "eu"});
+    let client = soon(server.client().into_future()).await.unwrap();
+    let (shown, confirm) = person(true);
+    let call = client.call_safely("moving", arguments.clone()).confirm(confirm);
+    let told = soon(call.into_future()).await.unwrap_err();
+    assert!(!told.may_have_been_done(), "{told}");
+    assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
+    // Who asks again is asked about the tool as it is now.
+    let (shown, confirm) = person(true);
+    soon(client.call_safely("moving", arguments.clone()).confirm(confirm).into_future())
+        .await
+        .unwrap();
+    assert!(shown.lock().unwrap()[0].tool.input_schema()["properties"]["region"].is_object());
+    assert_eq!(soon(client.call("moving", arguments).into_future()).await.unwrap().text(), "done");
+}
+
 fn quick() -> Retry {
     let mut retry = Retry::default();
     retry.base = Duration::from_millis(1);

@@ -136,11 +136,11 @@ impl Http {
         self.opened(outgoing).await.map(|(answer, _)| answer)
     }
 
-    /// A request whose answer's headers matter.
+    /// A request whose answer may name a session.
     pub(crate) async fn opened(
         &self,
         outgoing: Outgoing<'_>,
-    ) -> Result<(Box<RawValue>, HeaderMap), Error> {
+    ) -> Result<(Box<RawValue>, Option<HeaderValue>), Error> {
         let id = outgoing.id.clone();
         // A modern request ends with its connection; a legacy one has to be taken back.
         let tells = self.0.is_legacy() && outgoing.can_be_taken_back();
@@ -149,8 +149,8 @@ impl Http {
         let response = self.0.endpoint.send(request).await;
         let answer = match response {
             Ok(response) => {
-                let headers = response.headers().clone();
-                self.0.answer(&id, response).await.map(|answer| (answer, headers))
+                let session = response.headers().get(header::SESSION_ID).cloned();
+                self.0.answer(&id, response).await.map(|answer| (answer, session))
             }
             Err(error) => Err(error),
         };
