@@ -37,26 +37,24 @@ impl Arguments {
         Self(Arc::new(value))
     }
 
-    /// The same without one of them.
-    pub(crate) fn without(self, name: &str) -> Self {
-        self.changed(|members| {
-            members.shift_remove(name);
-        })
-    }
-
-    /// The same with one more.
-    pub(crate) fn with(self, name: &str, value: Value) -> Self {
-        self.changed(|members| {
-            members.insert(name.to_owned(), value);
-        })
-    }
-
-    /// Copies them only if somebody else looks at them.
-    fn changed(mut self, change: impl FnOnce(&mut Map<String, Value>)) -> Self {
-        if let Value::Object(members) = Arc::make_mut(&mut self.0) {
-            change(members);
-        }
+    /// The same without one of them. Copied only if it is there and somebody else looks at them.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.remove(name);
         self
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        if self.get(name).is_some()
+            && let Value::Object(members) = Arc::make_mut(&mut self.0)
+        {
+            members.shift_remove(name);
+        }
+    }
+
+    pub(crate) fn insert(&mut self, name: &str, value: Value) {
+        if let Value::Object(members) = Arc::make_mut(&mut self.0) {
+            members.insert(name.to_owned(), value);
+        }
     }
 
     /// The arguments as one JSON value, always an object.

@@ -4,19 +4,18 @@
 
 use candor_hints::{Effective, Hints};
 use candor_ledger::{Answer, Moment, StateKind};
-use candor_protocol::json::RawValue;
+use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
 use candor_schema::Violation;
 
-use crate::admission::plan;
-use crate::arguments::Arguments;
 use crate::engine::Engine;
 use crate::gate::approval::granted;
 use crate::ledger::once::Operation;
 use crate::ledger::{Call, key};
-use crate::methods::{provider_failed, tools_call};
-use crate::tool::{Idempotency, PLAN_ARGUMENT, ToolError};
+use crate::methods::provider_failed;
+use crate::methods::reading::{self, Ready, Taken, Unfit};
+use crate::tool::PLAN_ARGUMENT;
 use crate::visit::Visit;
 use candor_hints::Judgement;
 
@@ -88,54 +87,34 @@ impl Visit {
         let Some(source) = &engine.parts().tools else {
             return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
         };
-        let arguments = Arguments::decode(Some(arguments))
-            .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))?;
+        let sent = reading::decode(Some(arguments))?;
+        let beside = reading::key_beside(engine, exchange, &Object::new())?;
         let tools =
             source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
-        let found =
-            tools.find(name, engine.parts().form).ok_or_else(|| tools_call::unknown(name))?;
+        let found = tools.find(name, engine.parts().form).ok_or_else(|| reading::unknown(name))?;
         let entry = found.entry;
         let judge = |effective: Effective| engine.parts().policy.judge(entry, effective.hints);
-        let unfit = |arguments: Option<&Arguments>, invalid: Vec<Violation>| {
-            let nature =
-                arguments.map_or_else(|| entry.effects.worst(), |a| entry.effects.of_partial(a));
-            let judgement = judge(nature);
-            let effective = entry.of_keyed(nature, false);
+        let unfit = |unfit: Unfit| {
+            let nature = match &unfit.arguments {
+                None => entry.effects.worst(),
+                Some(arguments) => entry.effects.of_partial(arguments),
+            };
+            let (effective, judgement) = (entry.of_keyed(nature, false), judge(nature));
+            let invalid = unfit.into_violations();
             Ok(Foresight { invalid, effective, exact: false, judgement, standing: None })
         };
-        let arguments = match found.complete(arguments) {
-            Ok(arguments) => arguments,
-            Err(invalid) => return unfit(None, invalid.violations),
+        let taken = match Taken::from(&found, sent, beside, exchange) {
+            Ok(taken) => taken,
+            Err(wrong) => return unfit(*wrong),
         };
-        let beside = match engine.ledger() {
-            Some(_) => key::beside(exchange, &candor_protocol::json::Object::new())?,
-            None => None,
+        let lacks_key = taken.lacks_key();
+        let mut ready = match taken.ready() {
+            Ok(ready) => ready,
+            Err(wrong) => return unfit(*wrong),
         };
-        let wrong = |error: &ToolError| match error.fields() {
-            [] => vec![Violation::new("", error.to_string())],
-            fields => fields.to_vec(),
-        };
-        let key::Brought { arguments, key } = match key::take(entry, arguments.clone(), beside) {
-            Ok(brought) => brought,
-            Err(error) => return unfit(Some(&arguments), wrong(&error)),
-        };
-        let plan::Brought { arguments, token } =
-            match plan::take(entry, arguments.clone(), exchange) {
-                Ok(brought) => brought,
-                Err(error) => return unfit(Some(&arguments), wrong(&error)),
-            };
-        let prepared = match tools_call::validate(entry, &arguments) {
-            Ok(prepared) => prepared,
-            Err(invalid) => return unfit(Some(&arguments), invalid.violations),
-        };
-        let key = match tools_call::derived(entry, &*prepared)
-            .and_then(|derived| key::agreed(derived, key))
-        {
-            Ok(key) => key,
-            Err(error) => return unfit(Some(&arguments), wrong(&error)),
-        };
-        let (_, effective) = entry.effects.of(&arguments, prepared).await;
-        let nature = effective.unwrap_or_else(|_| Effective::resolved(Hints::WORST));
+        let nature = ready.foresee().await;
+        let nature = nature.unwrap_or_else(|_| Effective::resolved(Hints::WORST));
+        let Ready { arguments, key, token, .. } = ready;
         let mut judgement = judge(nature);
         let call = Call { entry, arguments: &arguments, hints: nature.hints, exchange };
         let mut operation = engine.ledger().and_then(|ledger| match &key {
@@ -156,8 +135,8 @@ impl Visit {
         };
         let effective = entry.of_keyed(nature, key.is_some());
         let mut invalid = Vec::new();
-        if key.is_none() && entry.idempotency == Idempotency::Required {
-            invalid = wrong(&key::required(entry));
+        if lacks_key {
+            invalid = reading::violations(&key::required(entry));
         }
         let plan =
             engine.plans().check(&call, found.preview.map(|preview| &**preview), token.as_deref());

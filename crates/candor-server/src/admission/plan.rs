@@ -45,18 +45,12 @@ pub(crate) type Digest = [u8; 32];
 /// What a preview says about the world it looked at, under a secret: nobody can try values against it.
 pub(crate) type World = Option<Digest>;
 
-/// A token that was brought.
-pub(crate) struct Brought {
-    pub(crate) arguments: Arguments,
-    pub(crate) token: Option<String>,
-}
-
 /// Takes the token from among the arguments, where the framework has put it, or from beside them.
 pub(crate) fn take(
     entry: &Entry,
-    mut arguments: Arguments,
+    arguments: &mut Arguments,
     exchange: &Exchange,
-) -> Result<Brought, ToolError> {
+) -> Result<Option<String>, ToolError> {
     let invalid = |pointer: &str, problem: &str| {
         let invalid = Invalid::from(
             Violation::new(pointer, problem).expecting("the token that a preview has given"),
@@ -69,19 +63,19 @@ pub(crate) fn take(
         Some(Err(_)) => return invalid("/_meta", "the plan token must be a string"),
     };
     if !entry.safeguards.requires_preview {
-        return Ok(Brought { arguments, token: beside });
+        return Ok(beside);
     }
     let among = match arguments.get(PLAN_ARGUMENT) {
         None | Some(Value::Null) => None,
         Some(Value::String(token)) => Some(token.clone()),
         Some(_) => return invalid("/plan_token", "must be a string"),
     };
-    arguments = arguments.without(PLAN_ARGUMENT);
+    arguments.remove(PLAN_ARGUMENT);
     match (among, beside) {
         (Some(among), Some(beside)) if among != beside => {
             invalid("/plan_token", "is not the one that was sent beside the arguments")
         }
-        (among, beside) => Ok(Brought { arguments, token: among.or(beside) }),
+        (among, beside) => Ok(among.or(beside)),
     }
 }
 

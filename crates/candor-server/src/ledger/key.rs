@@ -75,22 +75,15 @@ fn refused(problem: impl Into<String>) -> ErrorObject {
 
 const TWO_KEYS: &str = "Invalid params: two different idempotency keys were sent for one call";
 
-/// What a call brings: its arguments, and its key if it has one.
-pub(crate) struct Brought {
-    /// What the schema is about, and the handler gets.
-    pub(crate) arguments: Arguments,
-    pub(crate) key: Option<Key>,
-}
-
 /// Takes the key from among the arguments, where the framework has put it, and sees that it is the one that was sent beside
 /// them. Whether there must be one is not decided here: who only asks what a call would do need not have it.
 pub(crate) fn take(
     entry: &Entry,
-    mut arguments: Arguments,
+    arguments: &mut Arguments,
     beside: Option<Key>,
-) -> Result<Brought, ToolError> {
+) -> Result<Option<Key>, ToolError> {
     if !entry.idempotency.has_argument() {
-        return Ok(Brought { arguments, key: beside });
+        return Ok(beside);
     }
     let invalid = |problem: String| ToolError::invalid(entry.name(), unfit(problem).into());
     let among = match arguments.get(KEY_ARGUMENT) {
@@ -100,12 +93,12 @@ pub(crate) fn take(
     };
     let key = agreed(among, beside)?;
     match (&key, entry.takes_key) {
-        (_, false) => arguments = arguments.without(KEY_ARGUMENT),
+        (_, false) => arguments.remove(KEY_ARGUMENT),
         // Whichever way it came, the author's function gets it.
-        (Some(key), true) => arguments = arguments.with(KEY_ARGUMENT, key.as_str().into()),
+        (Some(key), true) => arguments.insert(KEY_ARGUMENT, key.as_str().into()),
         (None, true) => {}
     }
-    Ok(Brought { arguments, key })
+    Ok(key)
 }
 
 /// One key, where there may be two that say the same.

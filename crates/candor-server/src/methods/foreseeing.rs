@@ -5,16 +5,12 @@ use candor_protocol::json::Object;
 use candor_protocol::names::extension;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{ToolAnnotations, ToolAnnotationsParams};
-use serde_json::json;
 
-use super::tools_call::{unknown, validate};
+use super::reading::{self, Taken, Unfit};
 use super::{params, provider_failed};
-use crate::admission::plan;
-use crate::arguments::Arguments;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-use crate::ledger::key;
-use crate::tool::{Entry, Invalid, Prepared, effects, fields};
+use crate::tool::{Entry, effects};
 
 /// What was found out about a call.
 pub(super) struct Foreseen {
@@ -48,58 +44,37 @@ pub(super) async fn foresee(
         return Err(ErrorObject::method_not_found(method));
     };
     let asked: ToolAnnotationsParams = params(asked)?;
-    let arguments = Arguments::decode(Some(&asked.arguments))
-        .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))?;
+    let sent = reading::decode(Some(&asked.arguments))?;
+    let beside = reading::key_beside(engine, exchange, &asked.extra)?;
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
-    let found = tools.find(&asked.name, engine.parts().form).ok_or_else(|| unknown(&asked.name))?;
+    let found = tools
+        .find(&asked.name, engine.parts().form)
+        .ok_or_else(|| reading::unknown(&asked.name))?;
     let entry = found.entry;
-    let invalid = |invalid: Invalid| unfit(&asked.name, &invalid);
-    let arguments = found.complete(arguments).map_err(invalid)?;
-    let beside = match engine.ledger() {
-        Some(_) => key::beside(exchange, &asked.extra)?,
-        None => None,
-    };
-    let refused = |error| ErrorObject::invalid_params(format!("Invalid params: {error}"));
-    let key::Brought { arguments, key } = key::take(entry, arguments, beside).map_err(refused)?;
-    let plan::Brought { arguments, .. } =
-        plan::take(entry, arguments, exchange).map_err(refused)?;
-    let effective = match given {
-        Given::Some => entry.effects.of_partial(&arguments),
+    let unfit = |unfit: Box<Unfit>| unfit.into_protocol_error(&asked.name);
+    let taken = Taken::from(&found, sent, beside, exchange).map_err(unfit)?;
+    let (nature, key) = match given {
+        Given::Some => (entry.effects.of_partial(&taken.arguments), taken.key),
         Given::All => {
-            let prepared = validate(entry, &arguments).map_err(invalid)?;
-            of_call(entry, &arguments, prepared).await?
+            let mut ready = taken.ready().map_err(unfit)?;
+            let nature = ready.foresee().await.map_err(|_| not_evaluated(entry))?;
+            (nature, ready.key)
         }
     };
-    let effective = entry.of_keyed(effective, key.is_some());
+    let judgement = engine.parts().policy.judge(entry, nature.hints);
+    let effective = entry.of_keyed(nature, key.is_some());
     let definition = &entry.definition;
     let mut annotations = definition.annotations.clone().unwrap_or_else(ToolAnnotations::new);
     effects::write(effective.hints.declared(), &mut annotations);
     let dynamic = found.is_dynamic();
-    let judgement = engine.parts().policy.judge(entry, effective.hints);
     Ok(Foreseen { name: asked.name, effective, annotations, dynamic, judgement })
 }
 
-/// What a complete call would do.
-async fn of_call(
-    entry: &Entry,
-    arguments: &Arguments,
-    prepared: Box<dyn Prepared>,
-) -> Result<Effective, ErrorObject> {
-    let (_, effective) = entry.effects.of(arguments, prepared).await;
-    effective.map_err(|_| {
-        tracing::error!(
-            tool = entry.name(),
-            trace_id = crate::trace::id(),
-            "effects could not be evaluated"
-        );
-        ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
-    })
-}
-
-fn unfit(tool: &str, invalid: &Invalid) -> ErrorObject {
-    let fields = fields(&invalid.violations);
-    ErrorObject::invalid_params(format!("Invalid params: arguments for {tool}: {invalid}"))
-        .with_data(&json!({"tool": tool, "fields": fields}))
+/// Who calls it all the same is told nothing of this: the call counts as the worst case.
+fn not_evaluated(entry: &Entry) -> ErrorObject {
+    let trace_id = crate::trace::id();
+    tracing::error!(tool = entry.name(), trace_id, "effects could not be evaluated");
+    ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
 }
 
 /// Whether the client of this request has declared the extension for tool resolution. Its settings are empty.

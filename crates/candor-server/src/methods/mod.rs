@@ -20,6 +20,8 @@ pub(crate) mod tools_call;
 pub(crate) mod tools_list;
 pub(crate) mod tools_resolve;
 
+pub(crate) mod reading;
+
 mod asking;
 mod foreseeing;
 

@@ -14,12 +14,12 @@ use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::asking;
+use super::reading::{self, Ready, Taken};
 use super::{params, provider_failed};
-use crate::admission::plan::{self, Planned, Signer};
+use crate::admission::plan::{Planned, Signer};
 use crate::admission::rate::{Coming, Pass};
 use crate::admission::serial::Turn;
 use crate::answer::Answer;
-use crate::arguments::Arguments;
 use crate::attempt::{Ran, Subject, attempt, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::dispatch::Answered;
@@ -32,7 +32,7 @@ use crate::ledger::{Call, Ledger, Noted, Watched, words};
 use crate::mirror;
 use crate::resource::Publisher;
 use crate::round::{Binding, Resumes, Round};
-use crate::tool::{Entry, Idempotency, Invalid, Output, Prepared, ToolError, code, effects};
+use crate::tool::{Entry, Output, Prepared, ToolError, code, effects};
 use candor_hints::Judgement;
 
 /// What the log says of it in the line with the number that the caller gets.
@@ -44,65 +44,49 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
     };
     let call: CallToolParams = params(asked)?;
-    let arguments = Arguments::decode(call.arguments.as_deref())
-        .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))?;
+    let sent = reading::decode(call.arguments.as_deref())?;
     let brought = asking::brought(
         call.input_responses.as_deref(),
         call.request_state.as_deref(),
         &call.extra,
     )?;
     let (ledger, policy) = (engine.ledger(), &engine.parts().policy);
-    let beside = match ledger {
-        Some(_) => key::beside(exchange, &call.extra)?,
-        None => None,
-    };
+    let beside = reading::key_beside(engine, exchange, &call.extra)?;
 
     // look up
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
-    let found = tools.find(&call.name, engine.parts().form).ok_or_else(|| unknown(&call.name))?;
+    let found =
+        tools.find(&call.name, engine.parts().form).ok_or_else(|| reading::unknown(&call.name))?;
     let entry = found.entry;
     let says = Says { engine, exchange, entry, name: &call.name, foreseen: None };
 
     // validate
     if let Some(headers) = &exchange.mirrored {
-        mirror::check(&entry.mirrors, headers, &arguments)?;
+        mirror::check(&entry.mirrors, headers, &sent)?;
     }
-    let brought_key = found
-        .complete(arguments)
-        .map_err(|invalid| ToolError::invalid(&call.name, invalid))
-        .and_then(|arguments| key::take(entry, arguments, beside));
-    let key::Brought { arguments, key } = match brought_key {
-        Ok(brought) => brought,
-        Err(error) => return Ok(says.refused(error)),
+    let taken = match Taken::from(&found, sent, beside, exchange) {
+        Ok(taken) => taken,
+        Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
-    let plan::Brought { arguments, token } = match plan::take(entry, arguments, exchange) {
-        Ok(brought) => brought,
-        Err(error) => return Ok(says.refused(error)),
-    };
-    if key.is_none() && entry.idempotency == Idempotency::Required {
+    if taken.lacks_key() {
         return Ok(says.refused(key::required(entry)));
     }
-    let prepared = match validate(entry, &arguments) {
-        Ok(prepared) => prepared,
-        Err(invalid) => return Ok(says.refused(ToolError::invalid(&call.name, invalid))),
+    let mut ready = match taken.ready() {
+        Ok(ready) => ready,
+        Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
-    let key = match derived(entry, &*prepared).and_then(|derived| key::agreed(derived, key)) {
-        Ok(key) => key,
-        Err(error) => return Ok(says.refused(error)),
-    };
-
-    if ledger.is_none() && key.is_some() {
+    if ledger.is_none() && ready.key.is_some() {
         return Ok(says.refused(words::nobody_remembers(entry.name())));
     }
 
     // foresee
-    let (prepared, effective) = entry.effects.of(&arguments, prepared).await;
     // An evaluator that fails cannot make a call look safe.
-    let by_nature = effective.map_or(Hints::WORST, |effective| effective.hints);
-    let prepared = match prepared.map_or_else(|| validate(entry, &arguments), Ok) {
+    let by_nature = ready.foresee().await.map_or(Hints::WORST, |effective| effective.hints);
+    let prepared = match ready.prepared() {
         Ok(prepared) => prepared,
-        Err(invalid) => return Ok(says.refused(ToolError::invalid(&call.name, invalid))),
+        Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
+    let Ready { arguments, key, token, .. } = ready;
     let says = says.having_foreseen(by_nature, key.is_some());
     let about = Call { entry, arguments: &arguments, hints: by_nature, exchange };
     let binding = Binding {
@@ -306,20 +290,6 @@ async fn work(
     ended
 }
 
-/// The key that a tool's author makes of the arguments.
-pub(crate) fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
-    if entry.idempotency != Idempotency::Derived {
-        return Ok(None);
-    }
-    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| prepared.key()));
-    let made = made.ok().flatten().ok_or("its key could not be made".to_owned());
-    made.and_then(|text| Key::new(text).map_err(|bad| bad.to_string())).map(Some).map_err(|why| {
-        ToolError::new("No idempotency key could be made of these arguments. Nothing was done.")
-            .code(code::KEY_INVALID)
-            .log(why)
-    })
-}
-
 /// encode: what is said to the client of this request.
 struct Says<'a> {
     engine: &'a Engine,
@@ -397,15 +367,6 @@ impl<'a> Says<'a> {
         }
         engine.complete(exchange, result)
     }
-}
-
-pub(crate) fn unknown(name: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("Unknown tool: {name}")).with_data(&json!({"tool": name}))
-}
-
-/// Makes a call ready, if it is acceptable: the same for whoever makes it and whoever asks about it.
-pub(crate) fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, Invalid> {
-    entry.input.check(arguments).and_then(|()| entry.tool.prepare(arguments.clone()))
 }
 
 /// What is known of a result before it is there.

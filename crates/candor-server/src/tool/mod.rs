@@ -30,6 +30,7 @@ use candor_hints::Ask;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
 pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
+pub(crate) use effects::EvaluatorFailed;
 pub use effects::{Effects, Variants};
 pub(crate) use entry::Entry;
 pub(crate) use error::fields;
@@ -43,6 +44,7 @@ pub use provider::{IntoTools, ToolsProvider, shape};
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 
+pub(crate) use set::Found;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 pub use typed::{

@@ -1,0 +1,194 @@
+//! Reading a call: from the arguments as they were sent to what would run, and what that would do.
+//!
+//! `tools/call` reads a call here, and so does whoever only asks about one (`tools/annotations`, `tools/resolve`, a page): what the
+//! one accepts the others accept, and what they foresee is what it does.
+
+use candor_hints::Effective;
+use candor_ledger::Key;
+use candor_protocol::json::{Object, RawValue};
+use candor_protocol::rpc::ErrorObject;
+use candor_schema::Violation;
+use serde_json::json;
+
+use crate::admission::plan;
+use crate::arguments::Arguments;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::ledger::key;
+use crate::tool::{
+    Entry, EvaluatorFailed, Found, Idempotency, Invalid, Prepared, ToolError, code, fields,
+};
+
+/// The arguments, decoded once and shared by everything after this.
+pub(crate) fn decode(sent: Option<&RawValue>) -> Result<Arguments, ErrorObject> {
+    Arguments::decode(sent)
+        .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))
+}
+
+/// The key that was sent beside the arguments. Where nothing is remembered it is not looked at.
+pub(crate) fn key_beside(
+    engine: &Engine,
+    exchange: &Exchange,
+    params: &Object,
+) -> Result<Option<Key>, ErrorObject> {
+    engine.ledger().map_or(Ok(None), |_| key::beside(exchange, params))
+}
+
+pub(crate) fn unknown(name: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("Unknown tool: {name}")).with_data(&json!({"tool": name}))
+}
+
+/// Why a call cannot be made as it was sent.
+pub(crate) struct Unfit {
+    wrong: Wrong,
+    /// As far as they could be read.
+    pub(crate) arguments: Option<Arguments>,
+}
+
+enum Wrong {
+    /// Its arguments are not what the tool takes.
+    Invalid(Invalid),
+    /// What came with them is wrong: a key, a token.
+    Refused(ToolError),
+}
+
+impl Unfit {
+    fn invalid(invalid: Invalid, arguments: Option<Arguments>) -> Box<Self> {
+        Box::new(Self { wrong: Wrong::Invalid(invalid), arguments })
+    }
+
+    fn refused(error: ToolError, arguments: Arguments) -> Box<Self> {
+        Box::new(Self { wrong: Wrong::Refused(error), arguments: Some(arguments) })
+    }
+
+    /// For whoever called.
+    pub(crate) fn into_tool_error(self, tool: &str) -> ToolError {
+        match self.wrong {
+            Wrong::Invalid(invalid) => ToolError::invalid(tool, invalid),
+            Wrong::Refused(error) => error,
+        }
+    }
+
+    /// For whoever asks what a call would do.
+    pub(crate) fn into_protocol_error(self, tool: &str) -> ErrorObject {
+        match self.wrong {
+            Wrong::Invalid(invalid) => {
+                let problem = format!("Invalid params: arguments for {tool}: {invalid}");
+                let about = json!({"tool": tool, "fields": fields(&invalid.violations)});
+                ErrorObject::invalid_params(problem).with_data(&about)
+            }
+            Wrong::Refused(error) => {
+                ErrorObject::invalid_params(format!("Invalid params: {error}"))
+            }
+        }
+    }
+
+    /// For whoever is still writing it.
+    pub(crate) fn into_violations(self) -> Vec<Violation> {
+        match self.wrong {
+            Wrong::Invalid(invalid) => invalid.violations,
+            Wrong::Refused(error) => violations(&error),
+        }
+    }
+}
+
+/// What an error says field by field, or as a whole.
+pub(crate) fn violations(error: &ToolError) -> Vec<Violation> {
+    match error.fields() {
+        [] => vec![Violation::new("", error.to_string())],
+        fields => fields.to_vec(),
+    }
+}
+
+/// A call with its arguments as the tool's schema means them: what the framework has put among them was taken out.
+pub(crate) struct Taken<'t> {
+    entry: &'t Entry,
+    pub(crate) arguments: Arguments,
+    pub(crate) key: Option<Key>,
+    /// The token of the preview that was looked at.
+    pub(crate) token: Option<String>,
+}
+
+impl<'t> Taken<'t> {
+    pub(crate) fn from(
+        found: &Found<'t>,
+        sent: Arguments,
+        beside: Option<Key>,
+        exchange: &Exchange,
+    ) -> Result<Self, Box<Unfit>> {
+        let entry: &Entry = found.entry;
+        let mut arguments = found.complete(sent).map_err(|wrong| Unfit::invalid(wrong, None))?;
+        let key = match key::take(entry, &mut arguments, beside) {
+            Ok(key) => key,
+            Err(error) => return Err(Unfit::refused(error, arguments)),
+        };
+        let token = match plan::take(entry, &mut arguments, exchange) {
+            Ok(token) => token,
+            Err(error) => return Err(Unfit::refused(error, arguments)),
+        };
+        Ok(Self { entry, arguments, key, token })
+    }
+
+    /// Whether there is no key where one must be.
+    pub(crate) fn lacks_key(&self) -> bool {
+        self.key.is_none() && self.entry.idempotency == Idempotency::Required
+    }
+
+    /// Validates it, and makes it ready.
+    pub(crate) fn ready(self) -> Result<Ready<'t>, Box<Unfit>> {
+        let Self { entry, arguments, key, token } = self;
+        let prepared = validate(entry, &arguments)?;
+        match derived(entry, &*prepared).and_then(|derived| key::agreed(derived, key)) {
+            Ok(key) => Ok(Ready { entry, arguments, key, token, prepared: Some(prepared) }),
+            Err(error) => Err(Unfit::refused(error, arguments)),
+        }
+    }
+}
+
+/// A call that could be made.
+pub(crate) struct Ready<'t> {
+    entry: &'t Entry,
+    pub(crate) arguments: Arguments,
+    /// Whoever it is from: the caller, or the tool's author.
+    pub(crate) key: Option<Key>,
+    pub(crate) token: Option<String>,
+    /// Absent while an evaluator does not let go of it.
+    prepared: Option<Box<dyn Prepared>>,
+}
+
+impl Ready<'_> {
+    /// What it does by its nature, that is, whether or not it has a key.
+    pub(crate) async fn foresee(&mut self) -> Result<Effective, EvaluatorFailed> {
+        let Some(prepared) = self.prepared.take() else { return Err(EvaluatorFailed) };
+        let (prepared, effective) = self.entry.effects.of(&self.arguments, prepared).await;
+        self.prepared = prepared;
+        effective
+    }
+
+    /// What runs: what was foreseen, wherever that is still there.
+    pub(crate) fn prepared(&mut self) -> Result<Box<dyn Prepared>, Box<Unfit>> {
+        self.prepared.take().map_or_else(|| validate(self.entry, &self.arguments), Ok)
+    }
+}
+
+fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, Box<Unfit>> {
+    entry
+        .input
+        .check(arguments)
+        .and_then(|()| entry.tool.prepare(arguments.clone()))
+        .map_err(|invalid| Unfit::invalid(invalid, Some(arguments.clone())))
+}
+
+/// The key that a tool's author makes of the arguments.
+fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
+    if entry.idempotency != Idempotency::Derived {
+        return Ok(None);
+    }
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| prepared.key()));
+    let made = made.ok().flatten().ok_or("its key could not be made".to_owned());
+    made.and_then(|text| Key::new(text).map_err(|bad| bad.to_string())).map(Some).map_err(|why| {
+        ToolError::new("No idempotency key could be made of these arguments. Nothing was done.")
+            .code(code::KEY_INVALID)
+            .log(why)
+    })
+}
