@@ -10,6 +10,7 @@ use crate::browser;
 use crate::clients;
 use crate::conformance::{self, Selection};
 use crate::deny;
+use crate::features;
 use crate::fuzz;
 use crate::postgres::Postgres;
 use crate::process::{self, Outcome};
@@ -25,8 +26,9 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 8] = [
+const THOROUGH: [Step; 9] = [
     ("docs", docs),
+    ("features", features::run),
     ("dependencies", deny::run),
     ("soak", a_minute),
     ("conformance", official_suite),

@@ -33,6 +33,7 @@ mod clients;
 mod conformance;
 mod deny;
 mod example_server;
+mod features;
 mod fuzz;
 mod npm;
 mod postgres;

@@ -24,7 +24,9 @@ use proc_macro::TokenStream;
 
 /// Makes a tool of a function: the signature is its schema.
 ///
-/// ```ignore
+/// ```
+/// use candor::prelude::*;
+///
 /// /// Greets somebody.
 /// #[tool(read_only)]
 /// async fn greet(
@@ -35,7 +37,7 @@ use proc_macro::TokenStream;
 ///     format!("Hello, {name}! ").repeat(times as usize)
 /// }
 ///
-/// Server::new("greeter", "1.0.0").tools(tools![greet])
+/// let server = Server::new("greeter", "1.0.0").tools(tools![greet]);
 /// ```
 ///
 /// # On the function
@@ -81,17 +83,25 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes tools of the methods that are marked `#[tool]`: they share the value that they are called on.
 ///
-/// ```ignore
+/// ```
+/// use candor::prelude::*;
+/// use std::sync::Mutex;
+///
+/// #[derive(Default)]
+/// struct Notes(Mutex<Vec<String>>);
+///
 /// #[toolbox]
 /// impl Notes {
-///     /// Adds a note.
-///     #[tool(unclassified)]
-///     async fn add(&self, text: String) -> usize {
-///         self.push(text)
+///     /// Adds a note, and says how many there are.
+///     #[tool(additive, closed_world)]
+///     async fn add(&self, text: String) -> Result<usize, ToolError> {
+///         let mut notes = self.0.lock().map_err(|_| ToolError::internal("a handler has panicked"))?;
+///         notes.push(text);
+///         Ok(notes.len())
 ///     }
 /// }
 ///
-/// Server::new("notes", "1.0.0").tools(Notes::default().into_tools())
+/// let server = Server::new("notes", "1.0.0").tools(Notes::default().into_tools());
 /// ```
 #[proc_macro_attribute]
 pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -101,6 +111,28 @@ pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a type fit for arguments and results: `Serialize`, `Deserialize` and `JsonSchema`, closed, in snake case.
 ///
 /// Fields take the attributes that parameters of a `#[tool]` take. What you derive or tell serde yourself stays as it is.
+/// On an enum that decides what a call does, each variant says what that is:
+///
+/// ```
+/// use candor::prelude::*;
+///
+/// #[candor::args]
+/// enum Action {
+///     #[effect(read_only)]
+///     Read,
+///     #[effect(destructive, idempotent)]
+///     Delete,
+/// }
+///
+/// /// Reads or deletes a note.
+/// #[tool(effects(by = action), closed_world)]
+/// async fn note(#[range(min = 1)] number: u32, action: Action) -> String {
+///     match action {
+///         Action::Read => format!("note {number}"),
+///         Action::Delete => format!("note {number} is gone"),
+///     }
+/// }
+/// ```
 #[proc_macro_attribute]
 pub fn args(options: TokenStream, item: TokenStream) -> TokenStream {
     args::expand(&options.into(), &item.into()).into()

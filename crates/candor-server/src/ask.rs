@@ -22,7 +22,27 @@ use std::fmt;
 use crate::caller::Client;
 use crate::ctx::Ctx;
 
-/// A question to the person behind the client.
+/// A question to the person behind the client, for [`Ctx::elicit`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use candor_server::{Elicit, Elicited, Server, tool::{JsonTool, ToolError}};
+/// use serde_json::json;
+///
+/// let order = JsonTool::open("order", |_, ctx| async move {
+///     let form = json!({"type": "object", "properties": {"size": {"type": "string", "enum": ["S", "L"]}}, "required": ["size"]});
+///     // In the modern era the handler starts again from here with the answer: nothing before it may have an effect.
+///     match ctx.elicit(Elicit::form("Which size?", &form)).await? {
+///         Elicited::Accepted(answer) => Ok(format!("ordered in {}", answer["size"])),
+///         _ => Err(ToolError::new("Nothing was ordered")),
+///     }
+/// });
+/// let client = Server::new("shop", "1.0.0").tool(order).test();
+/// let client = client.on_elicit(|_| json!({"size": "L"}));
+/// assert_eq!(client.call("order", json!({})).await.text(), r#"ordered in "L""#);
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Elicit {
     key: Option<String>,
@@ -91,7 +111,16 @@ impl Elicited {
     }
 }
 
-/// A question to the model behind the client.
+/// A question to the model behind the client, for [`Ctx::sample`].
+///
+/// ```
+/// use candor_server::{Ctx, Sample, tool::ToolError};
+///
+/// async fn shorter(text: &str, ctx: &Ctx) -> Result<String, ToolError> {
+///     let said = ctx.sample(Sample::new(format!("In one sentence: {text}"), 100)).await?;
+///     Ok(format!("{} says: {:?}", said.model, said.content))
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Sample {
     key: Option<String>,

@@ -11,6 +11,27 @@ use http::request::Parts;
 use sha2::{Digest, Sha256};
 
 /// Finds the principal behind a request, or refuses it.
+///
+/// ```
+/// use candor_server::auth::{Authenticator, Unauthorized};
+/// use candor_server::{BoxFuture, protocol::Principal};
+/// use http::{HeaderValue, request::Parts};
+///
+/// /// A proxy in front has found out who it is, and nobody else can reach us.
+/// struct Proxy;
+///
+/// impl Authenticator for Proxy {
+///     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, Unauthorized>> {
+///         let name = request.headers.get("x-user").and_then(|name| name.to_str().ok());
+///         let challenge = HeaderValue::from_static("Bearer");
+///         Box::pin(async move { name.map(Principal::new).ok_or(Unauthorized { challenge }) })
+///     }
+///
+///     fn is_operator(&self, principal: &Principal) -> bool {
+///         principal.as_str() == "olga"
+///     }
+/// }
+/// ```
 pub trait Authenticator: Send + Sync + 'static {
     /// The principal, from what the request's head says.
     fn authenticate<'a>(

@@ -67,6 +67,16 @@ impl Lists {
 }
 
 /// Tells listening clients that something has changed. Cloning gives another handle to the same server.
+///
+/// ```
+/// use candor_server::Server;
+///
+/// let engine = Server::new("notes", "1.0.0").build()?;
+/// let changes = engine.changes().clone();    // for whoever notices: a thread that watches, a handler (`ctx.changes()`)
+/// changes.resource("note:///today");         // heard by those who subscribed to it
+/// changes.tools();                           // heard by everybody who listens for lists
+/// # Ok::<(), candor_server::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Changes(Arc<Mutex<Ears>>);
 

@@ -30,6 +30,28 @@ use crate::tool::ToolError;
 /// The context of one request: who asks, and how to talk to them before the answer.
 ///
 /// Cloning is cheap. A context that outlives its request says nothing any more.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use candor_server::{Server, tool::{JsonTool, ToolError}};
+/// use serde_json::json;
+///
+/// let count = JsonTool::open("count", |_, ctx| async move {
+///     for step in 1..=3 {
+///         if ctx.is_cancelled() {
+///             return Err(ToolError::new("Stopped half way"));
+///         }
+///         ctx.progress(step, 3, "counting").await;
+///     }
+///     Ok(format!("{} has counted to three", ctx.principal()))
+/// });
+/// let client = Server::new("counter", "1.0.0").tool(count).test();
+/// let called = client.by("ada").call("count", json!({})).await;
+/// assert_eq!(called.text(), "ada has counted to three");
+/// assert_eq!(called.progress().len(), 3);
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Ctx(Arc<Scope>);
 

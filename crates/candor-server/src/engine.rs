@@ -42,6 +42,9 @@ use crate::tool::{Form, ToolSet};
 use crate::trace;
 
 /// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
+///
+/// Made by [`Server::build`](crate::Server::build); reached over [`transport`](crate::transport), or from the same process by a
+/// [`Visit`](crate::Visit).
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 

@@ -3,6 +3,18 @@
 use std::time::Duration;
 
 /// Bounds on what any one peer can make the server hold or do.
+///
+/// ```
+/// use candor_server::Server;
+/// use std::time::Duration;
+///
+/// let server = Server::new("small", "1.0.0").limits(|limits| {
+///     limits.message_bytes = 1024 * 1024;
+///     limits.deadline = Duration::from_secs(30);
+/// });
+/// let engine = server.build()?;
+/// # Ok::<(), candor_server::BuildError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {

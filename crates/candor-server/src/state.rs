@@ -14,6 +14,21 @@ use crate::tool::ToolError;
 /// A value that the server was given with [`Server::state`](crate::Server::state), as a handler's parameter.
 ///
 /// Not an argument: it stands in no schema, and no caller can send it. Cloning shares the value.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use candor_server::{Server, tool::JsonTool};
+/// use serde_json::json;
+///
+/// struct Greeting(&'static str);
+///
+/// // With `#[tool]` it is a parameter, `greeting: State<Greeting>`; anywhere else the context has it.
+/// let greet = JsonTool::open("greet", |_, ctx| async move { Ok(ctx.state::<Greeting>()?.0) });
+/// let client = Server::new("greeter", "1.0.0").state(Greeting("Hello!")).tool(greet).test();
+/// assert_eq!(client.call("greet", json!({})).await.text(), "Hello!");
+/// # }
+/// ```
 pub struct State<T: ?Sized>(Arc<T>);
 
 impl<T: ?Sized> State<T> {

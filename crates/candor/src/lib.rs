@@ -20,6 +20,23 @@
 //! The parts, each usable alone: [`Server`] describes a server, [`Engine`] is one that is ready,
 //! [`transport`] connects it, [`run`] is all of it behind a command line.
 //!
+//! | to | look at |
+//! |---|---|
+//! | make a tool of a function, or several of one value | [`#[tool]`](macro@tool), [`#[toolbox]`](macro@toolbox), [`tools!`] |
+//! | make a type fit for arguments, and say what each variant of a call does | [`#[candor::args]`](macro@args) |
+//! | make a tool of a JSON schema that is only known at run time | [`tool::JsonTool`] |
+//! | say what went wrong, and what to do now | [`tool::ToolError`] |
+//! | start a call at most once per key, ask first, preview, undo, limit its rate | the options of [`#[tool]`](macro@tool) |
+//! | tell the caller how far it is, ask a person or a model, find out who is asking | [`Ctx`], [`Elicit`], [`Sample`] |
+//! | give handlers what they need and callers cannot send | [`Server::state`], [`State`] |
+//! | offer other tools to other people, or at other times | [`Server::tools_from`], [`tool::ToolsProvider`] |
+//! | serve a folder, a database or anything else that is a tree | `Directory` (feature `files`), [`resource::ResourceSet`], [`resource::Resources`] |
+//! | test it without a socket | [`testing::TestClient`], made by [`Server::test`] |
+//! | know callers by their tokens, or by other means | [`auth::BearerTokens`], [`auth::Authenticator`] |
+//! | keep the record of calls elsewhere | [`store`] |
+//! | put it into an axum app | [`transport::http::endpoint`] |
+//! | call servers | `client` (feature `client`) |
+//!
 //! | feature | |
 //! |---|---|
 //! | `run` (default) | `Server::run()`: command line, logging, signals, both transports, the console, a ledger in a SQLite file |

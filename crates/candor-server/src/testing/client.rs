@@ -31,6 +31,27 @@ const MOST_ROUNDS: usize = 64;
 ///
 /// Requests may run side by side; one whose future is dropped is taken back. A legacy client opens its session with its first
 /// request.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use candor_server::{Server, protocol::Revision, tool::{JsonTool, ToolError}};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+/// let greet = JsonTool::new("greet", &schema, |args, _| async move {
+///     Ok::<_, ToolError>(format!("Hello, {}!", args["name"].as_str().unwrap_or_default()))
+/// });
+/// let client = Server::new("greeter", "1.0.0").tool(greet).test();
+/// assert_eq!(client.call("greet", json!({"name": "Ada"})).await.text(), "Hello, Ada!");
+///
+/// let refused = client.call("greet", json!({})).await;
+/// assert_eq!(refused.code(), Some("invalid_arguments"));
+///
+/// let legacy = client.speaking(Revision::V2025_11_25);
+/// assert_eq!(legacy.call("greet", json!({"name": "Bob"})).await.text(), "Hello, Bob!");
+/// # }
+/// ```
 pub struct TestClient {
     engine: Engine,
     revision: Revision,

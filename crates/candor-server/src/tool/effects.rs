@@ -11,6 +11,19 @@ use serde_json::Value;
 use super::Prepared;
 
 /// What is known of a tool's calls before they run.
+///
+/// `#[tool]` makes it of what stands in its brackets. For a [`JsonTool`](super::JsonTool) it is said by hand:
+///
+/// ```
+/// use candor_server::hints::{Hints, Row, Table, Test};
+/// use candor_server::tool::{JsonTool, ToolError};
+///
+/// let table = Table::new()
+///     .row(Row::when("/action", Test::equals("read")).then(Hints::READS))
+///     .row(Row::when("/action", Test::equals("delete")).then(Hints::DELETES))
+///     .closed_world();
+/// let tool = JsonTool::open("files", |_, _| async { Ok::<_, ToolError>("done") }).effects(table);
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Effects {

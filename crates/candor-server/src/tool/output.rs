@@ -13,6 +13,16 @@ use serde_json::{Map, Value};
 use super::ToolError;
 
 /// What a tool returns: content for models and people, and a value for programs.
+///
+/// Most tools return a type of their own, and this is made of it. Who wants to say two different things makes it:
+///
+/// ```
+/// use candor_server::{protocol::types::Content, tool::Output};
+/// use serde_json::json;
+///
+/// let mut output = Output::structured(json!({"celsius": 21.5}));
+/// output.content = vec![Content::text("It is warm.")];
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Output {

@@ -73,7 +73,15 @@ struct Endpoint {
     streams: Arc<Semaphore>,
 }
 
-/// The MCP endpoint as an axum route.
+/// The MCP endpoint as an axum route, for an app of one's own.
+///
+/// ```
+/// use candor_server::{Server, transport::http::{Http, endpoint}};
+///
+/// let engine = Server::new("greeter", "1.0.0").build()?;
+/// let app: axum::Router = axum::Router::new().route("/assistant", endpoint(engine, Http::default()));
+/// # Ok::<(), candor_server::BuildError>(())
+/// ```
 pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
     let limits = engine.limits();
     let endpoint = Arc::new(Endpoint {

@@ -33,6 +33,17 @@ pub(super) struct Peer(pub(super) SocketAddr);
 /// Serves an app until `stop` ends, then lets connections finish for a while.
 ///
 /// Unlike `axum::serve` it bounds connections and the time that a peer may take to send or to read.
+///
+/// ```no_run
+/// # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+/// use candor_server::transport::http::{Http, endpoint, serve};
+///
+/// let app = axum::Router::new().route("/mcp", endpoint(engine.clone(), Http::default()));
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:7332").await?;
+/// let stop = std::future::pending();         // or a signal
+/// serve(listener, app, engine.limits(), stop).await
+/// # }
+/// ```
 pub async fn serve(
     listener: TcpListener,
     app: Router,

@@ -35,6 +35,17 @@ const WRITE_QUEUE: usize = 256;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves one client until its input ends or the engine is stopped, then lets running requests finish for a little while.
+///
+/// Any pair of streams will do:
+///
+/// ```no_run
+/// # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+/// use candor_server::{protocol::Principal, transport::stdio};
+///
+/// let (input, output) = tokio::net::UnixStream::connect("/run/assistant.sock").await?.into_split();
+/// stdio::serve(&engine, Principal::new("assistant"), input, output).await
+/// # }
+/// ```
 pub async fn serve(
     engine: &Engine,
     principal: Principal,
