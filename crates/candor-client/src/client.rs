@@ -30,6 +30,20 @@ use crate::session::{Session, Wish};
 use crate::tools::{KnownTool, Tools};
 
 /// A client of one MCP server, of either era. Clones are the same client.
+///
+/// ```no_run
+/// use candor_client::{Client, Trust};
+/// use serde_json::json;
+///
+/// # async fn example() -> Result<(), candor_client::Error> {
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Known).await?;
+/// for tool in client.tools().await?.iter() {
+///     println!("{}", tool.name());
+/// }
+/// let result = client.call("greet", json!({"name": "Ada"})).await?;
+/// println!("{}", result.text());
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 

@@ -300,6 +300,23 @@ impl Connect {
     /// Answers the server's questions to the person behind the client.
     ///
     /// What the person is shown comes from the server: show whose question it is.
+    ///
+    /// ```no_run
+    /// use candor_client::{Client, Elicited};
+    /// use serde_json::json;
+    ///
+    /// # async fn ask(_: &str) -> Option<String> { None }
+    /// # async fn example() -> Result<(), candor_client::Error> {
+    /// let client = Client::connect("http://127.0.0.1:7332/mcp")
+    ///     .on_elicit(|asked| async move {
+    ///         match ask(&format!("The server asks: {}", asked.message)).await {
+    ///             Some(name) => Elicited::Accept([("name".to_owned(), json!(name))].into_iter().collect()),
+    ///             None => Elicited::Cancel,
+    ///         }
+    ///     })
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
     pub fn on_elicit<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(Elicitation) -> A + Send + Sync + 'static,

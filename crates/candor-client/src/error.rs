@@ -9,6 +9,23 @@ use candor_schema::Invalid;
 use crate::result::CallResult;
 
 /// Why there is no answer.
+///
+/// What matters most to a caller is whether anything may have been done, [`may_have_been_done`](Self::may_have_been_done), and whether it is
+/// worth while to try again, [`is_passing`](Self::is_passing):
+///
+/// ```no_run
+/// use candor_client::{Client, Error};
+/// use serde_json::json;
+///
+/// # async fn example(client: &Client) {
+/// match client.call("charge", json!({"cents": 4999})).await {
+///     Ok(result) => println!("{}", result.text()),
+///     Err(Error::UnknownTool { like, .. }) => println!("no such tool; there are {like:?}"),
+///     Err(error) if error.may_have_been_done() => println!("find out before you try again: {error}"),
+///     Err(error) => println!("nothing was done: {error}"),
+/// }
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {

@@ -117,6 +117,21 @@ fn is_beneath(uri: &str, at: &str) -> bool {
 }
 
 /// Changes as they come, until it is dropped.
+///
+/// ```no_run
+/// use candor_client::{Change, Client, Interest};
+///
+/// # async fn example(client: &Client) -> Result<(), candor_client::Error> {
+/// let mut listening = client.listen(Interest::new().lists().resource("file:///notes/today.md")).await?;
+/// loop {
+///     match listening.next().await {
+///         Change::Resource(uri) => println!("{uri} has changed"),
+///         Change::Resumed => println!("whatever happened in between was missed: look at everything"),
+///         other => println!("{other:?}"),
+///     }
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Listening {
     listener: Arc<Listener>,

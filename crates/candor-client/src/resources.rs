@@ -16,6 +16,15 @@ use crate::error::Error;
 use crate::session::{Session, Wish};
 
 /// What was read of a resource: one content, or several formats of the same, or several resources.
+///
+/// ```no_run
+/// # async fn example(client: &candor_client::Client) -> Result<(), candor_client::Error> {
+/// let report = client.read("report:///2026").await?;
+/// for format in report.formats() {
+///     println!("{format:?}");
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Contents {
     uri: String,

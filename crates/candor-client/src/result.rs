@@ -14,6 +14,26 @@ use serde_json::Value;
 const OTHER_BOX_KEYWORD: &str = "x-fastmcp-wrap-result";
 
 /// The result of a call. A tool that failed has one, too.
+///
+/// ```no_run
+/// use candor_client::Client;
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Weather {
+///     celsius: f64,
+/// }
+///
+/// # async fn example(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let result = client.call("weather", json!({"city": "Graz"})).await?;
+/// if let Some(failure) = result.failure() {
+///     println!("it failed: {failure:?}");
+/// } else {
+///     let weather: Weather = result.parse()?;
+///     println!("{} °C", weather.celsius);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct CallResult {
     raw: CallToolResult,
