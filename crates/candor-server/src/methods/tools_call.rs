@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use candor_hints::{Effective, Hints};
-use candor_ledger::{Key, OutcomeKind};
+use candor_ledger::{Grant, Key, OutcomeKind};
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, Json, Object, RawValue};
 use candor_protocol::names::{extension, method};
@@ -100,7 +100,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     });
     let shaping = Shaping { entry: Arc::clone(entry), era: exchange.era(), signer };
 
-    let mut operation =
+    let operation =
         ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
 
     // recall
@@ -115,46 +115,12 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     }
 
     // gate
-    let asks = match policy.judge(entry, by_nature) {
-        Judgement::Allow => false,
-        Judgement::Deny => {
-            let told = Told::Refused(words::not_allowed(entry.name()));
-            note_refusal(ledger, &about, operation.as_ref(), &told).await;
-            return says.told(told, &binding);
-        }
-        // Whoever goes on with a call was asked when it began.
-        Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
-    };
-    // Nobody is asked about what the caller has not looked at.
     let preview = found.preview.map(|preview| &**preview);
-    let planned = match engine.plans().check(&about, preview, token.as_deref()) {
-        Ok(planned) => planned,
-        Err(error) => {
-            let told = Told::Refused(error);
-            note_refusal(ledger, &about, operation.as_ref(), &told).await;
-            return says.told(told, &binding);
-        }
+    let coming = AtGate { call: &about, operation, resumes, preview, token: token.as_deref() };
+    let Gated { operation, asks, grant, planned } = match coming.pass(engine).await {
+        Ok(gated) => gated,
+        Err(told) => return says.told(told, &binding),
     };
-    // Who goes on with a call that a person was asked about goes on with its record: what was approved once runs once.
-    if operation.is_none() && (asks || resumes.is_some()) {
-        // Nobody who could be asked means no.
-        let Some(ledger) = ledger else {
-            return Ok(says.refused(words::nobody_to_ask(entry.name())));
-        };
-        operation = Some(Operation::keyless(ledger, &about));
-    }
-    let grant = match &operation {
-        Some(kept) if asks => match granted(policy, &about, kept).await {
-            Ok(grant) => grant,
-            Err(error) => return says.told(Told::Refused(error), &binding),
-        },
-        _ => None,
-    };
-    let asks = asks && grant.is_none();
-    if let Some(grant) = &grant {
-        // What is permitted for a while is not asked about, and needs no record to be asked about once.
-        operation = operation.filter(|kept| !kept.is_keyless()).map(|kept| kept.permitted(grant));
-    }
     let Some(operation) = operation else {
         let ctx = Ctx::new(engine, exchange, round);
         let coming = Coming { key: None, goes_on: brought.state.is_some() };
@@ -223,6 +189,72 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         pass.give_back();
     }
     says.told(told, &binding)
+}
+
+/// A call before the gate.
+struct AtGate<'c, 'p> {
+    call: &'c Call<'c>,
+    /// Its record, if it has a key.
+    operation: Option<Operation>,
+    resumes: Option<Resumes>,
+    preview: Option<&'p Entry>,
+    /// Of the preview that the caller has looked at.
+    token: Option<&'c str>,
+}
+
+/// What stands before its start, as far as policy and permissions go.
+struct Gated<'p> {
+    /// The record that it has, or gets because a person is asked.
+    operation: Option<Operation>,
+    /// Whether a person must be asked.
+    asks: bool,
+    /// What a person has permitted already.
+    grant: Option<Grant>,
+    planned: Planned<'p>,
+}
+
+impl<'p> AtGate<'_, 'p> {
+    async fn pass(self, engine: &Engine) -> Result<Gated<'p>, Told> {
+        let Self { call, mut operation, resumes, preview, token } = self;
+        let (ledger, policy, name) = (engine.ledger(), &engine.parts().policy, call.entry.name());
+        let asks = match policy.judge(call.entry, call.hints) {
+            Judgement::Allow => false,
+            Judgement::Deny => {
+                let told = Told::Refused(words::not_allowed(name));
+                note_refusal(ledger, call, operation.as_ref(), &told).await;
+                return Err(told);
+            }
+            // Whoever goes on with a call was asked when it began.
+            Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
+        };
+        // Nobody is asked about what the caller has not looked at.
+        let planned = match engine.plans().check(call, preview, token) {
+            Ok(planned) => planned,
+            Err(error) => {
+                let told = Told::Refused(error);
+                note_refusal(ledger, call, operation.as_ref(), &told).await;
+                return Err(told);
+            }
+        };
+        // Who goes on with a call that a person was asked about goes on with its record: what was approved once runs once.
+        if operation.is_none() && (asks || resumes.is_some()) {
+            // Nobody who could be asked means no.
+            let Some(ledger) = ledger else {
+                return Err(Told::Refused(words::nobody_to_ask(name)));
+            };
+            operation = Some(Operation::keyless(ledger, call));
+        }
+        let grant = match &operation {
+            Some(kept) if asks => granted(policy, call, kept).await.map_err(Told::Refused)?,
+            _ => None,
+        };
+        if let Some(grant) = &grant {
+            // What is permitted for a while is not asked about, and needs no record to be asked about once.
+            operation =
+                operation.filter(|kept| !kept.is_keyless()).map(|kept| kept.permitted(grant));
+        }
+        Ok(Gated { operation, asks: asks && grant.is_none(), grant, planned })
+    }
 }
 
 /// A call that may start: counted, and alone in its group until this is dropped.
