@@ -74,12 +74,6 @@ impl Glob {
         Ok(Self { alternatives, whole_path: pattern.contains('/') })
     }
 
-    /// Whether the pattern is for the whole path, or else for the last name.
-    #[must_use]
-    pub fn is_for_whole_path(&self) -> bool {
-        self.whole_path
-    }
-
     /// Whether this path, with `/` between its names, is what the pattern means.
     #[must_use]
     pub fn matches(&self, path: &[u8], ignore_case: bool) -> bool {

@@ -89,32 +89,15 @@ impl ResourceSet {
     /// Adds a folder: a resource that lists what stands in it. Reading it gives its first children.
     #[must_use]
     pub fn folder(mut self, folder: Resource, inside: Self) -> Self {
-        self.hang(folder, None, inside);
-        self
-    }
-
-    /// Adds a folder that holds something itself, too.
-    #[must_use]
-    pub fn folder_with<F, R, C>(mut self, folder: Resource, inside: Self, read: F) -> Self
-    where
-        F: Fn(String, Ctx) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<C, ToolError>> + Send + 'static,
-        C: IntoContents + 'static,
-    {
-        let read = reading(folder.mime_type.clone(), read);
-        self.hang(folder, Some(read), inside);
-        self
-    }
-
-    fn hang(&mut self, folder: Resource, read: Option<Arc<Read<String>>>, inside: Self) {
         let place = self.nodes.len();
-        self.push(Node { resource: folder.listable(), parent: None, read });
+        self.push(Node { resource: folder.listable(), parent: None, read: None });
         for mut node in inside.nodes {
             node.parent = Some(node.parent.map_or(place, |parent| place + 1 + parent));
             self.push(node);
         }
         self.families.extend(inside.families);
         self.watched.extend(inside.watched);
+        self
     }
 
     /// Adds a family of resources and how to read one of them.
