@@ -120,7 +120,7 @@ async fn answer(
     }
     let visitor = guard::visitor(console, &parts).await?;
     guard::admit(console, &visitor, &route)?;
-    guard::check_csrf(&visitor, &parts.method, &parts.headers)?;
+    guard::check_proof(&visitor, &route, &parts.method, &parts.headers)?;
     let body = read(console, body).await?;
     let asked = Asked { parts, body, visitor, base };
     match route {
@@ -217,7 +217,8 @@ async fn read(console: &Inner, body: Body) -> Result<Bytes, Problem> {
 }
 
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-     media-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+     media-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// What every answer says to browsers.
 fn secure(headers: &mut HeaderMap) {
