@@ -93,7 +93,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
 fn build(at: &Workspace) -> Outcome {
     let mut build = Command::new("cargo");
     build.args(["build", "--workspace", "--all-features", "--bin", "candor"]);
-    build.args(["--example", "invoices", "--example", "trial"]);
+    build.args(["--example", "invoices", "--example", "tree", "--example", "trial"]);
     process::quietly(&mut build, &at.log("browser-build"))
 }
 

@@ -172,6 +172,7 @@ async function foresee(text) {
 let soon;
 function changed() {
   clearTimeout(soon);
+  checked("");
   soon = setTimeout(() => {
     const { value, text, wrong } = written();
     if (value === undefined) { cannotTell(panel, "not JSON yet"); return; }
@@ -306,9 +307,17 @@ async function run(verb, text) {
   changed();
 }
 
+/** What Validate has found, beside its button, until something else is written. */
+function checked(says) {
+  by("checked").textContent = says;
+  by("checked").hidden = !says;
+  if (says) say(says);
+}
+
 /** Whether it may be sent: asks the server, and says what is wrong. */
 async function check() {
   clearTimeout(soon);
+  checked("");
   const { value, text, wrong } = written();
   all = true;
   if (!keyFits()) wrong.push({ control: by("key"), pointer: "/Idempotency-Key", message: "takes up to 255 letters, digits and signs of ASCII" });
@@ -351,7 +360,7 @@ form.addEventListener("submit", async (event) => {
 });
 form.querySelector("[data-act=validate]").addEventListener("click", async () => {
   const fit = await check();
-  if (fit) say("The arguments fit the schema");
+  if (fit) checked("The arguments fit the schema. Nothing was called.");
 });
 form.querySelector("[data-act=preview]")?.addEventListener("click", () => {
   const { value, text, wrong } = written();

@@ -82,9 +82,19 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
         "data-testid=\"key\"",
         "data-testid=\"call\"",
         "&quot;action&quot;: null",
+        "<summary>Schema</summary><pre tabindex=\"0\">{\n  &quot;",
+        "<th scope=\"col\">Source</th>",
     ] {
         assert!(html.contains(part), "{part} in {html}");
     }
+    // The schemas of what it takes and gives, as they are.
+    let shown: Vec<Value> = html
+        .split("<summary>Schema</summary><pre tabindex=\"0\">")
+        .skip(1)
+        .map(|rest| rest.split("</pre>").next().unwrap().replace("&quot;", "\""))
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .collect();
+    assert_eq!(shown, [schema, gives]);
     assert!(!html.contains("data-testid=\"preview\""), "it has none");
     is_harmless(&html);
 }
