@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Server, folder } from '../servers.mjs';
-import { at, becomes, control, says } from '../stage.mjs';
+import { at, becomes, control, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
 export const title = 'without the token one can only look; cookie, origins and policy keep others out';
@@ -28,7 +28,9 @@ async function known(stage) {
   await come('a-token');
   await says(page.locator('.who'), 'alice');
   assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 403);
-  await page.goto(server.origin);
+  // Who may not is told who they are, and can become somebody else right here.
+  await says(page.locator('main'), 'Only an operator');
+  await says(page.locator('.who'), 'alice');
   await page.getByRole('button', { name: 'Log out' }).click();
   await at(page, 'login').waitFor();
   await come('o-token');
@@ -50,7 +52,8 @@ export async function journey(stage) {
   for (const path of ['approvals', 'history', 'resources']) {
     const response = await stranger.goto(`${server.origin}/ui/${path}`);
     assert.equal(response.status(), 401, path);
-    await says(stranger.locator('main'), 'the server printed when it started');
+    await says(stranger.locator('main'), /Log in[\s\S]*the server printed when it started/);
+    await focused(stranger.locator('#token'));
   }
   await stranger.locator('#token').fill('wrong');
   await stranger.getByRole('button', { name: 'Log in' }).click();

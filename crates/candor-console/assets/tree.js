@@ -137,6 +137,8 @@ async function choose(uri, element) {
   const load = make("button", { type: "button", "data-testid": "load" }, ["Load the content", size(resource.size)].filter(Boolean).join(", "));
   load.addEventListener("click", () => loadContent(uri, place, load));
   about.replaceChildren(make("h2", { class: "name" }, ...icon(resource), called(resource)), facts(resource), make("div", { class: "actions" }, load), place, raw(resource));
+  // On a narrow screen it stands below the tree, where nobody would look for it.
+  if (about.getBoundingClientRect().top > innerHeight - 100) about.scrollIntoView({ block: "start" });
 }
 
 async function loadContent(uri, place, button) {

@@ -354,7 +354,7 @@ fn rules_of(rules: &[Grant], now: Moment) -> Html {
             let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
                 "<tr data-testid=\"rule\"><td>{} may call <span class=\"name\">{}</span> of {} where<ul>{}</ul></td>\
-                 <td>{} left<br><span class=\"soft\">says {}</span></td>\
+                 <td>{} left<br><span class=\"soft\">given by {}</span></td>\
                  <td><button type=\"button\" data-revoke=\"{}\" data-item>Revoke</button></td></tr>",
                 shown(principal),
                 shown(tool),

@@ -55,19 +55,32 @@ fn respond(status: StatusCode, html: Html) -> Response {
 }
 
 /// Why there is no page. Who lacks a token can give it here.
-pub(crate) fn problem(console: &Inner, base: &str, problem: &Problem) -> Response {
+pub(crate) fn problem(
+    console: &Inner,
+    base: &str,
+    visitor: Option<&Visitor>,
+    problem: &Problem,
+) -> Response {
     let status = problem.status();
-    let title = status.canonical_reason().unwrap_or("Problem");
-    let login = (status == StatusCode::UNAUTHORIZED).then(|| login(base));
+    let detail = problem.detail();
+    let (title, says, login) = match status {
+        StatusCode::UNAUTHORIZED => {
+            // What is said to programs is said to people in other words; why a token was refused, in the same.
+            let refused = (detail != console.where_the_token_is()).then(|| format!("{detail}. "));
+            let says = html!("{}{}", refused, where_the_token_is(console));
+            ("Log in", says, Some(login(base, true)))
+        }
+        _ => (status.canonical_reason().unwrap_or("Problem"), html!("{}", detail), None),
+    };
     let main = html!(
         "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}\">Back to the beginning</a></p>",
         title,
-        problem.detail(),
+        says,
         login,
         home(base)
     );
     let page = Page { section: Section::Elsewhere, title, script: None, main };
-    respond(status, document(console, base, None, page))
+    respond(status, document(console, base, visitor, page))
 }
 
 /// The path of the first page. A router that is nested does not answer to a slash at its end.
@@ -76,13 +89,16 @@ pub(crate) fn home(base: &str) -> &str {
 }
 
 /// Where a person can give a token.
-fn login(base: &str) -> Html {
+fn login(base: &str, alone: bool) -> Html {
+    // Only where there is nothing else to do.
+    let focus = alone.then(|| html!(" autofocus"));
     html!(
         "<form class=\"login\" method=\"post\" action=\"{}/ui/session\" data-testid=\"login\">\
          <label for=\"token\">Token</label>\
-         <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" required>\
+         <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" required{}>\
          <button>Log in</button><p class=\"error\" role=\"alert\" data-testid=\"login-error\" hidden></p></form>",
-        base
+        base,
+        focus
     )
 }
 
@@ -218,13 +234,19 @@ fn banner(console: &Inner, base: &str, visitor: Option<&Visitor>) -> Option<Html
         test,
         hidden,
         says,
-        match console.authenticator {
-            None =>
-                "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here.",
-            Some(_) => "Log in with a token.",
-        },
-        login(base)
+        where_the_token_is(console),
+        login(base, false)
     ))
+}
+
+/// For people.
+fn where_the_token_is(console: &Inner) -> &'static str {
+    match console.authenticator {
+        None => {
+            "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here."
+        }
+        Some(_) => "Paste your token here; whoever runs this server gives you one.",
+    }
 }
 
 /// The verdict on what a call does: the one thing in the console that has a colour.
