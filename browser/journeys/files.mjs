@@ -56,6 +56,8 @@ async function stopped(stage) {
     assert.ok(await button.isEnabled());
     assert.ok(await at(page, 'cancel').isHidden());
   }
+  await page.goto(`${server.origin}/ui/history`);
+  await says(at(page, 'call').first(), 'its caller left before it ended');
 }
 
 export async function journey(stage) {
