@@ -132,6 +132,9 @@ export async function journey(stage) {
   await at(page, 'raw').fill('{"nowhere": 1}');
   await at(page, 'view-form').click();
   await says(at(page, 'raw-error'), 'no place');
+  // Also when what it would do has been looked at since.
+  await until('it was looked at', async () => (await at(page, 'as-mcp').textContent()).includes('nowhere'));
+  await says(at(page, 'raw-error'), 'no place');
   await at(page, 'raw').fill(whole);
   await at(page, 'view-form').click();
 
