@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, folder, text } from '../servers.mjs';
-import { at, focused, says } from '../stage.mjs';
+import { at, becomes, control, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
 export const title = 'a waiting call appears live, and is approved, denied with a reason, or permitted for a while';
@@ -26,6 +26,7 @@ export async function journey(stage) {
   assert.equal(await page.title(), `(1) ${calm}`);
   assert.match(await page.locator('link[rel=icon]').getAttribute('href'), /icon-waiting\.svg$/);
   await says(questions, /Deletes[\s\S]*drafts\/a\.txt[\s\S]*browser-test/);
+  await says(at(page, 'undo'), 'no tool is known that does it');
   assert.deepEqual(JSON.parse(await at(page, 'arguments').textContent()), { path: 'drafts/a.txt', action: 'delete' });
   assert.ok(there('drafts/a.txt'), 'nothing has started');
   // Who comes now stands at the no.
@@ -84,4 +85,24 @@ export async function journey(stage) {
   await focused(questions.getByRole('button', { name: 'Deny', exact: true }));
   await page.keyboard.press('Enter');
   assert.equal((await another).isError, true);
+  await undone(stage);
+}
+
+/** Who decides sees by which tool it could be taken back, and gets there; so does who calls. */
+async function undone(stage) {
+  const server = await stage.with(Server.listening('examples/invoices', ['--data', join(folder(), 'invoices.db'), '--http', '127.0.0.1:0', '--ledger', 'memory:', '--ask', 'destructive']));
+  const page = await stage.operator(server);
+  const revoked = server.call('revoke_sent_invoice', { invoice_id: 'inv_1' });
+  await page.goto(`${server.origin}/ui/approvals`);
+  await says(at(page, 'undo'), 'with send_invoice_email');
+  await at(page, 'question').getByRole('button', { name: 'Deny', exact: true }).click();
+  assert.equal((await revoked).isError, true);
+  await page.goto(`${server.origin}/ui/tools/revoke_sent_invoice`);
+  await control(page, 'invoice_id').fill('inv_1');
+  await becomes(at(page, 'foresight'), 'data-state', 'exact');
+  await at(page, 'call').click();
+  await says(at(page, 'confirm-undo'), 'To take it back: send_invoice_email.');
+  await at(page, 'confirm-cancel').click();
+  await at(page, 'undo-tool').click();
+  await page.waitForURL('**/ui/tools/send_invoice_email');
 }

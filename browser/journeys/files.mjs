@@ -5,7 +5,60 @@ import { join } from 'node:path';
 import { Server, folder, typed } from '../servers.mjs';
 import { at, becomes, control, focused, says } from '../stage.mjs';
 
-export const title = 'the verdict follows the arguments, mistakes are named, deleting is confirmed and on record';
+export const title = 'the verdict follows the arguments, mistakes are named, a call can be stopped, deleting is confirmed and on record';
+
+/** Validate names what is wrong at its field, or says that nothing is; in both cases it calls nothing. Also for who may not call. */
+async function validated(stage, server) {
+  for (const page of [await stage.operator(server), await stage.stranger()]) {
+    const sent = [];
+    page.on('request', (request) => { if (request.method() === 'POST') sent.push(new URL(request.url()).pathname); });
+    await page.goto(`${server.origin}/ui/tools/manage_files`);
+    await control(page, 'action').selectOption({ value: '"replace"' });
+    await at(page, 'validate').click();
+    await focused(at(page, 'errors'));
+    await says(at(page, 'errors'), /nothing was sent[\s\S]*path/);
+    await says(page.locator('#fields [data-name=path] > .error'), /./);
+    assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'true');
+    assert.ok(await at(page, 'checked').isHidden());
+    await control(page, 'path').fill('notes/b.txt');
+    await control(page, 'content').fill('x');
+    await at(page, 'validate').click();
+    await says(at(page, 'checked'), 'The arguments fit the schema. Nothing was called.');
+    assert.ok(await at(page, 'errors').isHidden());
+    assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'false');
+    // It is said of what was written then.
+    await control(page, 'path').fill('notes/c.txt');
+    await at(page, 'checked').waitFor({ state: 'hidden' });
+    assert.deepEqual(sent.filter((path) => !path.endsWith('/annotations')), []);
+    assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run');
+  }
+}
+
+/** While a call runs that is seen, it cannot be made twice, and it can be stopped. */
+async function stopped(stage) {
+  const server = await stage.with(Server.trial());
+  const page = await stage.operator(server);
+  await page.goto(`${server.origin}/ui/tools/endless`);
+  const button = at(page, 'call');
+  assert.ok(await at(page, 'cancel').isHidden());
+  for (const way of ['click', 'Enter']) {
+    if (way === 'click') await button.click();
+    else { await button.focus(); await page.keyboard.press('Enter'); }
+    await says(button, /^Calling…$/);
+    assert.ok(await button.isDisabled());
+    await becomes(at(page, 'result'), 'data-state', 'running');
+    await says(at(page, 'result-says'), 'One quarter (1 of 4)');
+    assert.equal(await page.locator('#progress').getAttribute('value'), '1');
+    await at(page, 'cancel').click();
+    await becomes(at(page, 'result'), 'data-state', 'cancelled');
+    await says(at(page, 'result-says'), 'You stopped it');
+    await says(button, /^Call$/);
+    assert.ok(await button.isEnabled());
+    assert.ok(await at(page, 'cancel').isHidden());
+  }
+  await page.goto(`${server.origin}/ui/history`);
+  await says(at(page, 'call').first(), 'its caller left before it ended');
+}
 
 export async function journey(stage) {
   const files = folder({ 'notes/a.txt': 'first\n' });
@@ -25,7 +78,20 @@ export async function journey(stage) {
     await becomes(panel, 'data-verdict', verdict);
     await says(at(page, 'verdict'), word);
   }
-  assert.equal(await page.locator('[data-hint=readOnlyHint] td').first().textContent(), 'true');
+  // All four hints, and where each is known from: what these arguments decide is said to be resolved.
+  const hints = () => page.locator('[data-testid=hints] [data-hint]').evaluateAll((rows) =>
+    Object.fromEntries(rows.map((row) => [row.dataset.hint, [...row.querySelectorAll('td')].map((cell) => cell.textContent)])));
+  assert.deepEqual(await hints(), {
+    readOnlyHint: ['true', 'resolved'], destructiveHint: ['false', 'resolved'], idempotentHint: ['true', 'resolved'], openWorldHint: ['false', 'resolved'],
+  });
+  const { annotations, inputSchema } = await server.rest('GET', '/tools/manage_files');
+  assert.equal(annotations.readOnlyHint, false, 'without arguments it is another');
+  // The schema stands there to be read, as clients get it.
+  const schema = at(page, 'reference').locator('details', { hasText: 'Schema' }).first();
+  await schema.locator('summary').click();
+  const shownSchema = schema.locator('pre');
+  await shownSchema.waitFor();
+  assert.deepEqual(JSON.parse(await shownSchema.textContent()), inputSchema);
 
   const line = await at(page, 'as-candor').textContent();
   assert.match(line, /^candor call \S+\/mcp manage_files path=notes\/a.txt action=read$/);
@@ -40,6 +106,8 @@ export async function journey(stage) {
   await focused(control(page, 'path'));
   assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'true');
   assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run', 'nothing was sent');
+
+  await validated(stage, server);
 
   // Deleting is asked about; nothing happens by accident.
   await control(page, 'path').fill('notes/a.txt');
@@ -81,6 +149,8 @@ export async function journey(stage) {
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.waitForURL('**state=failed**');
   assert.equal(await rows.count(), 1);
+
+  await stopped(stage);
 
   // The line that could be copied is one that the program understands.
   writeFileSync(file, 'second\n');

@@ -1,10 +1,10 @@
 // Finding a tool, and writing arguments that are nested: as a form, as JSON, and back.
 import assert from 'node:assert/strict';
 import { Server, folder, typed } from '../servers.mjs';
-import { at, becomes, control, field, says } from '../stage.mjs';
+import { at, becomes, control, field, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'a tool is found, its nested form filled, and JSON keeps what the form holds';
+export const title = 'a tool is found, its nested form filled, JSON keeps what the form holds, and the call can be copied';
 
 const ORDER = {
   customer: { name: 'Ada', address: { city: 'Paris', zip: '75001' } },
@@ -68,9 +68,52 @@ function read(json) {
   return rest;
 }
 
+/** What is no JSON is said to be none, and goes nowhere. */
+async function broken(page) {
+  const texts = ['{"customer":', '[1]', 'null', ''];
+  const sent = [];
+  // The look at what was written before may still be on its way.
+  const hear = (request) => {
+    if (request.method() !== 'POST') return;
+    if (request.url().endsWith('/call') || texts.includes(request.postData() ?? '')) sent.push(`${request.url()} ${request.postData()}`);
+  };
+  page.on('request', hear);
+  for (const text of texts) {
+    await at(page, 'raw').fill(text);
+    await at(page, 'call').click();
+    await says(at(page, 'raw-error'), 'This is not JSON that can be sent');
+    await focused(at(page, 'raw'));
+    assert.equal(await at(page, 'raw').getAttribute('aria-invalid'), 'true');
+    await becomes(at(page, 'foresight'), 'data-state', 'unknown');
+  }
+  page.off('request', hear);
+  assert.deepEqual(sent, []);
+  assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run');
+}
+
+/** The call as a command: copied by a button that says so, and good for the shell that it is pasted into. */
+async function copied(page, server) {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const line = at(page, 'as-curl');
+  await page.getByText('As curl').click();
+  const button = line.locator('xpath=..').getByRole('button');
+  assert.equal(await button.textContent(), 'Copy');
+  await button.click();
+  await says(button, /^Copied$/);
+  const text = await line.textContent();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+  await says(page.locator('#live'), 'Copied');
+  // And it can be copied again.
+  await says(button, /^Copy$/);
+  assert.match(text, /^curl -X POST [\s\S]*Authorization: Bearer \$CANDOR_TOKEN/);
+  assert.ok(!text.includes(server.token), 'whoever gets the line has not got the token');
+  assert.match(typed(`export CANDOR_TOKEN='${server.token}'\n${text} -sS`), new RegExp(`"reference":\\s*${REFERENCE}`));
+}
+
 export async function journey(stage) {
   await find(stage);
-  const page = await stage.operator(await stage.with(Server.trial()));
+  const server = await stage.with(Server.trial());
+  const page = await stage.operator(server);
   await at(page, 'search').fill('place_order');
   await at(page, 'search').press('Enter');
   await page.waitForURL('**/ui/tools/place_order');
@@ -87,10 +130,14 @@ export async function journey(stage) {
   assert.equal(await control(page, 'payment', 'days').inputValue(), '30');
   await at(page, 'view-json').click();
   assert.deepEqual(read(await at(page, 'raw').inputValue()), changed);
-  // What the form has no place for stays where it is, and is said.
   const whole = await at(page, 'raw').inputValue();
+  await broken(page);
+  // What the form has no place for stays where it is, and is said.
   await at(page, 'raw').fill('{"nowhere": 1}');
   await at(page, 'view-form').click();
+  await says(at(page, 'raw-error'), 'no place');
+  // Also when what it would do has been looked at since.
+  await until('it was looked at', async () => (await at(page, 'as-mcp').textContent()).includes('nowhere'));
   await says(at(page, 'raw-error'), 'no place');
   await at(page, 'raw').fill(whole);
   await at(page, 'view-form').click();
@@ -100,7 +147,7 @@ export async function journey(stage) {
   const sent = JSON.parse(await at(page, 'raw-result').textContent());
   const { reference: _, ...order } = sent.structuredContent.order;
   assert.deepEqual(order, changed);
-  assert.match(await at(page, 'as-curl').textContent(), new RegExp(REFERENCE));
+  await copied(page, server);
   const line = await at(page, 'as-candor').textContent();
   assert.match(line, / --arguments '\{/);
   assert.match(typed(`${line} --yes --json`), new RegExp(REFERENCE));

@@ -4,9 +4,9 @@ import { Server } from '../servers.mjs';
 import { at, becomes, says } from '../stage.mjs';
 import { furnished, pages, visit } from '../tour.mjs';
 
-export const title = '400 pixels are wide enough for every page';
+export const title = '375 pixels are wide enough for every page, and no short word is broken';
 
-const WIDTH = 400;
+const WIDTH = 375;
 
 /** What sticks out at the side, unless it stands in something that scrolls by itself. */
 function sticksOut(width) {
@@ -20,6 +20,26 @@ function sticksOut(width) {
     .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.matches('.unseen, .skip'))
     .filter((element) => { const { left, right } = element.getBoundingClientRect(); return (right > width + 0.5 || left < -0.5) && !scrolls(element); })
     .map((element) => element.outerHTML.slice(0, 160));
+}
+
+/** Short words that stand on two lines, and tables of ours that have to be pushed sideways to see what they say. */
+function torn(width) {
+  const found = [...document.querySelectorAll('.history, .outline')].filter((table) => table.getBoundingClientRect().right > width).map((table) => table.className);
+  const walker = document.createTreeWalker(document.querySelector('body'), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const place = node.parentElement.closest('label, th, td, button, dt, dd, h1, h2, .who');
+    if (!place || !place.checkVisibility() || place.closest('.unseen, pre')) continue;
+    for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+      if (word.length > 14) continue;
+      const range = new Range();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const lines = new Set([...range.getClientRects()].filter(({ width }) => width).map(({ top }) => Math.round(top)));
+      // A hyphen or a slash is where a word may be parted.
+      if (lines.size > 1 && /^\w+$/.test(word)) found.push(`${word} in ${place.outerHTML.slice(0, 120)}`);
+    }
+  }
+  return found;
 }
 
 async function fits(page, name) {
@@ -48,6 +68,17 @@ async function long(stage, viewport) {
   }
 }
 
+/** What is chosen in a tree that fills the screen comes into sight. */
+async function chosen(page, server) {
+  await page.setViewportSize({ width: WIDTH, height: 300 });
+  await page.goto(`${server.origin}/ui/resources`);
+  await at(page, 'tree').getByText('README.md').click();
+  await becomes(at(page, 'resource'), 'data-state', 'known');
+  const top = await at(page, 'resource').evaluate((about) => about.getBoundingClientRect().top);
+  assert.ok(top < 200, `it begins at ${top}`);
+  await page.setViewportSize({ width: WIDTH, height: 800 });
+}
+
 export async function journey(stage) {
   const viewport = { width: WIDTH, height: 800 };
   await long(stage, viewport);
@@ -56,7 +87,13 @@ export async function journey(stage) {
   for (const stop of pages(tour)) {
     const page = await visit(tour.server, visitors, stop);
     await fits(page, stop.name);
+    assert.deepEqual(await page.evaluate(torn, WIDTH), [], stop.name);
+    if (stop.name !== 'login' && stop.name !== 'approvals') continue;
+    await page.setViewportSize({ width: 1280, height: 800 });
+    assert.deepEqual(await page.evaluate(torn, 1280), [], `${stop.name}, on a wide screen`);
+    await page.setViewportSize(viewport);
   }
+  await chosen(visitors.operator, tour.server);
   // A decision can be made here.
   const page = visitors.operator;
   await page.goto(`${tour.server.origin}/ui/approvals`);

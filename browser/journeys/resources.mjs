@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { Server, folder } from '../servers.mjs';
 import { at, becomes, focused, says } from '../stage.mjs';
+import { until } from '../until.mjs';
 
-export const title = 'the tree opens lazily and by keys; metadata comes first, content on demand; changes are marked';
+export const title = 'the tree opens lazily and by keys; metadata comes first, content on demand and in each of its formats; changes are marked';
 
 export async function journey(stage) {
   const files = folder({ 'docs/deep/story.txt': 'Once upon a time', 'docs/a.md': '# A', 'top.txt': 'top' });
@@ -48,7 +49,8 @@ export async function journey(stage) {
 
   const about = at(page, 'resource');
   await becomes(about, 'data-state', 'known');
-  await says(at(page, 'metadata'), /story\.txt[\s\S]*text\/plain[\s\S]*16 bytes/);
+  await says(at(page, 'metadata'), /story\.txt[\s\S]*text\/plain[\s\S]*16 bytes[\s\S]*Can be\s+watched/);
+  await says(at(page, 'load'), 'Load the content, 16 bytes');
   assert.ok(!asked.some((one) => one.startsWith('/resources/content')), 'content is not loaded unasked');
   await at(page, 'load').click();
   await becomes(about, 'data-state', 'loaded');
@@ -61,4 +63,48 @@ export async function journey(stage) {
   await page.reload();
   await becomes(at(page, 'resource'), 'data-state', 'known');
   await says(at(page, 'metadata'), 'story.txt');
+  await Promise.all([formats(stage), drawn(stage)]);
+}
+
+/** One resource in two formats: one is looked at, the other is a click away. */
+async function formats(stage) {
+  const server = await stage.with(Server.listening('examples/tree', ['--http', '127.0.0.1:0', '--ledger', 'memory:']));
+  const page = await stage.operator(server);
+  await page.goto(`${server.origin}/ui/resources`);
+  await at(page, 'tree').getByText('Quarterly Report').click();
+  await becomes(at(page, 'resource'), 'data-state', 'known');
+  assert.doesNotMatch(await at(page, 'metadata').innerText(), /watched/);
+  await at(page, 'load').click();
+  await becomes(at(page, 'resource'), 'data-state', 'loaded');
+  const choices = at(page, 'alternatives').getByRole('button');
+  const pressed = () => choices.evaluateAll((all) => all.map((one) => `${one.textContent} ${one.getAttribute('aria-pressed')}`));
+  assert.deepEqual(await pressed(), ['application/pdf true', 'text/plain false']);
+  await says(at(page, 'content'), '102400 bytes, not text');
+  await choices.nth(1).click();
+  await says(at(page, 'content'), 'Earnings were good.');
+  assert.deepEqual(await pressed(), ['application/pdf false', 'text/plain true']);
+  await choices.nth(0).focus();
+  await page.keyboard.press('Enter');
+  await says(at(page, 'content'), '102400 bytes, not text');
+}
+
+/** Titles and icons are shown; an icon that is elsewhere is named and not fetched, for whoever has it would hear of it. */
+async function drawn(stage) {
+  const server = await stage.with(Server.trial());
+  const page = await stage.operator(server);
+  const elsewhere = [];
+  page.on('request', (request) => { if (!/^(data:|http:\/\/127\.0\.0\.1)/.test(request.url())) elsewhere.push(request.url()); });
+  await page.goto(`${server.origin}/ui/resources`);
+  const rows = page.locator('[role=treeitem] [role=treeitem] > .row');
+  await until('all are there', async () => (await rows.count()) > 2);
+  const icons = page.locator('[role=tree] [data-testid=icon]');
+  assert.equal(await icons.count(), 1, 'what is no picture is none');
+  await until('it is drawn', () => icons.evaluate((image) => image.complete && image.naturalWidth > 0));
+  await rows.nth(0).click();
+  await becomes(at(page, 'resource'), 'data-state', 'known');
+  await at(page, 'resource').locator('h2 > [data-testid=icon]').waitFor();
+  await rows.nth(1).click();
+  await says(at(page, 'metadata'), /Icon elsewhere\s+https:\/\/evil\.test\/seen\.png/);
+  assert.equal(await at(page, 'resource').locator('[data-testid=icon]').count(), 0);
+  assert.deepEqual(elsewhere, []);
 }

@@ -1,9 +1,13 @@
 // Who may do what from a browser: the token, the cookie, other origins, and what the browser is told to forbid.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Server, folder } from '../servers.mjs';
-import { at, becomes, says } from '../stage.mjs';
+import { at, becomes, control, focused, says } from '../stage.mjs';
+import { until } from '../until.mjs';
 
 export const title = 'without the token one can only look; cookie, origins and policy keep others out';
 
@@ -24,7 +28,9 @@ async function known(stage) {
   await come('a-token');
   await says(page.locator('.who'), 'alice');
   assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 403);
-  await page.goto(server.origin);
+  // Who may not is told who they are, and can become somebody else right here.
+  await says(page.locator('main'), 'Only an operator');
+  await says(page.locator('.who'), 'alice');
   await page.getByRole('button', { name: 'Log out' }).click();
   await at(page, 'login').waitFor();
   await come('o-token');
@@ -46,7 +52,8 @@ export async function journey(stage) {
   for (const path of ['approvals', 'history', 'resources']) {
     const response = await stranger.goto(`${server.origin}/ui/${path}`);
     assert.equal(response.status(), 401, path);
-    await says(stranger.locator('main'), 'the server printed when it started');
+    await says(stranger.locator('main'), /Log in[\s\S]*the server printed when it started/);
+    await focused(stranger.locator('#token'));
   }
   await stranger.locator('#token').fill('wrong');
   await stranger.getByRole('button', { name: 'Log in' }).click();
@@ -67,19 +74,21 @@ export async function journey(stage) {
   assert.deepEqual({ name, httpOnly, sameSite }, { name: `candor_${port}`, httpOnly: true, sameSite: 'Strict' });
   assert.ok(!value.includes(server.token));
   assert.equal(await page.evaluate(() => document.cookie), '');
-  const stored = await page.evaluate(() => [localStorage.length, sessionStorage.length]);
-  assert.deepEqual(stored, [0, 0], 'nothing is kept where scripts can read it');
+  // What a change needs besides is kept for this origin alone, and is neither the token nor the cookie.
+  const stored = await page.evaluate(() => ({ local: Object.entries(localStorage), session: sessionStorage.length }));
+  assert.deepEqual([stored.local.length, stored.session], [1, 0]);
+  const [[, proof]] = stored.local;
+  assert.ok(proof.length > 40 && proof !== value && !proof.includes(server.token));
 
   // What a page of another origin could send.
   const post = (headers) => fetch(`${server.origin}/tools/list_files/call`, {
     method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json', Cookie: `${name}=${value}`, ...headers },
   });
-  const csrf = await page.locator('meta[name=candor-csrf]').getAttribute('content');
   const statuses = {
-    foreign: (await post({ Origin: 'https://evil.test', 'X-Candor-Csrf': csrf })).status,
-    opaque: (await post({ Origin: 'null', 'X-Candor-Csrf': csrf })).status,
+    foreign: (await post({ Origin: 'https://evil.test', 'X-Candor-Csrf': proof })).status,
+    opaque: (await post({ Origin: 'null', 'X-Candor-Csrf': proof })).status,
     unproven: (await post({ Origin: server.origin })).status,
-    own: (await post({ Origin: server.origin, 'X-Candor-Csrf': csrf })).status,
+    own: (await post({ Origin: server.origin, 'X-Candor-Csrf': proof })).status,
   };
   assert.deepEqual(statuses, { foreign: 403, opaque: 403, unproven: 403, own: 200 });
   // And a real one, which the browser itself holds back.
@@ -96,15 +105,135 @@ export async function journey(stage) {
     assert.match(policy, /default-src 'none'/, path);
     assert.doesNotMatch(policy, /unsafe|\*/, path);
     assert.match(policy, /frame-ancestors 'none'/, path);
+    assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'/, path);
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff', path);
     assert.equal(response.headers.get('referrer-policy'), 'same-origin', path);
   }
 
-  // Logging out ends it, here and on the server.
+  // No text becomes markup or code, whoever's script it is.
   await page.goto(server.origin);
+  const made = await page.evaluate(() => {
+    const tries = {
+      markup: () => { document.querySelector('main').innerHTML = '<b>x</b>'; },
+      parsed: () => new DOMParser().parseFromString('<b>x</b>', 'text/html'),
+      policy: () => trustedTypes.createPolicy('mine', { createHTML: (text) => text }),
+    };
+    return Object.keys(tries).filter((name) => { try { tries[name](); return true; } catch { return false; } });
+  });
+  assert.deepEqual(made, []);
+
+  // Logging out ends it, here and on the server.
   await page.getByRole('button', { name: 'Log out' }).click();
   await at(page, 'read-only').waitFor();
   assert.deepEqual(await page.context().cookies(server.origin), []);
-  assert.equal((await post({ Origin: server.origin, 'X-Candor-Csrf': csrf })).status, 401);
+  assert.equal((await post({ Origin: server.origin, 'X-Candor-Csrf': proof })).status, 401);
   await becomes(page.locator('body'), 'data-operator', 'false');
+  assert.equal(await page.evaluate(() => localStorage.length), 0);
+  await Promise.all([ports(stage), lost(stage)]);
+}
+
+/** Another server of this host, which keeps what browsers send along. */
+async function eavesdropper() {
+  const heard = [];
+  const listener = createServer((request, response) => {
+    heard.push(request.headers.cookie ?? '');
+    response.setHeader('Content-Type', 'text/html');
+    response.end('<!doctype html><title>a harmless page</title><p>hello');
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return { heard, listener, origin: `http://127.0.0.1:${listener.address().port}` };
+}
+
+/** A browser that is logged in visits another port of this host. What that gets decides nothing; another tab of ours can. */
+async function ports(stage) {
+  const files = folder({ 'a.txt': 'a' });
+  const server = await stage.with(Server.files(files, '--ask', 'destructive'));
+  const page = await stage.operator(server);
+  const other = await eavesdropper();
+  try {
+    const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
+    const [{ id, question }] = await server.waiting();
+    const visitor = await page.context().newPage();
+    await visitor.goto(other.origin);
+    const cookie = other.heard.find((one) => one.includes('candor_'));
+    assert.ok(cookie, 'cookies know no ports');
+    // As that server: it sees the page and the question, and has nothing to decide it with.
+    const come = (path, init = {}) => fetch(server.origin + path, { ...init, headers: { Cookie: cookie, Accept: 'text/html', ...init.headers } });
+    const seen = await (await come('/ui/approvals')).text();
+    assert.ok(seen.includes(question));
+    const words = [...new Set(seen.match(/[\w-]{40,}/g))];
+    const decide = (proof) => come(`/approvals/${id}/approve`, {
+      method: 'POST', body: JSON.stringify({ question }),
+      headers: { 'Content-Type': 'application/json', Origin: server.origin, ...(proof ? { 'X-Candor-Csrf': proof } : {}) },
+    });
+    for (const word of [undefined, ...words, cookie.split('=')[1]]) assert.equal((await decide(word)).status, 403, word);
+    for (const path of ['/resources', '/resources/content?uri=x']) assert.equal((await come(path)).status, 403, path);
+    // As its page, in that browser: nothing of ours is in its storage, and its requests are not let in.
+    const tried = await visitor.evaluate(async ([url, question]) => {
+      const send = (mode, headers) => fetch(url, { method: 'POST', mode, credentials: 'include', headers, body: JSON.stringify({ question }) }).then(() => 'sent', () => 'held back');
+      const both = [await send('cors', { 'Content-Type': 'application/json', 'X-Candor-Csrf': 'x' }), await send('no-cors', {})];
+      return { both, stored: localStorage.length };
+    }, [`${server.origin}/approvals/${id}/approve`, question]);
+    assert.deepEqual(tried, { both: ['held back', 'held back'], stored: 0 });
+    assert.equal((await server.waiting())[0].question, question, 'nothing is decided');
+    assert.ok(existsSync(join(files, 'a.txt')));
+    // A new tab of ours needs no login.
+    const tab = await page.context().newPage();
+    await tab.goto(`${server.origin}/ui/approvals`);
+    await at(tab, 'question').getByRole('button', { name: 'Approve once' }).click();
+    assert.equal((await answer).isError ?? false, false);
+    assert.ok(await at(tab, 'log-in-again').isHidden());
+  } finally {
+    other.listener.close();
+    other.listener.closeAllConnections();
+  }
+}
+
+/** What was kept is gone, or the server forgot: the page says so, and after the token is given one goes on where one was. */
+async function lost(stage) {
+  const server = await stage.with(Server.files(folder({ 'a.txt': 'a' })));
+  const page = await stage.operator(server);
+  const calls = [];
+  page.on('request', (request) => { if (request.url().endsWith('/call')) calls.push(request.url()); });
+  const again = at(page, 'log-in-again');
+  const open = async () => {
+    await page.goto(`${server.origin}/ui/tools/manage_files#args=${encodeURIComponent('{"path":"a.txt","action":"read"}')}`);
+    await becomes(at(page, 'foresight'), 'data-state', 'exact');
+    assert.ok(await again.isHidden());
+  };
+  const comeBack = async () => {
+    await again.waitFor();
+    await page.locator('#token').fill('wrong');
+    await page.locator('#token').press('Enter');
+    await says(at(page, 'login-error'), 'not known');
+    await page.locator('#token').fill(server.token);
+    await page.locator('#token').press('Enter');
+    await again.waitFor({ state: 'hidden' });
+    assert.equal(await control(page, 'path').inputValue(), 'a.txt', 'nothing that was written is lost');
+    await at(page, 'call').click();
+    await becomes(at(page, 'result'), 'data-state', 'ok');
+  };
+  await open();
+  await page.evaluate(() => localStorage.clear());
+  await at(page, 'call').click();
+  await says(at(page, 'result-says'), /Nothing was sent[\s\S]*log in again at the top/);
+  await comeBack();
+  // The cookie is no longer known, as after a restart: the result says where to log in.
+  await open();
+  await page.evaluate(() => fetch('/ui/session', { method: 'DELETE' }));
+  const before = calls.length;
+  await at(page, 'call').click();
+  await says(at(page, 'result'), 'Log in at the top of the page, then call again.');
+  assert.equal(calls.length, before + 1);
+  await comeBack();
+  // Somebody who comes with a cookie and nothing else is told at once.
+  await page.evaluate(() => localStorage.clear());
+  await page.goto(`${server.origin}/ui/history`);
+  await says(again, 'Log in again to act');
+  await page.goto(`${server.origin}/ui/resources`);
+  await says(at(page, 'tree-says'), 'log in again');
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.waitForURL(`${server.origin}/ui/resources`);
+  await until('logged out', async () => (await page.context().cookies(server.origin)).length === 0);
 }

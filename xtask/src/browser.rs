@@ -28,7 +28,7 @@ const OLDEST_NODE: u32 = 20;
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// The journeys end by themselves before this. It is for a Node that can no longer see to that.
-const PATIENCE: Duration = Duration::from_secs(175);
+const PATIENCE: Duration = Duration::from_secs(290);
 
 /// How long a Node that was told to stop may take to stop its servers.
 const LAST_MOMENT: Duration = Duration::from_secs(5);
@@ -93,7 +93,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
 fn build(at: &Workspace) -> Outcome {
     let mut build = Command::new("cargo");
     build.args(["build", "--workspace", "--all-features", "--bin", "candor"]);
-    build.args(["--example", "invoices", "--example", "trial"]);
+    build.args(["--example", "invoices", "--example", "tree", "--example", "trial"]);
     process::quietly(&mut build, &at.log("browser-build"))
 }
 

@@ -54,17 +54,35 @@ let moved = -Infinity;
 /** Nobody has read what has come under their pointer in this time. */
 const UNREAD = 600;
 
+/** Whether the last look saw nothing. */
+let blind = false;
+
+/** A piece of a page, as the server sends it. No text becomes markup here: the policy of our pages forbids that to all scripts. */
+function part(url) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", url);
+    request.responseType = "document";
+    request.setRequestHeader("Accept", "text/html");
+    request.addEventListener("loadend", () => {
+      const good = request.status === 200 && request.response;
+      if (good && blind) complain("");
+      blind = !good;
+      if (blind) complain(request.status === 401 ? "You are no longer logged in: log in at the top of the page." : "The server cannot be reached; what waits is seen when it is back.");
+      resolve(good ? request.response : null);
+    });
+    request.send();
+  });
+}
+
 /** Takes in what is new, and leaves alone what somebody is looking at or typing into. */
 async function refresh() {
   if ("one" in desk.dataset) return;
   const mine = ++looked;
-  const response = await fetch(`${base}/ui/approvals?part=desk`, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-  if (!response.ok) { complain(await told(response)); return; }
-  const text = await response.text();
+  const fresh = await part(`${base}/ui/approvals?part=desk`);
   // Somebody who looked later has been answered earlier: what they saw is newer.
-  if (mine < seen) return;
+  if (!fresh || mine < seen) return;
   seen = mine;
-  const fresh = new DOMParser().parseFromString(text, "text/html");
   const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
   // Two callers who want the same put the same question, each for a call of their own.
   const name = (card) => `${card.dataset.id} ${card.dataset.question}`;

@@ -4,16 +4,38 @@ const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?
 export const base = meta("candor-base");
 export const operator = document.body.dataset.operator === "true";
 
-/** Asks the server. Changes bring the page's own token. */
+// Cookies go to every port of a host, so another server on this machine may have ours. What proves that we are a page of this one
+// stands in storage, which is for one origin alone, its port included, and which all its tabs share.
+const KEPT = `candor:${base}`;
+function keep(proof) {
+  // A browser may be told to keep nothing; then one can look, and log in again for what is to be done.
+  try { if (proof) localStorage.setItem(KEPT, proof); else localStorage.removeItem(KEPT); } catch { /* said by the banner */ }
+}
+function kept() {
+  try { return localStorage.getItem(KEPT); } catch { return null; }
+}
+
+const banner = document.getElementById("banner");
+/** Lets somebody log in who seemed to be. */
+function wantLogIn() {
+  if (banner) banner.hidden = false;
+}
+
+/** Asks the server, and brings the proof that it is we who ask. */
 export async function ask(method, path, body, headers = {}, signal) {
   const init = { method, headers: { Accept: "application/json", ...headers }, credentials: "same-origin", signal };
-  if (method !== "GET") init.headers["X-Candor-Csrf"] = meta("candor-csrf");
+  const proof = kept();
+  if (proof) init.headers["X-Candor-Csrf"] = proof;
   if (body !== undefined) {
     init.headers["Content-Type"] = "application/json";
     init.body = typeof body === "string" ? body : JSON.stringify(body);
   }
-  return fetch(base + path, init);
+  const response = await fetch(base + path, init);
+  if (response.status === 401 || (response.status === 403 && (await code(response)) === "csrf")) wantLogIn();
+  return response;
 }
+
+const code = (response) => response.clone().json().then((problem) => problem.code, () => undefined);
 
 /** What a problem says, for people. */
 export async function told(response) {
@@ -36,23 +58,55 @@ export function typing(target = document.activeElement) {
   return target?.matches?.("input, textarea, select, [contenteditable]") ?? false;
 }
 
+/** Exchanges a token for a cookie and a proof. Gives why not, if not. */
+async function logIn(token) {
+  const response = await ask("POST", "/ui/session", { token }).catch(() => undefined);
+  if (!response) return "The server cannot be reached";
+  if (!response.ok) return told(response);
+  const { proof, principal } = await response.json();
+  keep(proof);
+  // Whoever is still the same goes on with what they were writing.
+  if (document.querySelector("[data-who]")?.textContent !== principal) { location.reload(); return ""; }
+  banner.hidden = true;
+  dispatchEvent(new Event("candor:logged-in"));
+  say("Logged in");
+  return "";
+}
+
+const login = document.querySelector("form.login");
+/** Says why somebody was not let in; or no longer. */
+function refuse(why) {
+  const place = login?.querySelector("[role=alert]");
+  if (place) { place.textContent = why; place.hidden = !why; } else say(why);
+}
+// Without a script the form logs in, too, for who wants to look.
+login?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const field = login.elements.token;
+  const why = await logIn(field.value.trim());
+  refuse(why);
+  if (why) { field.focus(); field.select(); } else field.value = "";
+});
+
 // The token stands in the link's fragment, which is sent to nobody. It is exchanged once, and leaves the address.
-async function logIn() {
+async function logInByLink() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!token) return;
   history.replaceState(null, "", location.pathname + location.search);
-  const response = await ask("POST", "/ui/session", { token });
-  if (response.ok) location.reload();
-  else say(await told(response));
+  const why = await logIn(token);
+  if (why) { wantLogIn(); refuse(why); }
 }
-logIn();
-addEventListener("hashchange", logIn);
+logInByLink();
+addEventListener("hashchange", logInByLink);
+// A cookie whose proof is not here was given to another page, or what was kept has been cleared away.
+if (banner?.hidden && !kept()) wantLogIn();
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("[data-do]");
   if (!button) return;
   if (button.dataset.do === "log-out") {
     await ask("DELETE", "/ui/session");
+    keep(null);
     location.reload();
   }
   if (button.dataset.do === "copy") {
@@ -126,9 +180,16 @@ if (operator && document.getElementById("waiting")) {
   let listens = false;
   const listen = () => {
     listens = true;
-    new EventSource(`${base}/approvals/events`).addEventListener("waiting", (event) => {
+    const source = new EventSource(`${base}/approvals/events`);
+    source.addEventListener("waiting", (event) => {
       hear(JSON.parse(event.data));
       tabs.postMessage(known);
+    });
+    // A browser tries again by itself, but not where it was refused: a server that was started anew knows nobody.
+    source.addEventListener("error", async () => {
+      if (source.readyState !== EventSource.CLOSED) return;
+      addEventListener("candor:logged-in", listen, { once: true });
+      ask("GET", "/approvals/rules").catch(() => {});
     });
   };
   tabs.addEventListener("message", ({ data }) => {

@@ -27,6 +27,14 @@ export function make(tag, attributes = {}, ...children) {
 
 const isTree = (value) => value !== null && typeof value === "object";
 
+/** The first plain members of what is closed: enough to tell one from the next. */
+function gist(entries, isList) {
+  const plain = entries.filter(([, value]) => !isTree(value)).slice(0, 3);
+  const words = plain.map(([key, value]) => (isList ? "" : `${key}: `) + String(value).slice(0, 80)).join(", ").replace(/\s+/g, " ");
+  const cut = Array.from(words);
+  return cut.length > 60 ? `${cut.slice(0, 60).join("")}…` : words;
+}
+
 /** A value as a tree that opens. The first levels are open. */
 export function tree(value, name, depth = 0) {
   const label = name === undefined ? [] : [make("span", { class: "k" }, name), " "];
@@ -37,7 +45,8 @@ export function tree(value, name, depth = 0) {
   const entries = Object.entries(value);
   const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   if (!entries.length) return make("div", { class: "leaf" }, ...label, make("span", { class: "soft" }, open + close));
-  const details = make("details", {}, make("summary", {}, ...label, make("span", { class: "soft" }, `${open} ${entries.length} ${close}`)));
+  const details = make("details", {}, make("summary", {}, ...label, make("span", { class: "soft" }, `${open} ${entries.length} ${close}`),
+    make("span", { class: "soft gist" }, ` ${gist(entries, Array.isArray(value))}`)));
   // Not before it is looked at: a result may be large.
   const fill = () => {
     if (details.childElementCount === 1) {

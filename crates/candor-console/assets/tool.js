@@ -29,6 +29,11 @@ function complainAboutJson(text) {
   raw.setAttribute("aria-invalid", text ? "true" : "false");
 }
 
+const NO_PLACE = "The form has no place for all of this, so it stays here as it is.";
+
+/** The text that this was last said of: it is true until another is written. */
+let homeless;
+
 /** What is written, as a value and as text; or what is wrong with it. */
 function written() {
   if (view === "form") {
@@ -39,7 +44,7 @@ function written() {
   try {
     const value = parse(raw.value);
     if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("arguments are an object: {…}");
-    complainAboutJson("");
+    complainAboutJson(raw.value === homeless ? NO_PLACE : "");
     return { value, text: raw.value, wrong: [] };
   } catch (error) {
     complainAboutJson(`This is not JSON that can be sent: ${error.message}`);
@@ -71,7 +76,8 @@ function switchTo(at) {
     write(fields, value);
     if (!covers(read(fields), value)) {
       write(fields, before);
-      complainAboutJson("The form has no place for all of this, so it stays here as it is.");
+      homeless = raw.value;
+      complainAboutJson(NO_PLACE);
       raw.focus();
       return;
     }
@@ -169,12 +175,21 @@ async function foresee(text) {
   }
 }
 
+/** Nothing can be said of what is no JSON, nor does what was asked before count any more. */
+function unreadable() {
+  asked += 1;
+  asking?.abort();
+  panel.removeAttribute("aria-busy");
+  cannotTell(panel, "not JSON yet");
+}
+
 let soon;
 function changed() {
   clearTimeout(soon);
+  checked("");
   soon = setTimeout(() => {
     const { value, text, wrong } = written();
-    if (value === undefined) { cannotTell(panel, "not JSON yet"); return; }
+    if (value === undefined) { unreadable(); return; }
     elsewhere(tool, path, key(), value, text);
     if (!by("errors").hidden && !wrong.length) by("errors").hidden = true;
     foresee(text);
@@ -306,14 +321,22 @@ async function run(verb, text) {
   changed();
 }
 
+/** What Validate has found, beside its button, until something else is written. */
+function checked(says) {
+  by("checked").textContent = says;
+  by("checked").hidden = !says;
+  if (says) say(says);
+}
+
 /** Whether it may be sent: asks the server, and says what is wrong. */
 async function check() {
   clearTimeout(soon);
+  checked("");
   const { value, text, wrong } = written();
   all = true;
   if (!keyFits()) wrong.push({ control: by("key"), pointer: "/Idempotency-Key", message: "takes up to 255 letters, digits and signs of ASCII" });
   by("key")?.setAttribute("aria-invalid", String(!keyFits()));
-  if (value === undefined) { raw.focus(); return undefined; }
+  if (value === undefined) { unreadable(); raw.focus(); return undefined; }
   if (wrong.length) {
     mark(wrong);
     summarise(wrong.map((one) => ({ pointer: `/${one.node?.dataset.name ?? ""}`, ...one })));
@@ -351,7 +374,7 @@ form.addEventListener("submit", async (event) => {
 });
 form.querySelector("[data-act=validate]").addEventListener("click", async () => {
   const fit = await check();
-  if (fit) say("The arguments fit the schema");
+  if (fit) checked("The arguments fit the schema. Nothing was called.");
 });
 form.querySelector("[data-act=preview]")?.addEventListener("click", () => {
   const { value, text, wrong } = written();

@@ -25,11 +25,27 @@ async function list(uri, cursor) {
   return response.json();
 }
 
+const called = (resource) => resource.title ?? resource.name ?? resource.uri;
+
+// A picture that the server has sent along. One from elsewhere is not fetched: whoever has it would hear who looks at what.
+const DRAWN = /^data:image\/[a-z0-9.+-]+[;,]/i;
+const sources = (resource) => (Array.isArray(resource.icons) ? resource.icons : []).map((one) => String(one?.src ?? ""));
+function icon(resource) {
+  const src = sources(resource).find((one) => DRAWN.test(one));
+  return src ? [make("img", { class: "icon", src, alt: "", "data-testid": "icon" })] : [];
+}
+
+/** What a line of the tree says. */
+function cells(resource) {
+  const opens = resource.capabilities?.list === true;
+  const small = opens ? "" : [resource.mimeType, size(resource.size)].filter(Boolean).join(" · ");
+  return [make("span", { class: "twist", "aria-hidden": "true" }), ...icon(resource), make("span", { class: "mono" }, called(resource)),
+    ...(small ? [make("span", { class: "small" }, small)] : [])];
+}
+
 function item(resource, level) {
   const opens = resource.capabilities?.list === true;
-  const row = make("span", { class: "row" }, make("span", { class: "twist", "aria-hidden": "true" }), make("span", { class: "mono" }, resource.title ?? resource.name ?? resource.uri));
-  const small = opens ? "" : [resource.mimeType, size(resource.size)].filter(Boolean).join(" · ");
-  if (small) row.append(make("span", { class: "small" }, small));
+  const row = make("span", { class: "row" }, ...cells(resource));
   const element = make("li", { role: "treeitem", tabindex: "-1", "aria-level": String(level), "aria-selected": "false" }, row);
   element.resource = resource;
   if (opens) element.setAttribute("aria-expanded", "false");
@@ -90,7 +106,7 @@ function facts(resource) {
   const known = [
     ["URI", resource.uri], ["Name", resource.name], ["Title", resource.title], ["About", resource.description], ["Type", resource.mimeType],
     ["Size", size(resource.size)], ["Modified", resource.annotations?.lastModified && new Date(resource.annotations.lastModified).toLocaleString()],
-    ["For", resource.annotations?.audience?.join(", ")], ["Priority", resource.annotations?.priority],
+    ["Icon elsewhere", sources(resource).filter((one) => /^https?:/i.test(one)).join(", ")], ["For", resource.annotations?.audience?.join(", ")], ["Priority", resource.annotations?.priority],
     ["Can be", [resource.capabilities?.list && "opened", resource.capabilities?.subscribe && "watched"].filter(Boolean).join(", ")],
   ];
   return make("dl", { "data-testid": "metadata" }, ...known.filter(([, value]) => value !== undefined && value !== null && value !== "")
@@ -115,10 +131,14 @@ async function choose(uri, element) {
     return;
   }
   about.dataset.state = "known";
+  // The list may be older than what is known now.
+  element?.querySelector(":scope > .row").replaceChildren(...cells(resource));
   const place = make("div", { "data-testid": "content" });
-  const load = make("button", { type: "button", "data-testid": "load" }, "Load the content");
+  const load = make("button", { type: "button", "data-testid": "load" }, ["Load the content", size(resource.size)].filter(Boolean).join(", "));
   load.addEventListener("click", () => loadContent(uri, place, load));
-  about.replaceChildren(make("h2", { class: "name" }, resource.title ?? resource.name ?? resource.uri), facts(resource), make("div", { class: "actions" }, load), place, raw(resource));
+  about.replaceChildren(make("h2", { class: "name" }, ...icon(resource), called(resource)), facts(resource), make("div", { class: "actions" }, load), place, raw(resource));
+  // On a narrow screen it stands below the tree, where nobody would look for it.
+  if (about.getBoundingClientRect().top > innerHeight - 100) about.scrollIntoView({ block: "start" });
 }
 
 async function loadContent(uri, place, button) {

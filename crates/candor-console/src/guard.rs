@@ -8,11 +8,11 @@ use http::{HeaderMap, HeaderValue, Method};
 
 use crate::Inner;
 use crate::problem::Problem;
-use crate::route::{Page, Route, Verb};
+use crate::route::{Page, Resource, Route, Verb};
 use crate::session::{LoggedIn, hash};
 
-/// The header by which a page says that a change is its own.
-pub(crate) const CSRF: &str = "x-candor-csrf";
+/// The header by which a page of ours proves that it is one.
+pub(crate) const PROOF: &str = "x-candor-csrf";
 
 /// The principal of whoever holds the launch token.
 pub(crate) const OPERATOR: &str = "operator";
@@ -33,8 +33,8 @@ pub(crate) enum Way {
     Unknown,
     /// By a token in the request, which no page can send by accident.
     Bearer,
-    /// By a cookie, which a browser sends by itself: changes must bring this besides.
-    Cookie { csrf: String },
+    /// By a cookie, which a browser sends by itself, and to every port of a host: what is done must bring besides what has this hash.
+    Cookie { proof: [u8; 32] },
 }
 
 impl Visitor {
@@ -44,14 +44,6 @@ impl Visitor {
 
     pub(crate) fn is_known(&self) -> bool {
         self.way != Way::Unknown
-    }
-
-    /// What its pages must send with a change.
-    pub(crate) fn csrf(&self) -> &str {
-        match &self.way {
-            Way::Cookie { csrf } => csrf,
-            Way::Unknown | Way::Bearer => "",
-        }
     }
 }
 
@@ -138,10 +130,10 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
             }
         };
     }
-    if let Some(LoggedIn { principal, operator, csrf }) =
+    if let Some(LoggedIn { principal, operator, proof }) =
         cookie(&parts.headers).and_then(|cookie| console.sessions.get(cookie))
     {
-        return Ok(Visitor { principal, operator, way: Way::Cookie { csrf } });
+        return Ok(Visitor { principal, operator, way: Way::Cookie { proof } });
     }
     // An authenticator may know callers by something else than a token.
     if let Some(authenticator) = &console.authenticator
@@ -168,21 +160,33 @@ pub(crate) fn admit(console: &Inner, visitor: &Visitor, route: &Route) -> Result
     }
 }
 
-/// A change that comes with a cookie must come from a page of ours.
-pub(crate) fn check_csrf(
+/// Whether a cookie alone is not enough: for all that changes something, and for what stands in resources. What pages show is not
+/// among it, for a browser that goes to a page can bring nothing else.
+fn needs_proof(route: &Route, method: &Method) -> bool {
+    match route {
+        // Who logs in brings the token, and who logs out takes away nothing but their own.
+        Route::Session => false,
+        Route::Resources(Resource::List | Resource::Metadata | Resource::Content) => true,
+        _ => !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS),
+    }
+}
+
+/// What comes with a cookie must come from a page of ours, not only from a browser that has been at one.
+pub(crate) fn check_proof(
     visitor: &Visitor,
+    route: &Route,
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<(), Problem> {
-    let Way::Cookie { csrf } = &visitor.way else { return Ok(()) };
-    if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+    let Way::Cookie { proof } = &visitor.way else { return Ok(()) };
+    if !needs_proof(route, method) {
         return Ok(());
     }
-    match headers.get(CSRF) {
-        Some(sent) if hash(&String::from_utf8_lossy(sent.as_bytes())) == hash(csrf) => Ok(()),
+    match headers.get(PROOF) {
+        Some(sent) if hash(&String::from_utf8_lossy(sent.as_bytes())) == *proof => Ok(()),
         _ => Err(Problem::forbidden(
             "csrf",
-            "A change from a browser must bring the page's own token in X-Candor-Csrf; load the page again",
+            "A cookie alone is not enough for this: log in again at the top of the page, then repeat it. Programs send Authorization: Bearer",
         )),
     }
 }

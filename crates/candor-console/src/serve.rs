@@ -66,15 +66,21 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     let origin = guard::foreign_origin(console, &parts.headers);
     let html = accepts(&parts.headers, "text/html");
     let trace_id = trace::id(&parts.headers);
+    let asked = html.then(|| parts.clone());
     let answered = answer(console, parts, body, base.clone());
     // A provider is somebody else's code: if it panics, the answer is still one.
     let answered = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(trace_id, "a request panicked");
         Err(Problem::internal(&trace_id))
     });
-    let mut response = answered.unwrap_or_else(|problem| {
-        if html { ui::problem(console, &base, &problem) } else { problem.into_response() }
-    });
+    let mut response = match (answered, asked) {
+        (Ok(response), _) => response,
+        (Err(problem), None) => problem.into_response(),
+        (Err(problem), Some(asked)) => {
+            let visitor = whom_to_tell(console, &asked, &problem).await;
+            ui::problem(console, &base, visitor.as_ref(), &problem)
+        }
+    };
     secure(response.headers_mut());
     if let Some(origin) = origin {
         let headers = response.headers_mut();
@@ -99,6 +105,16 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     response
 }
 
+/// Who is told in a page that there is none: so that they see who they are, and can be somebody else. Nobody where it is not even
+/// known whether the page is ours, and where nobody is known.
+async fn whom_to_tell(console: &Inner, asked: &Parts, problem: &Problem) -> Option<Visitor> {
+    if problem.status() == StatusCode::UNAUTHORIZED || guard::check_host(console, asked).is_err() {
+        return None;
+    }
+    let visitor = AssertUnwindSafe(guard::visitor(console, asked)).catch_unwind().await;
+    visitor.ok().and_then(Result::ok)
+}
+
 async fn answer(
     console: &Arc<Inner>,
     parts: Parts,
@@ -120,7 +136,7 @@ async fn answer(
     }
     let visitor = guard::visitor(console, &parts).await?;
     guard::admit(console, &visitor, &route)?;
-    guard::check_csrf(&visitor, &parts.method, &parts.headers)?;
+    guard::check_proof(&visitor, &route, &parts.method, &parts.headers)?;
     let body = read(console, body).await?;
     let asked = Asked { parts, body, visitor, base };
     match route {
@@ -217,7 +233,8 @@ async fn read(console: &Inner, body: Body) -> Result<Bytes, Problem> {
 }
 
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-     media-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+     media-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// What every answer says to browsers.
 fn secure(headers: &mut HeaderMap) {

@@ -1,7 +1,10 @@
 //! Who has logged in with a browser.
 //!
-//! A token is exchanged for a cookie that no script can read and no other site can use. What the cookie stands for lives here, in
-//! memory: it ends with the process, or when it was not used for long. Only hashes are kept.
+//! A token is exchanged for two things. A cookie, which no script can read and no other site can use, says who it is. But cookies
+//! know no ports: a browser sends them to every server of a host, and whoever gets one can ask as its owner. So the login gives a
+//! proof besides, which pages keep where only their own origin can read it, and without which nothing is done. It stands in no
+//! page and is given once. What both stand for lives here, in memory: it ends with the process, or when it was not used for long.
+//! Only hashes are kept.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -35,18 +38,25 @@ pub(crate) fn hash(token: &str) -> [u8; 32] {
 pub(crate) struct LoggedIn {
     pub(crate) principal: Principal,
     pub(crate) operator: bool,
-    /// What a request that changes something must bring besides the cookie.
-    pub(crate) csrf: String,
+    /// The hash of what a request must bring besides the cookie, unless it only looks at pages.
+    pub(crate) proof: [u8; 32],
+}
+
+/// What a browser is given at login, and never again.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) cookie: String,
+    pub(crate) proof: String,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], (LoggedIn, Instant)>>);
 
 impl Sessions {
-    /// Begins one; gives the value of its cookie.
-    pub(crate) fn open(&self, principal: Principal, operator: bool) -> String {
-        let cookie = random_token();
-        let logged_in = LoggedIn { principal, operator, csrf: random_token() };
+    /// Begins one.
+    pub(crate) fn open(&self, principal: Principal, operator: bool) -> Opened {
+        let opened = Opened { cookie: random_token(), proof: random_token() };
+        let logged_in = LoggedIn { principal, operator, proof: hash(&opened.proof) };
         let now = Instant::now();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, (_, used)| now.duration_since(*used) < IDLE);
@@ -55,8 +65,8 @@ impl Sessions {
         {
             open.remove(&oldest);
         }
-        open.insert(hash(&cookie), (logged_in, now));
-        cookie
+        open.insert(hash(&opened.cookie), (logged_in, now));
+        opened
     }
 
     pub(crate) fn get(&self, cookie: &str) -> Option<LoggedIn> {
@@ -81,8 +91,10 @@ mod tests {
     #[test]
     fn a_cookie_stands_for_one_person_until_it_is_closed() {
         let sessions = Sessions::default();
-        let cookie = sessions.open(Principal::new("olga"), true);
-        let other = sessions.open(Principal::new("alice"), false);
+        let Opened { cookie, proof } = sessions.open(Principal::new("olga"), true);
+        let other = sessions.open(Principal::new("alice"), false).cookie;
+        assert_eq!(sessions.get(&cookie).unwrap().proof, hash(&proof));
+        assert_ne!(sessions.get(&other).unwrap().proof, hash(&proof));
         assert_eq!(sessions.get(&cookie).unwrap().principal.as_str(), "olga");
         assert!(!sessions.get(&other).unwrap().operator);
         assert!(sessions.get("made up").is_none());

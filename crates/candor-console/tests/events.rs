@@ -13,13 +13,9 @@ mod site;
 
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream};
 use candor_console::Console;
-use futures_util::StreamExt as _;
-use http::Request;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
-use tower::ServiceExt as _;
 
 use desk::{Desk, memory, note};
 use site::Site;
@@ -30,28 +26,33 @@ async fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().await
 }
 
-struct Events(BodyDataStream);
+struct Events(site::Events);
 
 impl Events {
     /// Listens; or gives the status of the refusal.
     async fn of(site: &Site) -> Result<Self, u16> {
-        let request = Request::get("/approvals/events")
-            .header("host", "127.0.0.1:7332")
-            .header("authorization", format!("Bearer {}", site.token));
-        let request = request.body(Body::empty()).unwrap();
-        let response = site.router.clone().oneshot(request).await.unwrap();
-        if response.status() != 200 {
-            return Err(response.status().as_u16());
+        let response = site.ask("GET", "/approvals/events").known().open().await;
+        match response.status().as_u16() {
+            200 => Ok(Self(site::Events::of(response))),
+            status => Err(status),
         }
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Ok(Self(response.into_body().into_data_stream()))
+    }
+
+    /// Listens as soon as there is room: a server sees a moment later that somebody has left.
+    async fn once_there_is_room(site: &Site) -> Self {
+        for _ in 0..2000 {
+            match Self::of(site).await {
+                Ok(events) => return events,
+                Err(status) => assert_eq!(status, 503),
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("nobody has made room");
     }
 
     /// What the next event says; none when there will be none.
     async fn next(&mut self) -> Option<Value> {
-        let next = tokio::time::timeout(Duration::from_secs(20), self.0.next());
-        let part = next.await.expect("an event comes")?.unwrap();
-        let text = std::str::from_utf8(&part).unwrap();
+        let text = self.0.next().await?;
         let data = text.strip_prefix("event: waiting\ndata: ").and_then(|t| t.strip_suffix("\n\n"));
         let data = data.unwrap_or_else(|| panic!("no event: {text:?}"));
         Some(serde_json::from_str(data).unwrap())
@@ -112,7 +113,7 @@ async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
     for _ in 0..2 {
         let mut all = Vec::new();
         for _ in 0..64 {
-            let mut events = Events::of(&desk.site).await.unwrap();
+            let mut events = Events::once_there_is_room(&desk.site).await;
             assert_eq!(events.next().await.unwrap()["waiting"], 0);
             all.push(events);
         }
@@ -129,7 +130,7 @@ async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
         assert!(!busy.header("retry-after").is_empty());
         // One goes, one can come.
         all.pop();
-        all.push(Events::of(&desk.site).await.unwrap());
+        all.push(Events::once_there_is_room(&desk.site).await);
         assert_eq!(Events::of(&desk.site).await.err(), Some(503));
     }
     // HEAD opens nothing that would have to be closed.
@@ -137,7 +138,7 @@ async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
         let head = desk.site.ask("HEAD", "/approvals/events").known().send().await;
         assert_eq!(head.status, 200);
     }
-    Events::of(&desk.site).await.unwrap();
+    Events::once_there_is_room(&desk.site).await;
 }
 
 #[tokio::test]

@@ -82,9 +82,19 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
         "data-testid=\"key\"",
         "data-testid=\"call\"",
         "&quot;action&quot;: null",
+        "<summary>Schema</summary><pre tabindex=\"0\">{\n  &quot;",
+        "<th scope=\"col\">Source</th>",
     ] {
         assert!(html.contains(part), "{part} in {html}");
     }
+    // The schemas of what it takes and gives, as they are.
+    let shown: Vec<Value> = html
+        .split("<summary>Schema</summary><pre tabindex=\"0\">")
+        .skip(1)
+        .map(|rest| rest.split("</pre>").next().unwrap().replace("&quot;", "\""))
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .collect();
+    assert_eq!(shown, [schema, gives]);
     assert!(!html.contains("data-testid=\"preview\""), "it has none");
     is_harmless(&html);
 }
@@ -111,6 +121,23 @@ async fn who_may_not_call_is_told_why_and_can_still_validate() {
     assert!(unknown.body.contains("log in with the token"), "{}", unknown.body);
     assert!(unknown.body.contains("data-testid=\"validate\""));
     assert!(!unknown.body.contains("data-testid=\"call\""));
+}
+
+#[tokio::test]
+async fn who_must_log_in_is_told_where_the_token_is_and_why_one_was_refused() {
+    let site = Site::of(seed());
+    let page = site.ask("GET", "/ui/history").header("accept", "text/html").send().await;
+    assert_eq!(page.status, 401);
+    for part in ["<h1>Log in</h1>", "the server printed when it started", "required autofocus"] {
+        assert!(page.body.contains(part), "{part} in {}", page.body);
+    }
+    assert!(!page.body.contains("Authorization"), "that is for programs: {}", page.body);
+    // Without a script the form says it, too.
+    let form = site.ask("POST", "/ui/session").header("accept", "text/html");
+    let form = form.text("application/x-www-form-urlencoded", "token=wrong").send().await;
+    assert_eq!((form.status.as_u16(), form.header("set-cookie")), (401, ""));
+    assert!(form.body.contains("This token is not known here. Open the link"), "{}", form.body);
+    assert!(form.body.contains("data-testid=\"login\""), "{}", form.body);
 }
 
 #[tokio::test]
@@ -172,6 +199,11 @@ async fn any_name_has_a_page_and_what_is_not_there_has_none() {
     let gone = site.ask("GET", "/ui/tools/gone").header("accept", "text/html").known().send().await;
     assert_eq!(gone.status, 404);
     assert!(gone.body.contains("Back to the beginning"), "{}", gone.body);
+    assert!(gone.body.contains("<p class=\"who\">operator</p>"), "{}", gone.body);
+    // Nothing of who it is for whoever comes under a name that is not ours.
+    let other = site.ask("GET", "/").host("evil.test").header("accept", "text/html").known();
+    let other = other.send().await;
+    assert!(other.status == 403 && !other.body.contains("operator</p>"), "{}", other.body);
 }
 
 #[tokio::test]

@@ -145,7 +145,8 @@ async fn the_token_of_the_link_logs_in() {
     };
     assert_eq!(log_in("guessed").await.status, 401);
     let logged_in = log_in(&console.token).await;
-    assert_eq!(logged_in.status, 204, "{logged_in:?}");
+    assert_eq!(logged_in.status, 200, "{logged_in:?}");
+    let proof = logged_in.json()["proof"].as_str().unwrap().to_owned();
     let set = logged_in.header("set-cookie").unwrap();
     assert!(set.contains("httponly") && set.contains("samesite=strict"), "{set}");
     let cookie = logged_in.cookie.unwrap();
@@ -156,6 +157,11 @@ async fn the_token_of_the_link_logs_in() {
     // What any page can make a browser post.
     let posted = ask(&console.address, "POST", "/approvals/abcd/approve", &headers, "{}").await;
     assert_eq!((posted.status, &posted.json()["code"]), (403, &json!("csrf")));
+    // What it needs besides was said once, and stands on no page.
+    assert!(!page.body.contains(&proof), "{page:?}");
+    let headers = [("Cookie", &*cookie), ("X-Candor-Csrf", &*proof)];
+    let posted = ask(&console.address, "POST", "/approvals/abcd/approve", &headers, "{}").await;
+    assert_eq!(posted.status, 400, "let in, and asked which question: {posted:?}");
     let wrong = [("Authorization", "Bearer guessed")];
     assert_eq!(ask(&console.address, "GET", "/approvals", &wrong, "").await.status, 401);
     console.get("/approvals").await;

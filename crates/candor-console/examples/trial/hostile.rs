@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use candor_server::Ask;
 use candor_server::protocol::json::{Decode as _, raw};
-use candor_server::protocol::types::{CallToolResult, Resource, ToolAnnotations};
+use candor_server::protocol::types::{CallToolResult, Icon, Resource, ToolAnnotations};
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{JsonTool, Tool, ToolError};
 use serde_json::{Map, Value, json};
@@ -160,14 +160,24 @@ fn strange_schema() -> JsonTool {
         .annotations(read_only())
 }
 
+/// A drawing with a script in it.
+const DRAWN: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1' onload='top.ran=1'%3E\
+    %3Cscript%3Etop.ran=1%3C/script%3E%3Crect width='1' height='1' fill='green'/%3E%3C/svg%3E";
+
 /// A tree whose names and contents are the texts.
 pub(crate) fn resources() -> ResourceSet {
     let mut inside = ResourceSet::new();
     for (at, text) in payloads().into_iter().enumerate() {
-        let resource = Resource::new(format!("evil:///folder/{at}"), text.clone())
+        let mut resource = Resource::new(format!("evil:///folder/{at}"), text.clone())
             .titled(text.clone())
             .described(text.clone())
             .of_type(text.clone());
+        // A picture that wants to run, one that wants to know who looks, and one that is none.
+        resource.icons = Some(vec![Icon::new(match at {
+            0 => DRAWN.to_owned(),
+            1 => "https://evil.test/seen.png".to_owned(),
+            _ => text.clone(),
+        })]);
         inside = inside.resource(resource, move |_, _| {
             let text = text.clone();
             async move { Ok::<_, ToolError>(text) }

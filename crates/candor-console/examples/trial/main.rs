@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `hostile` | tools and resources that say everything that a page must not take for its own |
 //! | `orders` | a tool with a form that is as deep as forms get |
+//! | `slow` | a tool that runs until it is taken back |
 //!
 //! `cargo xtask browser` starts it. It listens on a free port of this machine, and says which on stderr as all servers do.
 
@@ -11,6 +12,7 @@
 
 mod hostile;
 mod orders;
+mod slow;
 
 use std::future::pending;
 use std::io;
@@ -33,6 +35,7 @@ async fn main() -> io::Result<()> {
         .ledger(ledger)
         .tools(hostile::tools())
         .tool(orders::tool())
+        .tool(slow::tool())
         .resources(hostile::resources())
         .build()
         .map_err(|e| io::Error::other(e.to_string()))?;

@@ -70,7 +70,7 @@ fn row(name: &str, field: &Field, path: &mut Vec<String>, rows: &mut Html) {
         .map(|limit| html!(" <span class=\"limit\">{}</span>", shown(limit)))
         .collect();
     rows.push(&html!(
-        "<tr><th scope=\"row\" class=\"name\"><span class=\"soft\">{}</span>{}{}</th><td class=\"mono\">{}</td><td>{}{}</td></tr>",
+        "<tr><th scope=\"row\" class=\"name\"><span class=\"soft\">{}</span>{}{}</th><td class=\"mono\">{}</td><td class=\"about\">{}{}</td></tr>",
         before,
         last,
         need,

@@ -410,6 +410,11 @@ fn limits(flat: &Schema, kind: &Kind) -> Vec<String> {
     let mut all = Vec::new();
     let number = |word: &str| flat.get(word).filter(|value| value.is_number());
     let mut range = |least: &str, most: &str, what: &str| {
+        let last = number(most).or_else(|| number(least));
+        let what = match last.and_then(Value::as_u64) {
+            Some(1) => what.strip_suffix('s').unwrap_or(what),
+            _ => what,
+        };
         let said = match (number(least), number(most)) {
             (Some(least), Some(most)) if least == most => format!("exactly {least}{what}"),
             (Some(least), Some(most)) => format!("{least} to {most}{what}"),

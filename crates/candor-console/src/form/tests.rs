@@ -137,6 +137,21 @@ fn a_choice_of_what_must_be_there_is_no_choice_of_shapes() {
 }
 
 #[test]
+fn one_is_counted_as_one() {
+    for (schema, says) in [
+        (json!({"type": "array", "items": {"type": "string"}, "minItems": 1}), "at least 1 item"),
+        (
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2}),
+            "1 to 2 items",
+        ),
+        (json!({"type": "string", "minLength": 1, "maxLength": 1}), "exactly 1 character"),
+        (json!({"type": "integer", "minimum": 1}), "at least 1"),
+    ] {
+        assert_eq!(of(&schema).limits, [says]);
+    }
+}
+
+#[test]
 fn lists_tuples_maps_and_dates() {
     assert_eq!(
         type_of(&of(&json!({"type": "array", "items": {"enum": ["a", "b"]}}))),

@@ -15,6 +15,7 @@ use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::approvals::{MOST, in_force, question, waiting as all_waiting};
 use crate::rest::{refused, store};
+use crate::route::encoded;
 use crate::serve::Asked;
 
 /// For how long calls may be permitted.
@@ -34,7 +35,8 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     }
     let main = html!(
         "<h1>Approvals</h1><p class=\"lead\">Calls that do not start until somebody says yes. What you see is what runs.</p>\
-         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\">{}</div>",
+         {}<p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\">{}</div>",
+        no_script(),
         desk
     );
     Ok(shell::page(console, asked, page_of("Approvals", main)))
@@ -49,11 +51,18 @@ pub(crate) async fn one(
     let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
     let main = html!(
         "<p class=\"back\"><a href=\"{}/ui/approvals\">Approvals</a></p><h1>May this run?</h1>\
-         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\" data-one>{}</div>",
+         {}<p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\" data-one>{}</div>",
         asked.base,
+        no_script(),
         card(console, asked, &waiting, when::now(), true)
     );
     Ok(shell::page(console, asked, page_of("Approval", main)))
+}
+
+fn no_script() -> Html {
+    html!(
+        "<noscript><p>Deciding here needs JavaScript; <code>candor approvals</code> does the same on the command line.</p></noscript>"
+    )
 }
 
 fn page_of(title: &str, main: Html) -> Page<'_> {
@@ -134,21 +143,18 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
     };
     // The calls of other servers stand in the same ledger; their tools are elsewhere.
     let ours = console.engine.as_ref().filter(|engine| engine.name() == server);
-    let name = ours.map(|_| {
-        html!(
-            "<a href=\"{}/ui/tools/{}\">{}</a>",
-            asked.base,
-            crate::route::encoded(tool),
-            shown(tool)
-        )
-    });
-    let name = name.unwrap_or_else(|| shown(tool));
+    let named = |tool: &str| match ours {
+        Some(_) => {
+            html!("<a href=\"{}/ui/tools/{}\">{}</a>", asked.base, encoded(tool), shown(tool))
+        }
+        None => shown(tool),
+    };
     html!(
         "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\" data-testid=\"question\" aria-labelledby=\"h-{}\">\
          <h2 id=\"h-{}\">{} <span class=\"what\">{}</span></h2>\
          <p class=\"soft\"><span class=\"name\">{}</span> · {} · <span class=\"left\">{}</span></p>\
          {}\
-         <dl><dt>Who asks</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}\
+         <dl><dt>Who asks</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}{}\
          <dt>Asked</dt><dd>{}</dd><dt>Operation</dt><dd class=\"mono\"><a href=\"{}/ui/history/{}\">{}</a></dd></dl>\
          {}\
          <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>\
@@ -161,7 +167,7 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         waiting.short(),
         verdict,
         headline(tool, content.as_ref()),
-        name,
+        named(tool),
         effect,
         left(waiting.until, now),
         content.as_ref().and_then(preview),
@@ -169,6 +175,7 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         shown(server),
         shown(instance),
         content.as_ref().map(client),
+        content.as_ref().and_then(|content| way_back(content, named)),
         when::ago(waiting.since, now),
         asked.base,
         id,
@@ -231,6 +238,16 @@ fn client(content: &Content) -> Html {
             |says| html!("claims to be {}", shown(says))
         )
     )
+}
+
+/// How it could be taken back, where there is something to take back.
+fn way_back(content: &Content, named: impl Fn(&str) -> Html) -> Option<Html> {
+    let how = match &content.undo {
+        Some(tool) => html!("with <span class=\"name\">{}</span>", named(tool)),
+        None if content.destroys => html!("no tool is known that does it"),
+        None => return None,
+    };
+    Some(html!("<dt>Taking it back</dt><dd data-testid=\"undo\">{}</dd>", how))
 }
 
 fn preview(content: &Content) -> Option<Html> {
@@ -337,7 +354,7 @@ fn rules_of(rules: &[Grant], now: Moment) -> Html {
             let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
                 "<tr data-testid=\"rule\"><td>{} may call <span class=\"name\">{}</span> of {} where<ul>{}</ul></td>\
-                 <td>{} left<br><span class=\"soft\">says {}</span></td>\
+                 <td>{} left<br><span class=\"soft\">given by {}</span></td>\
                  <td><button type=\"button\" data-revoke=\"{}\" data-item>Revoke</button></td></tr>",
                 shown(principal),
                 shown(tool),

@@ -472,6 +472,7 @@ fn resolve(operation: &Operation) -> Option<Html> {
         html!(
             "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>What came of it?</h2>\
              <p>It was started, and nobody knows what came of it. Find out elsewhere, then say so here.</p>\
+             <noscript><p>Saying so here needs JavaScript; <code>candor history resolve</code> does the same on the command line.</p></noscript>\
              <fieldset><legend class=\"unseen\">Finding</legend>\
              <label><input type=\"radio\" name=\"finding\" value=\"done\" required> It was done. <span class=\"soft\">The next call with this key gets the result below.</span></label>\
              <label><input type=\"radio\" name=\"finding\" value=\"failed\"> It failed. <span class=\"soft\">The next call with this key gets the error below.</span></label>\

@@ -5,33 +5,46 @@ use axum::response::Response;
 use candor_server::protocol::Principal;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderValue, Method, StatusCode};
+use serde_json::json;
 
-use crate::Inner;
 use crate::guard::{self, OPERATOR};
 use crate::problem::Problem;
 use crate::serve::{Asked, decoded};
 use crate::session::hash;
 use crate::ui::shell::home;
+use crate::{Inner, rest};
 
-/// `POST` exchanges a token for a cookie, `DELETE` ends that.
+/// How long a browser keeps the cookie. What it stands for may end before.
+const KEPT: u32 = 30 * 24 * 3600;
+
+/// `POST` exchanges a token for a cookie and a proof, `DELETE` ends that.
+///
+/// A form gets the cookie alone: without a script nothing could keep the proof, and nothing could be done with it.
 pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, Problem> {
     if asked.parts.method == Method::DELETE {
         if let Some(cookie) = guard::cookie(&asked.parts.headers) {
             console.sessions.close(cookie);
         }
-        return Ok(with_cookie(console, asked, "", 0, StatusCode::NO_CONTENT));
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        return Ok(with_cookie(console, asked, "", 0, response));
     }
     let form = is_form(asked);
     let token = token(asked, form)?;
     let (principal, operator) = known(console, asked, &token).await?;
-    let cookie = console.sessions.open(principal, operator);
-    if !form {
-        return Ok(with_cookie(console, asked, &cookie, 30 * 24 * 3600, StatusCode::NO_CONTENT));
-    }
-    let mut response = with_cookie(console, asked, &cookie, 30 * 24 * 3600, StatusCode::SEE_OTHER);
-    let home = HeaderValue::from_str(home(&asked.base));
-    response.headers_mut().insert(LOCATION, home.unwrap_or(HeaderValue::from_static("/")));
-    Ok(response)
+    let who = principal.as_str().to_owned();
+    let opened = console.sessions.open(principal, operator);
+    let response = if form {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SEE_OTHER;
+        let home = HeaderValue::from_str(home(&asked.base));
+        response.headers_mut().insert(LOCATION, home.unwrap_or(HeaderValue::from_static("/")));
+        response
+    } else {
+        let said = json!({"principal": who, "operator": operator, "proof": opened.proof});
+        rest::json(said.to_string())
+    };
+    Ok(with_cookie(console, asked, &opened.cookie, KEPT, response))
 }
 
 fn is_form(asked: &Asked) -> bool {
@@ -71,7 +84,7 @@ fn with_cookie(
     asked: &Asked,
     value: &str,
     seconds: u32,
-    status: StatusCode,
+    mut response: Response,
 ) -> Response {
     let name = guard::cookie_name(&asked.parts.headers);
     let secure = if guard::is_secure(&console.hosts) { "; Secure" } else { "" };
@@ -79,8 +92,6 @@ fn with_cookie(
         "{name}={value}; Path={}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
         home(&asked.base)
     );
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }

@@ -55,19 +55,32 @@ fn respond(status: StatusCode, html: Html) -> Response {
 }
 
 /// Why there is no page. Who lacks a token can give it here.
-pub(crate) fn problem(console: &Inner, base: &str, problem: &Problem) -> Response {
+pub(crate) fn problem(
+    console: &Inner,
+    base: &str,
+    visitor: Option<&Visitor>,
+    problem: &Problem,
+) -> Response {
     let status = problem.status();
-    let title = status.canonical_reason().unwrap_or("Problem");
-    let login = (status == StatusCode::UNAUTHORIZED).then(|| login(base));
+    let detail = problem.detail();
+    let (title, says, login) = match status {
+        StatusCode::UNAUTHORIZED => {
+            // What is said to programs is said to people in other words; why a token was refused, in the same.
+            let refused = (detail != console.where_the_token_is()).then(|| format!("{detail}. "));
+            let says = html!("{}{}", refused, where_the_token_is(console));
+            ("Log in", says, Some(login(base, true)))
+        }
+        _ => (status.canonical_reason().unwrap_or("Problem"), html!("{}", detail), None),
+    };
     let main = html!(
         "<h1>{}</h1><p class=\"lead\">{}</p>{}<p><a href=\"{}\">Back to the beginning</a></p>",
         title,
-        problem.detail(),
+        says,
         login,
         home(base)
     );
     let page = Page { section: Section::Elsewhere, title, script: None, main };
-    respond(status, document(console, base, None, page))
+    respond(status, document(console, base, visitor, page))
 }
 
 /// The path of the first page. A router that is nested does not answer to a slash at its end.
@@ -76,13 +89,16 @@ pub(crate) fn home(base: &str) -> &str {
 }
 
 /// Where a person can give a token.
-fn login(base: &str) -> Html {
+fn login(base: &str, alone: bool) -> Html {
+    // Only where there is nothing else to do.
+    let focus = alone.then(|| html!(" autofocus"));
     html!(
         "<form class=\"login\" method=\"post\" action=\"{}/ui/session\" data-testid=\"login\">\
          <label for=\"token\">Token</label>\
-         <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" required>\
-         <button>Log in</button></form>",
-        base
+         <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" required{}>\
+         <button>Log in</button><p class=\"error\" role=\"alert\" data-testid=\"login-error\" hidden></p></form>",
+        base,
+        focus
     )
 }
 
@@ -96,29 +112,26 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
     let whole_title = desk::shown::shown(&whole_title).to_string();
     let script = script
         .map(|name| html!("<script type=\"module\" src=\"{}/ui/assets/{}\"></script>", base, name));
-    let execute = if console.allow_execute { "true" } else { "false" };
     let operator = if visitor.is_some_and(|visitor| visitor.operator) { "true" } else { "false" };
     html!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"candor-base\" content=\"{}\">\n<meta name=\"candor-csrf\" content=\"{}\">\n\
+         <meta name=\"candor-base\" content=\"{}\">\n\
          <title>{}</title>\n\
          <link rel=\"icon\" href=\"{}/ui/assets/icon.svg\" type=\"image/svg+xml\">\n\
          <link rel=\"stylesheet\" href=\"{}/ui/assets/console.css\">\n\
          <script type=\"module\" src=\"{}/ui/assets/console.js\"></script>\n{}\n</head>\n\
-         <body data-allow-execute=\"{}\" data-operator=\"{}\">\n\
+         <body data-operator=\"{}\">\n\
          <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}\
          <main id=\"main\" tabindex=\"-1\">\n{}\n</main>\n\
          <div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div>\n{}\n</body>\n</html>\n",
         base,
-        visitor.map_or("", Visitor::csrf),
         whole_title,
         base,
         base,
         base,
         script,
-        execute,
         operator,
         head(console, base, visitor, section),
         banner(console, base, visitor),
@@ -203,25 +216,37 @@ fn who(visitor: &Visitor) -> Html {
         Way::Unknown => html!("<p class=\"who\">not logged in</p>"),
         Way::Bearer => html!("<p class=\"who\">{}</p>", shown(visitor.principal.as_str())),
         Way::Cookie { .. } => html!(
-            "<p class=\"who\">{} <button type=\"button\" class=\"quiet\" data-do=\"log-out\">Log out</button></p>",
+            "<p class=\"who\"><span data-who>{}</span> <button type=\"button\" class=\"quiet\" data-do=\"log-out\">Log out</button></p>",
             shown(visitor.principal.as_str())
         ),
     }
 }
 
-/// For who can only look.
+/// For who can only look. Somebody with a cookie sees it when it turns out that the cookie is no longer enough.
 fn banner(console: &Inner, base: &str, visitor: Option<&Visitor>) -> Option<Html> {
-    let visitor = visitor.filter(|visitor| !visitor.is_known())?;
-    let _ = visitor;
+    let (test, hidden, says) = match visitor?.way {
+        Way::Bearer => return None,
+        Way::Unknown => ("read-only", None, "You can look, not act."),
+        Way::Cookie { .. } => ("log-in-again", Some(html!(" hidden")), "Log in again to act."),
+    };
     Some(html!(
-        "<aside class=\"banner\" data-testid=\"read-only\"><p><strong>You can look, not act.</strong> {}</p>{}</aside>\n",
-        match console.authenticator {
-            None =>
-                "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here.",
-            Some(_) => "Log in with a token.",
-        },
-        login(base)
+        "<aside class=\"banner\" id=\"banner\" aria-label=\"Log in\" data-testid=\"{}\"{}><p><strong>{}</strong> {}</p>{}</aside>\n",
+        test,
+        hidden,
+        says,
+        where_the_token_is(console),
+        login(base, false)
     ))
+}
+
+/// For people.
+fn where_the_token_is(console: &Inner) -> &'static str {
+    match console.authenticator {
+        None => {
+            "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here."
+        }
+        Some(_) => "Paste your token here; whoever runs this server gives you one.",
+    }
 }
 
 /// The verdict on what a call does: the one thing in the console that has a colour.

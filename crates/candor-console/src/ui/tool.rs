@@ -153,10 +153,12 @@ fn actions(console: &Inner, asked: &Asked, tool: &Listed<'_>) -> Html {
     let validate = html!(
         "<button type=\"button\" data-act=\"validate\" data-testid=\"validate\">Validate</button>"
     );
+    let checked = html!("<p class=\"checked\" id=\"checked\" data-testid=\"checked\" hidden></p>");
     if let Some(why) = why {
         return html!(
-            "<div class=\"actions\">{}</div><p class=\"soft\" data-testid=\"cannot-call\">{}</p>{}",
+            "<div class=\"actions\">{}</div>{}<p class=\"soft\" data-testid=\"cannot-call\">{}</p>{}",
             validate,
+            checked,
             why,
             no_script()
         );
@@ -168,9 +170,10 @@ fn actions(console: &Inner, asked: &Asked, tool: &Listed<'_>) -> Html {
     });
     html!(
         "<div class=\"actions\"><button class=\"main\" data-testid=\"call\">Call</button>{}{}\
-         <button type=\"button\" data-act=\"cancel\" data-testid=\"cancel\" hidden>Cancel</button></div>{}",
+         <button type=\"button\" data-act=\"cancel\" data-testid=\"cancel\" hidden>Cancel</button></div>{}{}",
         preview,
         validate,
+        checked,
         no_script()
     )
 }

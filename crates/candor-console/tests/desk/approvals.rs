@@ -2,10 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use candor_console::Console;
+use candor_server::Server;
+use candor_server::protocol::Principal;
 use candor_server::store::{Binding, Circumstances, Event, Fingerprint, Key, RecordId, Scope};
+use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, code, note, text};
+use crate::desk::{Desk, called, code, note, text};
 
 #[tokio::test]
 async fn what_waits_is_listed_with_the_question_that_it_is() {
@@ -229,4 +233,25 @@ async fn what_cannot_be_read_can_be_denied_and_not_approved() {
     desk.waiting(1).await;
     desk.deny("order-17", waiting.named()).await.ok();
     desk.waiting(0).await;
+}
+
+#[tokio::test]
+async fn who_decides_is_told_what_takes_it_back() {
+    let tool = |name: &str| JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") });
+    let both = |server: Server| server.tool(tool("trash").undo("restore")).tool(tool("restore"));
+    let desk = Desk::with(both, Console::allow_execute);
+    let visit = desk.engine.visit(Principal::new("ada"));
+    let call = tokio::spawn(called(visit, "trash", json!({})));
+    let item = desk.waiting(1).await.remove(0);
+    assert_eq!(item["asked"]["undo"], "restore");
+    let link = "<dd data-testid=\"undo\">with <span class=\"name\"><a href=\"/ui/tools/restore\">restore</a></span></dd>";
+    assert!(desk.page("/ui/approvals").await.contains(link));
+    call.abort();
+    // Where there is none, and something may be lost, that is said too.
+    let desk = Desk::new();
+    let call = desk.call(note("a"));
+    assert_eq!(desk.waiting(1).await[0]["asked"]["undo"], json!(null));
+    let page = desk.page("/ui/approvals").await;
+    assert!(page.contains("<dd data-testid=\"undo\">no tool is known that does it</dd>"), "{page}");
+    call.abort();
 }

@@ -112,7 +112,7 @@ async fn the_list_is_that_of_mcp() {
     let listed = engine.visit(Principal::anonymous()).ask("tools/list", Object::new()).await;
     let listed: Value = serde_json::from_str(listed.unwrap().get()).unwrap();
     let console = candor_console::Console::of(engine);
-    let site = Site { token: console.launch_token().to_owned(), router: console.router() };
+    let site = Site::around(console);
     let ours = site.get("/tools").await.ok();
     let tools = listed["tools"].as_array().unwrap();
     assert_eq!(ours.as_array().unwrap().len(), tools.len());

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use candor_server::auth::BearerTokens;
+use candor_server::protocol::types::Resource;
+use candor_server::resource::ResourceSet;
+use candor_server::tool::ToolError;
 use candor_server::transport::http::Http;
 use serde_json::json;
 
@@ -11,20 +14,16 @@ use crate::site::{Reply, Site, seed};
 #[tokio::test]
 async fn hosts_that_are_not_ours_are_refused_before_anything_else() {
     let site = Site::of(seed());
-    let ask = |path: &str, host: &str| {
-        let request = http::Request::builder().uri(path).header("host", host);
-        let request = request.body(axum::body::Body::empty()).unwrap();
-        tower::ServiceExt::oneshot(site.router.clone(), request)
-    };
+    let ask = |path: &str, host: &str| site.ask("GET", path).host(host).send();
     for path in ["/tools", "/tools/get_weather", "/nothing", "/tools/%", "/"] {
         for host in
             ["evil.test", "evil.test:7332", "127.0.0.1.evil.test", "localhost.evil.test", ""]
         {
-            assert_eq!(ask(path, host).await.unwrap().status(), 403, "{host} {path}");
+            assert_eq!(ask(path, host).await.status, 403, "{host} {path}");
         }
     }
     for host in ["127.0.0.1", "localhost:1", "[::1]:7332"] {
-        assert_eq!(ask("/tools", host).await.unwrap().status(), 200, "{host}");
+        assert_eq!(ask("/tools", host).await.status, 200, "{host}");
     }
 }
 
@@ -79,7 +78,10 @@ async fn every_answer_keeps_browsers_from_harm() {
     ];
     for reply in replies {
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{reply:?}");
-        assert!(reply.header("content-security-policy").starts_with("default-src 'none'"));
+        let policy = reply.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        // No script of a page can make markup or code of a text, not even by a policy of its own.
+        assert!(policy.ends_with("require-trusted-types-for 'script'; trusted-types 'none'"));
         assert_eq!(reply.header("referrer-policy"), "same-origin");
         let kept =
             if reply.headers.contains_key("etag") { "private, no-cache" } else { "no-store" };
@@ -87,19 +89,20 @@ async fn every_answer_keeps_browsers_from_harm() {
     }
 }
 
-/// Logs in, and gives the cookie and what the page's changes must bring.
-async fn log_in(site: &Site) -> String {
+/// Logs in, and gives the cookie and what all that is done must bring besides.
+async fn log_in(site: &Site) -> (String, String) {
     let reply = site.ask("POST", "/ui/session").json(&json!({"token": site.token})).send().await;
-    assert_eq!(reply.status, 204, "{}", reply.body);
+    let said = reply.ok();
     let cookie = reply.header("set-cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-    cookie.split(';').next().unwrap().to_owned()
+    assert_eq!((&said["principal"], &said["operator"]), (&json!("operator"), &json!(true)));
+    (cookie.split(';').next().unwrap().to_owned(), said["proof"].as_str().unwrap().to_owned())
 }
 
 #[tokio::test]
 async fn a_cookie_alone_reads_but_changes_nothing() {
     let site = Site::of(seed());
-    let cookie = log_in(&site).await;
+    let (cookie, proof) = log_in(&site).await;
     let arguments = json!({"city": "Oslo"});
     let call = || site.ask("POST", "/tools/get_weather/call").header("cookie", &cookie);
     call().json(&arguments).send().await.problem(403, "csrf");
@@ -110,6 +113,11 @@ async fn a_cookie_alone_reads_but_changes_nothing() {
     form.problem(403, "csrf");
     let read = site.ask("GET", "/tools").header("cookie", &cookie).send().await;
     read.ok();
+    // The proof of another login is none, and the cookie's own is.
+    let (_, others) = log_in(&site).await;
+    let foreign = call().header("x-candor-csrf", &others).json(&arguments).send().await;
+    foreign.problem(403, "csrf");
+    call().header("x-candor-csrf", &proof).json(&arguments).send().await.ok();
     let other = site.ask("POST", "/tools/get_weather/call").header("cookie", "candor_7332=made-up");
     other.json(&arguments).send().await.problem(401, "unauthorized");
     // The cookie of a server on another port is another cookie.
@@ -117,6 +125,75 @@ async fn a_cookie_alone_reads_but_changes_nothing() {
     let other =
         site.ask("POST", "/tools/get_weather/call").header("cookie", &format!("candor_1={value}"));
     other.json(&arguments).send().await.problem(401, "unauthorized");
+}
+
+/// Browsers send a cookie to every port of a host. Whoever gets it that way can ask as its owner, and finds nothing by which more
+/// could be done than to look at pages.
+#[tokio::test]
+async fn what_a_cookie_needs_besides_stands_nowhere() {
+    let memos = ResourceSet::new()
+        .resource(Resource::new("memo:///today", "today"), |_, _| async {
+            Ok::<_, ToolError>("milk")
+        });
+    let site = Site::of(seed().resources(memos));
+    let (cookie, proof) = log_in(&site).await;
+    let get = |path: &str| {
+        site.ask("GET", path).header("cookie", &cookie).header("accept", "text/html, */*").send()
+    };
+    for path in [
+        "/",
+        "/ui/tools/get_weather",
+        "/ui/approvals",
+        "/ui/history",
+        "/ui/resources",
+        "/ui/server",
+        "/ui/nothing",
+        "/tools",
+        "/approvals",
+        "/history",
+        "/openapi.json",
+        "/ui/assets/console.js",
+    ] {
+        let reply = get(path).await;
+        assert!(!reply.body.is_empty() && !reply.body.contains(&proof), "{path}");
+        for (name, value) in &reply.headers {
+            assert!(!value.to_str().unwrap().contains(&proof), "{path} {name}");
+            assert_ne!(name, "set-cookie", "{path}: a session is not begun by the way");
+        }
+    }
+    // What stands in resources is not for whoever has the cookie, either; events name only what they were asked about.
+    let read = |path: &str| site.ask("GET", path).header("cookie", &cookie);
+    for path in [
+        "/resources",
+        "/resources/metadata?uri=memo:///today",
+        "/resources/content?uri=memo:///today",
+    ] {
+        read(path).send().await.problem(403, "csrf");
+        read(path).header("x-candor-csrf", &proof).send().await.ok();
+        assert_ne!(site.ask("HEAD", path).header("cookie", &cookie).send().await.status, 200);
+    }
+}
+
+/// Who has lost the proof can still come in anew and go, and a form without a script can do no more than look.
+#[tokio::test]
+async fn a_cookie_that_is_not_enough_does_not_stand_in_the_way() {
+    let site = Site::of(seed());
+    let (cookie, _) = log_in(&site).await;
+    let body = json!({"token": site.token});
+    let again = site.ask("POST", "/ui/session").header("cookie", &cookie).json(&body).send().await;
+    again.ok();
+    let form = site.ask("POST", "/ui/session").header("cookie", &cookie);
+    let form = form.text("application/x-www-form-urlencoded", format!("token={}", site.token));
+    let form = form.send().await;
+    assert_eq!((form.status.as_u16(), form.header("location")), (303, "/"));
+    assert!(form.body.is_empty(), "{}", form.body);
+    let looks = form.header("set-cookie").split(';').next().unwrap().to_owned();
+    let history = site.ask("GET", "/ui/history").header("cookie", &looks);
+    assert_eq!(history.header("accept", "text/html").send().await.status, 200);
+    let gone = site.ask("DELETE", "/ui/session").header("cookie", &cookie).send().await;
+    assert_eq!(gone.status, 204);
+    let history = site.ask("GET", "/history").header("cookie", &cookie).send().await;
+    history.problem(401, "unauthorized");
 }
 
 #[tokio::test]

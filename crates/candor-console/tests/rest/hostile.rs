@@ -3,6 +3,8 @@
 use axum::body::Body;
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::site::{Reply, Site, server};
 
@@ -59,8 +61,23 @@ async fn too_much_is_too_much() {
     // Nobody has to say how much there is.
     let chunks = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1024]));
     post(&site, "/tools/t/call", Body::from_stream(chunks)).await.problem(413, "too_large");
-    let broken = futures_util::stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]);
-    post(&site, "/tools/t/call", Body::from_stream(broken)).await.problem(400, "bad_request");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_said_to() {
+    let site = site();
+    let address = site.address().await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "POST /tools/t/call HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\nno length\r\n",
+        site.token
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 400 "), "{reply}");
+    assert!(reply.contains("The body broke off"), "{reply}");
 }
 
 #[tokio::test]

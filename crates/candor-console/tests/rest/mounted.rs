@@ -96,7 +96,7 @@ async fn a_console_mounts_itself_in_somebody_elses_app() {
         let token = console.launch_token().to_owned();
         let own = axum::routing::get(|| async { "mine" });
         let router = axum::Router::new().route("/own", own).merge(console.mounted(base));
-        let site = Site { router, token };
+        let site = Site::serving(router, token);
         let base = base.trim_end_matches('/');
         assert_eq!(site.get("/own").await.body, "mine");
         assert_eq!(site.get(&format!("{base}/tools")).await.ok().as_array().unwrap().len(), 2);

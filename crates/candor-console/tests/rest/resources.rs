@@ -8,7 +8,7 @@ use candor_server::resource::ResourceSet;
 use candor_server::tool::ToolError;
 use serde_json::{Value, json};
 
-use crate::site::{Reply, Site, seed, server};
+use crate::site::{Events, Reply, Site, seed, server};
 
 fn memos() -> ResourceSet {
     ResourceSet::new()
@@ -37,7 +37,7 @@ async fn lists_metadata_and_content_are_those_of_mcp() {
     let engine = server().resources(memos()).build().unwrap();
     let visit = engine.visit(Principal::new("operator"));
     let console = Console::of(engine);
-    let site = Site { token: console.launch_token().to_owned(), router: console.router() };
+    let site = Site::around(console);
     let uri = |uri: &str| Object::new().with("uri", uri);
     for (path, method, params) in [
         ("/resources", "resources/list", Object::new()),
@@ -108,44 +108,25 @@ async fn lists_and_metadata_have_tags() {
     assert_eq!(json!(content.header("etag")), "");
 }
 
-/// The next event of a stream.
-async fn next(body: &mut axum::body::BodyDataStream) -> String {
-    use futures_util::StreamExt as _;
-    let next = tokio::time::timeout(std::time::Duration::from_secs(10), body.next());
-    let text = next.await.expect("an event").expect("the stream goes on").unwrap();
-    String::from_utf8(text.to_vec()).unwrap()
-}
-
 #[tokio::test]
 async fn who_looks_at_resources_is_told_which_of_them_change() {
-    use tower::ServiceExt as _;
     let engine = server().resources(memos().watched("memo:///today")).build().unwrap();
     let changes = engine.changes().clone();
-    let console = Console::of(engine);
-    let token = console.launch_token().to_owned();
-    let router = console.router();
-    let request = |path: &str, token: &str| {
-        http::Request::get(path)
-            .header("host", "127.0.0.1")
-            .header("authorization", format!("Bearer {token}"))
-            .body(axum::body::Body::empty())
-            .unwrap()
-    };
+    let site = Site::around(Console::of(engine));
     let path = "/resources/events?uri=memo:///today&uri=memo:///old";
-    let answer = router.clone().oneshot(request(path, &token)).await.unwrap();
-    assert_eq!(answer.headers()["content-type"], "text/event-stream");
-    let mut body = answer.into_body().into_data_stream();
+    let mut events = Events::of(site.ask("GET", path).known().open().await);
     assert_eq!(
-        next(&mut body).await,
+        events.next().await.unwrap(),
         "event: watching\ndata: {\"uris\":[\"memo:///today\"]}\n\n",
         "only what can be watched"
     );
     changes.resource("memo:///old");
     changes.resource("memo:///today");
-    assert_eq!(next(&mut body).await, "event: changed\ndata: {\"uri\":\"memo:///today\"}\n\n");
+    let changed = events.next().await.unwrap();
+    assert_eq!(changed, "event: changed\ndata: {\"uri\":\"memo:///today\"}\n\n");
     let many = "uri=memo:///today&".repeat(101);
-    let refused = router.clone().oneshot(request(&format!("/resources/events?{many}"), &token));
-    assert_eq!(refused.await.unwrap().status(), 400);
-    let stranger = router.oneshot(request(path, "made-up")).await.unwrap();
-    assert_eq!(stranger.status(), 401);
+    let refused = site.ask("GET", &format!("/resources/events?{many}")).known().send().await;
+    assert_eq!(refused.status, 400);
+    let stranger = site.ask("GET", path).header("authorization", "Bearer made-up").send().await;
+    assert_eq!(stranger.status, 401);
 }

@@ -1,21 +1,32 @@
-//! A console with its router, and requests to it.
+//! A console that listens, and requests to it over real connections.
 
+use std::future::pending;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use candor_console::Console;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::tool::{JsonTool, Tool, ToolError};
-use candor_server::{Server, store};
-use http::{HeaderMap, Request, StatusCode};
+use candor_server::transport::http::serve;
+use candor_server::{Limits, Server, store};
+use http::header::HOST;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::handshake;
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::OnceCell;
 
 pub(crate) struct Site {
-    pub(crate) router: Router,
+    router: Router,
     pub(crate) token: String,
+    /// Where it listens, from the first request until the test's runtime ends.
+    address: OnceCell<SocketAddr>,
 }
 
 impl Site {
@@ -30,7 +41,12 @@ impl Site {
 
     pub(crate) fn around(console: Console) -> Self {
         let token = console.launch_token().to_owned();
-        Self { router: console.router(), token }
+        Self::serving(console.router(), token)
+    }
+
+    /// Whatever the router is.
+    pub(crate) fn serving(router: Router, token: String) -> Self {
+        Self { router, token, address: OnceCell::new() }
     }
 
     /// The same below another path.
@@ -38,7 +54,21 @@ impl Site {
         if base.is_empty() {
             return self;
         }
-        Self { router: Router::new().nest_service(base, self.router), token: self.token }
+        Self::serving(Router::new().nest_service(base, self.router), self.token)
+    }
+
+    /// Listens as every server of ours does.
+    pub(crate) async fn address(&self) -> SocketAddr {
+        let listen = async || {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let router = self.router.clone();
+            tokio::spawn(
+                async move { serve(listener, router, &Limits::default(), pending()).await },
+            );
+            address
+        };
+        *self.address.get_or_init(listen).await
     }
 
     pub(crate) fn ask(&self, method: &str, path: &str) -> Ask<'_> {
@@ -68,6 +98,12 @@ impl Ask<'_> {
         self
     }
 
+    /// Under another name than what all requests have.
+    pub(crate) fn host(mut self, host: &str) -> Self {
+        self.request.headers_mut().unwrap().insert(HOST, HeaderValue::from_str(host).unwrap());
+        self
+    }
+
     /// With the token of the launch.
     pub(crate) fn known(self) -> Self {
         let token = format!("Bearer {}", self.site.token);
@@ -83,15 +119,48 @@ impl Ask<'_> {
         self.header("content-type", kind)
     }
 
-    pub(crate) async fn send(self) -> Reply {
+    /// Sends it, and gives the answer as it begins: what is dropped of it is hung up on.
+    pub(crate) async fn open(self) -> Response<Incoming> {
         let request = self.request.body(self.body).unwrap();
-        let response = self.site.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
+        let stream = TcpStream::connect(self.site.address().await).await.unwrap();
+        let (mut sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    }
+
+    pub(crate) async fn send(self) -> Reply {
+        let (parts, body) = self.open().await.into_parts();
         let body = body.collect().await.unwrap().to_bytes().to_vec();
         Reply {
             status: parts.status,
             headers: parts.headers,
             body: String::from_utf8(body).unwrap(),
+        }
+    }
+}
+
+/// Events, one after the other, from an answer that goes on.
+pub(crate) struct Events {
+    body: Incoming,
+    rest: String,
+}
+
+impl Events {
+    pub(crate) fn of(response: Response<Incoming>) -> Self {
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self { body: response.into_body(), rest: String::new() }
+    }
+
+    /// The next event, with its empty line; none when there will be none.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some(at) = self.rest.find("\n\n") {
+                let rest = self.rest.split_off(at + 2);
+                return Some(std::mem::replace(&mut self.rest, rest));
+            }
+            let frame = tokio::time::timeout(Duration::from_secs(20), self.body.frame());
+            let data = frame.await.expect("an event comes")?.unwrap().into_data().unwrap();
+            self.rest.push_str(std::str::from_utf8(&data).unwrap());
         }
     }
 }

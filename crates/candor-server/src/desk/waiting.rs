@@ -26,7 +26,8 @@ The members of each line with --json:
                       which question it is: a decision is on exactly this one
   asked               what a person is shown, as it is stored: tool, title, arguments, effect,
                       annotations, description (the tool author's words), client (as it calls
-                      itself), preview (what the tool's own preview shows), operation";
+                      itself), preview (what the tool's own preview shows), undo (the tool that
+                      takes it back), operation";
 
 /// So many are read at once. Each may bring a megabyte.
 const AT_ONCE: usize = 50;
@@ -113,6 +114,8 @@ pub struct Asked {
     pub preview: Option<String>,
     /// As it calls itself.
     pub client: Option<String>,
+    /// The tool that takes it back, as its author says.
+    pub undo: Option<String>,
 }
 
 impl Asked {
@@ -131,6 +134,7 @@ impl Asked {
             description: told("description"),
             preview: told("preview"),
             client: told("client"),
+            undo: told("undo"),
         })
     }
 }

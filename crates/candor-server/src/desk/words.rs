@@ -78,6 +78,7 @@ pub fn event(row: &AuditRow) -> String {
         ("suspend", Some(_)) => "asked something".to_owned(),
         ("resume", Some(_)) => "answered, goes on".to_owned(),
         ("complete", Some(_)) => ended.to_owned(),
+        ("left", None) => "its caller left before it ended".to_owned(),
         ("unknown", Some(_)) | ("lapse", Some(StateKind::Indeterminate)) => {
             format!("outcome UNKNOWN: {why}")
         }

@@ -251,6 +251,7 @@ impl<'a> Approval<'a> {
             "description": entry.tool.definition().description,
             "client": exchange.client.info().map(|client| format!("{} {}", client.name, client.version)),
             "preview": asked.look.as_ref().map(|look| &look.text),
+            "undo": entry.safeguards.undo,
             "operation": self.operation.short_id(),
         })
     }
