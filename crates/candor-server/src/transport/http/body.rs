@@ -6,6 +6,7 @@
 //! ordinary calls out; the number of connections bounds it. What is large takes its length at once, in turn, before the
 //! rest is read, and keeps it until the request has ended: what was read is held for as long as that.
 
+use std::fmt;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -18,56 +19,103 @@ use super::room::{Full, Room, Taken};
 use crate::limits::Limits;
 
 /// Up to here a body is small.
-pub(super) const SMALL: usize = 64 * 1024;
+const SMALL: usize = 64 * 1024;
 
 /// What room is counted in.
 const UNIT: usize = 16 * 1024;
 
-/// Room for large bodies.
-pub(super) fn room(limits: &Limits, shared: bool) -> Room {
-    Room::new(limits.body_bytes.div_ceil(UNIT).max(1), shared)
+/// Reads bodies, and has room for so many large ones at a time.
+pub struct Bodies {
+    room: Room,
+    most: usize,
+    time: Duration,
 }
 
-/// A body, and the room that it takes if it is large.
-pub(super) struct Read {
-    pub(super) bytes: Bytes,
-    pub(super) place: Option<Taken>,
+/// A body, and the room that it takes if it is large: until this is dropped.
+#[derive(Debug)]
+pub struct HeldBody {
+    /// All of it.
+    pub bytes: Bytes,
+    pub(super) room: Option<Taken>,
 }
 
-/// Why there is none.
+/// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unread {
-    TooLarge,
+#[non_exhaustive]
+pub enum Unread {
+    /// It has more bytes than it may.
+    TooLarge {
+        /// So many.
+        most: usize,
+    },
+    /// Its sender has hung up, or sent nonsense.
     BrokeOff,
+    /// It did not come in time.
     TookTooLong,
-    NoRoom(Full),
+    /// There was no room for it in time.
+    NoRoom,
+    /// This caller has their share of the room.
+    NoShare,
 }
 
-/// Reads a body. The sender has [`Limits::body_time`] up to where it is large, and again for the rest, once there is room for it.
-pub(super) async fn read(
-    body: Body,
-    room: &Room,
-    limits: &Limits,
-    principal: &Principal,
-) -> Result<Read, Unread> {
-    let most = limits.message_bytes;
-    let length = body.size_hint().exact().map(|said| usize::try_from(said).unwrap_or(usize::MAX));
-    if length.is_some_and(|length| length > most) {
-        return Err(Unread::TooLarge);
+impl Bodies {
+    /// As the limits say. `shared`: between principals, of whom one gets at most half.
+    #[must_use]
+    pub fn new(limits: &Limits, shared: bool) -> Self {
+        let units = limits.body_bytes.div_ceil(UNIT).max(1);
+        let (most, time) = (limits.message_bytes, limits.body_time);
+        Self { room: Room::new(units, shared), most, time }
     }
-    let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
-    if reading.goes_on(SMALL.min(most), limits.body_time).await? == Reached::End {
-        return Ok(Read { bytes: reading.whole(), place: None });
+
+    /// Reads a body. The sender has [`Limits::body_time`] up to where it is large, and again for the rest, once there is room
+    /// for it.
+    ///
+    /// # Errors
+    /// Says why it was not read.
+    pub async fn read(&self, body: Body, principal: &Principal) -> Result<HeldBody, Unread> {
+        let (most, time) = (self.most, self.time);
+        let length =
+            body.size_hint().exact().map(|said| usize::try_from(said).unwrap_or(usize::MAX));
+        if length.is_some_and(|length| length > most) {
+            return Err(Unread::TooLarge { most });
+        }
+        let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
+        if reading.goes_on(SMALL.min(most), time).await? == Reached::End {
+            return Ok(HeldBody { bytes: reading.whole(), room: None });
+        }
+        if reading.len > most {
+            return Err(Unread::TooLarge { most });
+        }
+        // Whoever does not say how much will come may send as much as anybody.
+        let wanted = length.unwrap_or(most).div_ceil(UNIT);
+        let room = match self.room.take(principal, wanted, time).await {
+            Ok(taken) => Some(taken),
+            Err(Full::Everybody) => return Err(Unread::NoRoom),
+            Err(Full::Caller) => return Err(Unread::NoShare),
+        };
+        match reading.goes_on(most, time).await? {
+            Reached::End => Ok(HeldBody { bytes: reading.whole(), room }),
+            Reached::More => Err(Unread::TooLarge { most }),
+        }
     }
-    if reading.len > most {
-        return Err(Unread::TooLarge);
+
+    /// The same for who is not known yet, and so gets no room.
+    ///
+    /// # Errors
+    /// Says why it was not read.
+    pub async fn read_small(&self, body: Body) -> Result<HeldBody, Unread> {
+        let most = SMALL.min(self.most);
+        let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
+        match reading.goes_on(most, self.time).await? {
+            Reached::End => Ok(HeldBody { bytes: reading.whole(), room: None }),
+            Reached::More => Err(Unread::TooLarge { most }),
+        }
     }
-    // Whoever does not say how much will come may send as much as anybody.
-    let wanted = length.unwrap_or(most).div_ceil(UNIT);
-    let place = room.take(principal, wanted, limits.body_time).await.map_err(Unread::NoRoom)?;
-    match reading.goes_on(most, limits.body_time).await? {
-        Reached::End => Ok(Read { bytes: reading.whole(), place: Some(place) }),
-        Reached::More => Err(Unread::TooLarge),
+}
+
+impl fmt::Debug for Bodies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bodies").field("most", &self.most).finish_non_exhaustive()
     }
 }
 

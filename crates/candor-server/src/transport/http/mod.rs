@@ -45,6 +45,7 @@ use crate::session::Sessions;
 use room::{Room, Taken};
 
 pub use crate::ledger::key::of_headers as idempotency_key;
+pub use body::{Bodies, HeldBody, Unread};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 pub use serve::serve;
 
@@ -71,7 +72,7 @@ struct Endpoint {
     /// Room for requests that run, for streams that wait for changes, and for what large bodies hold.
     requests: Room,
     streams: Room,
-    bodies: Room,
+    bodies: Bodies,
 }
 
 /// What a request takes while it runs: its place, and that of its body.
@@ -96,7 +97,7 @@ pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
         sessions: Sessions::new(limits),
         requests: Room::new(limits.http_requests, shared),
         streams: Room::new(limits.streams, shared),
-        bodies: body::room(limits, shared),
+        bodies: Bodies::new(limits, shared),
         http,
         engine,
     });
@@ -123,11 +124,11 @@ impl Endpoint {
             return response;
         }
         let limits = self.engine.limits();
-        let read = match body::read(body, &self.bodies, limits, &principal).await {
+        let HeldBody { bytes: body, room: place } = match self.bodies.read(body, &principal).await {
             Ok(read) => read,
-            Err(unread) => return respond::unread(unread, limits.message_bytes),
+            Err(unread) => return respond::unread(unread),
         };
-        let (body, place) = (read.bytes, read.place.map(Arc::new));
+        let place = place.map(Arc::new);
         let depth = limits.depth;
         let message = match split_batch(&body, depth) {
             Ok(Some(batch)) => {

@@ -117,15 +117,16 @@ pub(super) fn why(full: Full) -> ErrorObject {
     }
 }
 
-/// A request whose body was not read. `most`: how many bytes one may have.
-pub(super) fn unread(unread: Unread, most: usize) -> Response {
+/// A request whose body was not read.
+pub(super) fn unread(unread: Unread) -> Response {
     match unread {
-        Unread::NoRoom(why) => full(why, None),
+        Unread::NoRoom => full(Full::Everybody, None),
+        Unread::NoShare => full(Full::Caller, None),
         Unread::BrokeOff => problem(StatusCode::BAD_REQUEST, "the body broke off"),
         Unread::TookTooLong => {
             problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
         }
-        Unread::TooLarge => {
+        Unread::TooLarge { most } => {
             let said = format!("a message may have {most} bytes");
             problem(StatusCode::PAYLOAD_TOO_LARGE, &said)
         }
