@@ -14,7 +14,7 @@ const ERROR = 'dev.candor/error';
 /** By which people find the operation: another one in each question. */
 const OPERATION = /\b[0-9a-f]{12}$/;
 
-/** Who has decided: over stdio the user who runs the server, over HTTP whoever may reach it. */
+/** Who has decided: over stdio the user who runs the server, over HTTP whoever the token stands for. */
 const WHO = /(?<=^A person \()[^()]+(?=\) )/;
 
 export async function approve({ story, session, host, era, transport, folder }) {

@@ -14,7 +14,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-import { tell } from './story.mjs';
+import { tell, withToken } from './story.mjs';
 
 await tell(({ transport, place, options, extensions, host, ear }) => {
   const client = new Client(
@@ -48,7 +48,7 @@ await tell(({ transport, place, options, extensions, host, ear }) => {
         tapped(
           transport === 'stdio'
             ? new StdioClientTransport({ command: place, args: ['--stdio', ...options] })
-            : new StreamableHTTPClientTransport(new URL(place)),
+            : new StreamableHTTPClientTransport(new URL(place), withToken()),
         ),
       ),
     revision: () => revision,

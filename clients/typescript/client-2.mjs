@@ -5,7 +5,7 @@
 import { Client, ResourceNotFoundError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-import { tell } from './story.mjs';
+import { tell, withToken } from './story.mjs';
 
 /** A schema for results that the SDK does not know: whatever comes. */
 const ANYTHING = { '~standard': { version: 1, vendor: 'candor-interop', validate: value => ({ value }) } };
@@ -34,7 +34,7 @@ await tell(({ era, transport, place, options, extensions, host, ear }) => {
       client.connect(
         transport === 'stdio'
           ? new StdioClientTransport({ command: place, args: ['--stdio', ...options] })
-          : new StreamableHTTPClientTransport(new URL(place)),
+          : new StreamableHTTPClientTransport(new URL(place), withToken()),
       ),
     revision: () => client.getNegotiatedProtocolVersion(),
     call: (name, args, { meta, ...options } = {}) => client.callTool({ name, arguments: args, _meta: meta }, options),

@@ -16,6 +16,10 @@ const WATCHED = 'test://watched-resource';
 /** Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive. */
 const A_WHILE = 300;
 
+/** What a client over HTTP says of who it is, where that matters. */
+export const withToken = () =>
+  process.env.BEARER ? { requestInit: { headers: { Authorization: `Bearer ${process.env.BEARER}` } } } : {};
+
 export async function tell(open) {
   const [era, transport, place, file, ...options] = process.argv.slice(2);
   const story = JSON.parse(readFileSync(file, 'utf8'));

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use candor::auth::BearerTokens;
+use candor::auth::{BearerTokens, is_reserved};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -20,6 +20,10 @@ pub(crate) fn run(args: &Args) -> candor::Result<()> {
     if args.name.is_empty() || args.name.contains(char::is_whitespace) || args.name.starts_with('#')
     {
         return Err(candor::Error::new("a name has no spaces and does not begin with #"));
+    }
+    if is_reserved(&args.name) {
+        let problem = format!("{} is a name of the server's own; take another", args.name);
+        return Err(candor::Error::new(problem));
     }
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(candor::Error::new)?;

@@ -14,8 +14,7 @@ use crate::session::{LoggedIn, hash};
 /// The header by which a page of ours proves that it is one.
 pub(crate) const PROOF: &str = "x-candor-csrf";
 
-/// The principal of whoever holds the launch token.
-pub(crate) const OPERATOR: &str = "operator";
+pub(crate) use candor_server::auth::OPERATOR;
 
 /// Who is asking.
 #[derive(Debug, Clone)]

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::Router;
 use candor_server::auth::Authenticator;
 use candor_server::store::Store;
-use candor_server::transport::http::{AllowedHosts, Http};
+use candor_server::transport::http::{AllowedHosts, Bodies, Http};
 use candor_server::{Engine, Limits};
 
 use session::Sessions;
@@ -72,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) launch: [u8; 32],
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
+    pub(crate) bodies: Bodies,
     pub(crate) lists: rest::tools::Lists,
     closing: Arc<AtomicBool>,
 }
@@ -119,6 +120,7 @@ impl Console {
             origins: Vec::new(),
             launch: session::hash(&launch),
             sessions: Sessions::default(),
+            bodies: Bodies::new(&limits, false),
             limits,
             lists: rest::tools::Lists::default(),
             closing: Arc::default(),
@@ -142,6 +144,7 @@ impl Console {
     pub fn reached(mut self, http: &Http) -> Self {
         self.inner.hosts = http.hosts.clone();
         self.inner.authenticator = http.authenticator.clone();
+        self.inner.bodies = Bodies::new(&self.inner.limits, http.authenticator.is_some());
         self
     }
 

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::OriginalUri;
 use axum::response::Response;
 use bytes::Bytes;
+use candor_server::transport::http::{HeldBody, Unread};
 use futures_util::FutureExt as _;
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -14,7 +15,6 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use crate::guard::{self, Visitor};
 use crate::problem::Problem;
@@ -137,8 +137,9 @@ async fn answer(
     let visitor = guard::visitor(console, &parts).await?;
     guard::admit(console, &visitor, &route)?;
     guard::check_proof(&visitor, &route, &parts.method, &parts.headers)?;
-    let body = read(console, body).await?;
-    let asked = Asked { parts, body, visitor, base };
+    // Its room is taken until there is an answer.
+    let held = read(console, (&visitor, &route), body).await?;
+    let asked = Asked { parts, body: held.bytes.clone(), visitor, base };
     match route {
         Route::Home => ui::tools::page(console, &asked).await,
         Route::Page(page) => match page {
@@ -213,23 +214,37 @@ fn base(parts: &Parts) -> String {
     whole.strip_suffix(ours).unwrap_or(whole).trim_end_matches('/').to_owned()
 }
 
-async fn read(console: &Inner, body: Body) -> Result<Bytes, Problem> {
-    let limits = &console.limits;
-    let read = Limited::new(body, limits.message_bytes).collect();
-    match tokio::time::timeout(limits.body_time, read).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::new(
+/// Whoever may ask for this before they are known, to log in, sends little; nobody can take the room of those who are.
+async fn read(console: &Inner, asked: (&Visitor, &Route), body: Body) -> Result<HeldBody, Problem> {
+    let read = match asked {
+        (_, Route::Session) => console.bodies.read_small(body).await,
+        (visitor, _) => console.bodies.read(body, &visitor.principal).await,
+    };
+    read.map_err(|unread| match unread {
+        Unread::TooLarge { most } => Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
-            format!("A body may have {} bytes", limits.message_bytes),
-        )),
-        Ok(Err(_)) => Err(Problem::bad_request("The body broke off")),
-        Err(_) => Err(Problem::new(
+            format!("A body may have {most} bytes"),
+        ),
+        Unread::TookTooLong => Problem::new(
             StatusCode::REQUEST_TIMEOUT,
             "too_slow",
             "The body did not come in time",
-        )),
-    }
+        ),
+        Unread::NoRoom => Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "There is no room for large bodies just now; send it again later",
+        )
+        .retry_after_ms(1000),
+        Unread::NoShare => Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "busy",
+            "This caller has its share of large bodies under way; send it again when some have ended",
+        )
+        .retry_after_ms(1000),
+        _ => Problem::bad_request("The body broke off"),
+    })
 }
 
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

@@ -137,6 +137,12 @@ pub mod extension {
     pub const APPROVAL: &str = "dev.candor/approval";
 }
 
+/// What progress says of a request that waits for somebody.
+pub mod waiting {
+    /// A person is asked whether the call may start. Behind it stands the operation's short id.
+    pub const FOR_APPROVAL: &str = "Waiting for a person's approval of operation ";
+}
+
 /// Codes of failures that the framework itself reports, in `_meta["dev.candor/error"].code`.
 pub mod failure {
     /// The arguments do not fit the input schema.

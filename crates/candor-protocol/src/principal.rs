@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// The name of nobody in particular.
+const ANONYMOUS: &str = "anonymous";
+
 /// The party on whose behalf a request is made.
 ///
 /// Everything that must not leak from one party to another (lists, keys, approvals, history) is
@@ -19,7 +22,13 @@ impl Principal {
     /// Whoever reaches an HTTP endpoint that has no authenticator.
     #[must_use]
     pub fn anonymous() -> Self {
-        Self::new("anonymous")
+        Self::new(ANONYMOUS)
+    }
+
+    /// Whether it is nobody in particular: no credential stands behind it, so anybody may be who asks.
+    #[must_use]
+    pub fn is_anonymous(&self) -> bool {
+        &*self.0 == ANONYMOUS
     }
 
     /// The name.

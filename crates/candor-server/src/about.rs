@@ -62,7 +62,7 @@ impl Engine {
         About {
             info: parts.info.clone(),
             instructions: parts.instructions.clone(),
-            capabilities: self.capabilities(),
+            capabilities: self.capabilities(None),
             revisions: &Revision::ALL,
         }
     }

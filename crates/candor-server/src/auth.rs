@@ -68,14 +68,31 @@ pub struct BearerTokens {
     operators: HashSet<Principal>,
 }
 
-/// A line that is not `NAME sha256:HEX`.
+/// The principal of whoever holds the launch token of a console.
+pub const OPERATOR: &str = "operator";
+
+/// Whether a name is the server's own: a token by that name would be taken for somebody whom it does not stand for.
+#[must_use]
+pub fn is_reserved(name: &str) -> bool {
+    name == OPERATOR || Principal::new(name).is_anonymous()
+}
+
+/// A line that is not `NAME sha256:HEX`, or whose name is the server's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenError {
     line: usize,
+    reserved: Option<String>,
 }
 
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.reserved {
+            return write!(
+                f,
+                "line {}: {name} is a name of the server's own; give the token another",
+                self.line
+            );
+        }
         write!(
             f,
             "line {} is not `NAME sha256:` and 64 hexadecimal digits, and perhaps `operator`; make one with `candor token NAME`",
@@ -96,12 +113,15 @@ impl BearerTokens {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let refuse = TokenError { line: i + 1 };
+            let refuse = TokenError { line: i + 1, reserved: None };
             let (line, operator) = match line.strip_suffix("operator") {
                 Some(rest) if rest.ends_with(char::is_whitespace) => (rest.trim_end(), true),
                 _ => (line, false),
             };
             let (name, hash) = entry(line).ok_or(refuse)?;
+            if is_reserved(name) {
+                return Err(TokenError { line: i + 1, reserved: Some(name.to_owned()) });
+            }
             tokens.by_hash.insert(hash, Principal::new(name));
             if operator {
                 tokens.operators.insert(Principal::new(name));

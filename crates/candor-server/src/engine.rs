@@ -13,7 +13,7 @@ use candor_protocol::types::{
     CancelledParams, Implementation, ListCapability, ResourcesCapability, ServerCapabilities,
     ToolsCapability,
 };
-use candor_protocol::{Era, Message};
+use candor_protocol::{Era, Message, Principal};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
@@ -245,8 +245,8 @@ impl Engine {
         }
     }
 
-    /// What this server can do, as it is declared in either era.
-    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+    /// What this server can do, as it is declared in either era to this caller; or to nobody in particular, as its policy has it.
+    pub(crate) fn capabilities(&self, caller: Option<&Principal>) -> ServerCapabilities {
         let parts = &self.0.parts;
         let mut capabilities = ServerCapabilities::new();
         capabilities.tools = parts.tools.as_ref().map(|source| {
@@ -261,10 +261,13 @@ impl Engine {
         if let (Some(ledger), true) = (&self.0.ledger, parts.tools.is_some()) {
             extensions.insert(extension::IDEMPOTENCY.to_owned(), ledger.settings());
             if parts.policy.asks() {
+                let policy = &parts.policy;
+                let asks_client =
+                    caller.map_or(!policy.out_of_band, |caller| policy.asks_client_of(caller));
                 let settings = Object::new()
                     .with("version", &1)
                     .with("ask", parts.policy.ask.as_str())
-                    .with("client", &!parts.policy.out_of_band);
+                    .with("client", &asks_client);
                 extensions.insert(extension::APPROVAL.to_owned(), settings);
             }
         }

@@ -33,10 +33,14 @@ pub struct Limits {
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
     /// Default: 1024.
     pub stdio_requests: usize,
-    /// HTTP requests that run at the same time; above it they are answered 503. Default: 1024.
+    /// HTTP requests that run at the same time; above it they are answered 503. Where callers are known, one of them may have
+    /// half of it, and is answered 429 above. Default: 1024.
     pub http_requests: usize,
-    /// Event streams that wait for changes at the same time; above it they are answered 503. Default: 1024.
+    /// Event streams that wait for changes at the same time; the same holds of it. Default: 1024.
     pub streams: usize,
+    /// Bytes of all HTTP bodies above 64 KiB that are being read, or whose requests run. Further ones wait for it, for as long as
+    /// [`Limits::body_time`], and are then answered 503; of one caller the same holds as of requests. Default: 256 MiB.
+    pub body_bytes: usize,
     /// TCP connections; above it they are closed at once. Default: 4096.
     pub connections: usize,
     /// How long a client may take to send a request's head, or to send the next request. Default: 30 seconds.
@@ -84,6 +88,7 @@ impl Default for Limits {
             stdio_requests: 1024,
             http_requests: 1024,
             streams: 1024,
+            body_bytes: 256 * 1024 * 1024,
             connections: 4096,
             head_time: Duration::from_secs(30),
             body_time: Duration::from_secs(30),

@@ -321,7 +321,7 @@ impl Server {
         self
     }
 
-    /// Only operators decide: approvals that come through the caller's own client do not count.
+    /// Only operators decide: approvals that come through the caller's own client do not count. Those of anonymous callers never do.
     #[must_use]
     pub fn out_of_band(mut self) -> Self {
         self.policy.out_of_band = true;

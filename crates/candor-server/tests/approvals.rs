@@ -16,8 +16,8 @@ use candor_server::store::{
 };
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Plan, Tool, ToolError, code};
-use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, Pattern, Server};
-use common::{CAPABILITIES_KEY, Call, Site, modern};
+use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, Pattern, Secret, Server};
+use common::{CAPABILITIES_KEY, Call, Session, Site, modern};
 use serde_json::{Value, json};
 
 /// A tool of which the worst must be expected, and how often it was started.
@@ -389,7 +389,7 @@ fn call(arguments: &Value, more: &Value) -> Call {
         params[name] = value.clone();
     }
     params["_meta"] = json!({CAPABILITIES_KEY: {"elicitation": {}}});
-    modern("tools/call", &params)
+    modern("tools/call", &params).by("alice")
 }
 
 fn yes(state: &Value) -> Value {
@@ -401,7 +401,7 @@ fn yes(state: &Value) -> Value {
 async fn a_yes_that_nobody_asked_for_starts_nothing() {
     let (tool, starts) = tool("delete");
     let server = asking().ledger(Arc::new(MemoryStore::new(Options::default()))).tool(tool);
-    let site = Site::of(server);
+    let site = Site::guarded(server);
     // Without the state of a question.
     let mut forged = yes(&Value::Null);
     forged.as_object_mut().unwrap().shift_remove("requestState");
@@ -422,6 +422,43 @@ async fn a_yes_that_nobody_asked_for_starts_nothing() {
     assert_eq!(starts.load(Ordering::SeqCst), 1);
 }
 
+/// Whoever reaches an open port could call and say yes itself.
+#[tokio::test]
+async fn a_caller_without_a_name_is_not_asked_and_cannot_say_yes() {
+    let store = Arc::new(MemoryStore::new(Options::default()));
+    let secret = Secret::random_line();
+    let server = |tool| {
+        let secret = Secret::from_lines(&secret).unwrap();
+        asking().ledger(store.clone()).secret(secret).tool(tool)
+    };
+    let ((here, starts), (there, _)) = (tool("delete"), tool("delete"));
+    let (open, guarded) = (Site::of(server(here)), Site::guarded(server(there)));
+    let arguments = json!({"path": "a"});
+    let anonymous = |more: &Value| call(&arguments, more).without("authorization");
+    let code = |told: &Value| told["_meta"]["dev.candor/error"]["code"].clone();
+
+    let told = open.send(anonymous(&json!({}))).await.result().await;
+    assert_eq!(code(&told), code::APPROVAL_REQUIRED, "{told:#}");
+    // A yes without a question, and one with the state of somebody else's.
+    let mut forged = yes(&Value::Null);
+    forged.as_object_mut().unwrap().shift_remove("requestState");
+    let told = open.send(anonymous(&forged)).await.result().await;
+    assert_eq!(code(&told), code::APPROVAL_REQUIRED, "{told:#}");
+    let asked = guarded.send(call(&arguments, &json!({}))).await.result().await;
+    let borrowed = yes(&asked["requestState"]);
+    assert!(borrowed["requestState"].is_string(), "who has a token is asked: {asked:#}");
+    open.send(anonymous(&borrowed)).await.error(200, -32602).await;
+    // In the legacy era, too.
+    let session = Session::able(&open, &json!({"elicitation": {}})).await;
+    let told =
+        session.request("tools/call", &json!({"name": "delete", "arguments": arguments})).await;
+    assert_eq!(code(&told.result().await), code::APPROVAL_REQUIRED);
+
+    assert_eq!(starts.load(Ordering::SeqCst), 0);
+    let decided = store.rows(Filter::default(), Page::default()).await.unwrap().items;
+    assert!(decided.iter().all(|row| row.event != "decide"), "{decided:?}");
+}
+
 #[tokio::test]
 async fn an_approved_call_that_asks_something_itself_goes_on_once() {
     let ends = Arc::new(AtomicUsize::new(0));
@@ -434,7 +471,8 @@ async fn an_approved_call_that_asks_something_itself_goes_on_once() {
             Ok::<_, ToolError>(json!({"ended": counted.fetch_add(1, Ordering::SeqCst) + 1}))
         }
     });
-    let site = Site::of(asking().ledger(Arc::new(MemoryStore::new(Options::default()))).tool(tool));
+    let site =
+        Site::guarded(asking().ledger(Arc::new(MemoryStore::new(Options::default()))).tool(tool));
     let arguments = json!({"path": "a"});
     let may = site.send(call(&arguments, &json!({}))).await.result().await;
     let how_many = site.send(call(&arguments, &yes(&may["requestState"]))).await.result().await;

@@ -92,15 +92,28 @@ async fn capabilities_are_as_described() {
         (asking(act()).ask(Ask::Always).out_of_band(), "always", false),
         (asking(act()).ask(Ask::Never).ask_for("act", Ask::Writes), "never", true),
     ] {
-        let site = Site::of(server);
-        let discovered = site.send(modern("server/discover", &json!({}))).await.result().await;
-        let opened = site.send(initialize("2025-11-25", &json!({}))).await.result().await;
+        let site = Site::guarded(server);
+        let discover = modern("server/discover", &json!({})).by("alice");
+        let discovered = site.send(discover).await.result().await;
+        let initialize = initialize("2025-11-25", &json!({})).by("alice");
+        let opened = site.send(initialize).await.result().await;
         for said in [discovered, opened] {
             let extensions = &said["capabilities"]["extensions"];
             fits(&exactly("IdempotencyCapability"), &extensions[MARK]);
             fits(&exactly("ApprovalCapability"), &extensions[APPROVAL]);
             assert_eq!(extensions[APPROVAL], json!({"version": 1, "ask": ask, "client": client}));
         }
+    }
+}
+
+#[tokio::test]
+async fn a_caller_without_a_name_is_told_that_its_client_cannot_decide() {
+    let site = Site::of(asking(Work::new().tool("act")));
+    let discovered = site.send(modern("server/discover", &json!({}))).await.result().await;
+    let opened = site.send(initialize("2025-11-25", &json!({}))).await.result().await;
+    for said in [discovered, opened] {
+        let said = &said["capabilities"]["extensions"][APPROVAL];
+        assert_eq!(*said, json!({"version": 1, "ask": "destructive", "client": false}));
     }
 }
 
@@ -343,15 +356,15 @@ fn concluded(result: &Value, runs: bool) {
 async fn a_modern_client_is_asked_and_answers_as_described() {
     for (answer, runs) in answers() {
         fits(&definition(document(), "ApprovalAnswer"), &answer);
-        let site = Site::of(asking(Work::new().tool("act")));
+        let site = Site::guarded(asking(Work::new().tool("act")));
         let meta = json!({CAPABILITIES_KEY: {"elicitation": {}}});
         let mut params = json!({"name": "act", "arguments": {"path": "a"}, "_meta": meta});
-        let asked = site.send(modern("tools/call", &params)).await.result().await;
+        let asked = site.send(modern("tools/call", &params).by("alice")).await.result().await;
         fits(&definition(document(), "ApprovalInputRequiredResult"), &asked);
         fits(&exactly("ApprovalQuestion"), &asked["inputRequests"][APPROVAL]["params"]);
         params["inputResponses"] = json!({APPROVAL: answer});
         params["requestState"] = asked["requestState"].clone();
-        let told = site.send(modern("tools/call", &params)).await.result().await;
+        let told = site.send(modern("tools/call", &params).by("alice")).await.result().await;
         concluded(&told, runs);
     }
 }
@@ -359,8 +372,9 @@ async fn a_modern_client_is_asked_and_answers_as_described() {
 #[tokio::test]
 async fn a_legacy_client_is_asked_and_answers_as_described() {
     for (answer, runs) in answers() {
-        let site = Site::of(asking(Work::new().tool("act")));
-        let session = Session::able(&site, &json!({"elicitation": {}})).await;
+        let site = Site::guarded(asking(Work::new().tool("act")));
+        let can = json!({"elicitation": {}});
+        let session = Session::start(&site, "2025-11-25", &can, Some("alice")).await;
         let params = json!({"name": "act", "arguments": {"path": "a"}});
         let mut events = session.request("tools/call", &params).await.events();
         // By the first event a client can come back to the stream; it has no message.

@@ -3,6 +3,8 @@
 #![allow(missing_docs)]
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -101,6 +103,106 @@ async fn a_huge_body_is_refused_before_it_is_read() {
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 100000000\r\n\r\n";
     let answer = exchange(address, &[head.as_bytes(), &[b' '; 5000]].concat()).await;
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+}
+
+/// A request in this process whose body comes in pieces of 32 KiB and does not say how many there will be; and how many were taken.
+/// It ends after `pieces`, or never.
+fn in_pieces(pieces: Option<usize>) -> (Request<Body>, Arc<AtomicUsize>) {
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = taken.clone();
+    let stream = futures_util::stream::unfold(0, move |at| {
+        let counted = counted.clone();
+        async move {
+            match pieces {
+                Some(pieces) if at == pieces => return None,
+                None if at == 4 => std::future::pending::<()>().await,
+                _ => {}
+            }
+            counted.fetch_add(1, Ordering::SeqCst);
+            Some((Ok::<_, std::io::Error>(vec![b' '; 32 * 1024]), at + 1))
+        }
+    });
+    let request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Body::from_stream(stream))
+        .unwrap();
+    (request, taken)
+}
+
+/// What unfinished bodies hold is bounded, not by how many there are; and whoever sends little is not kept out by them.
+#[tokio::test]
+async fn large_bodies_are_read_when_there_is_room_for_them() {
+    let app = app(&engine(|limits| {
+        limits.message_bytes = 1024 * 1024;
+        limits.body_bytes = 1024 * 1024;
+        limits.body_time = Duration::from_secs(3600);
+    }));
+    let ((unfinished, held), (waits, taken)) = (in_pieces(None), in_pieces(Some(8)));
+    let mut unfinished = Box::pin(app.clone().oneshot(unfinished));
+    assert!(futures_util::poll!(&mut unfinished).is_pending());
+    assert_eq!(held.load(Ordering::SeqCst), 4, "it is read as far as it comes");
+    let mut waits = Box::pin(app.clone().oneshot(waits));
+    for _ in 0..10 {
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(
+        taken.load(Ordering::SeqCst),
+        3,
+        "no more than is small, and the piece that shows it"
+    );
+    // Who sends little needs no room.
+    let (small, _) = in_pieces(Some(1));
+    let answer = timeout(SOON, app.clone().oneshot(small)).await.unwrap().unwrap();
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "it is read, and no message");
+    drop(unfinished);
+    let answer = timeout(SOON, waits).await.expect("there is room now").unwrap();
+    assert_eq!((answer.status(), taken.load(Ordering::SeqCst)), (StatusCode::BAD_REQUEST, 8));
+}
+
+/// What was read is held while its request runs, so it takes room for as long; what finds none in time is told to come again.
+#[tokio::test]
+async fn a_large_body_keeps_its_room_while_its_request_runs() {
+    let address = listen(&engine(|limits| {
+        limits.message_bytes = 256 * 1024;
+        limits.body_bytes = 256 * 1024;
+        limits.body_time = Duration::from_millis(200);
+    }))
+    .await;
+    let large = |tool: &str| {
+        let (head, body) = (post(tool).replace("Host:", "Connection: close\r\nHost:"), call(tool));
+        let head = head.split_once("Content-Length").unwrap().0;
+        let (body, padding) = (body.trim_end(), " ".repeat(255 * 1024 - body.len()));
+        format!("{head}Content-Length: {}\r\n\r\n{body}{padding}", body.len() + padding.len())
+    };
+    let mut stuck = TcpStream::connect(address).await.unwrap();
+    stuck.write_all(large("stuck").as_bytes()).await.unwrap();
+    let until = async |status: &str| loop {
+        let answer = exchange(address, large("echo").as_bytes()).await;
+        if answer.starts_with(status) {
+            return answer;
+        }
+    };
+    let refused = timeout(SOON, until("HTTP/1.1 503 ")).await.expect("it has taken all room");
+    assert!(refused.to_ascii_lowercase().contains("retry-after: 1\r\n"), "{refused}");
+    let small = post("echo").replace("Host:", "Connection: close\r\nHost:");
+    assert!(exchange(address, small.as_bytes()).await.starts_with("HTTP/1.1 200 "));
+    drop(stuck);
+    timeout(SOON, until("HTTP/1.1 200 ")).await.expect("it has given its room back");
+}
+
+#[tokio::test]
+async fn a_target_that_names_another_host_is_refused() {
+    let address = listen(&engine(|_| {})).await;
+    let named = |target: &str| {
+        let request = post("echo").replace("Host:", "Connection: close\r\nHost:");
+        request.replacen("POST /mcp", &format!("POST {target}"), 1)
+    };
+    let evil = exchange(address, named("http://evil.example.com/mcp").as_bytes()).await;
+    assert!(evil.starts_with("HTTP/1.1 403 "), "{evil}");
+    let ours = exchange(address, named("http://localhost/mcp").as_bytes()).await;
+    assert!(ours.starts_with("HTTP/1.1 200 "), "{ours}");
 }
 
 #[tokio::test]

@@ -113,6 +113,10 @@ fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
         let mut ledger = OsString::from("sqlite:");
         ledger.push(anew(&place.join("ledgers").join(story.name))?.join("ledger.db"));
         options.extend(["--ask".into(), "destructive".into(), "--ledger".into(), ledger]);
+        // The caller's own client is asked if the caller is somebody: over HTTP by a token.
+        let tokens = place.join("tokens");
+        fs::write(&tokens, run::TOKEN_LINE).map_err(|e| format!("cannot write tokens: {e}"))?;
+        options.extend(["--tokens".into(), tokens.into()]);
     }
     Ok(options)
 }

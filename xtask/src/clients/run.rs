@@ -13,6 +13,11 @@ use crate::process::Outcome;
 /// A client bounds each of its checks with ten seconds. This is for one that can no longer do so.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What clients send as `Authorization: Bearer …` where a server wants to know who they are, and the line that lets it in.
+const TOKEN: &str = "interop";
+pub(super) const TOKEN_LINE: &str =
+    "interop sha256:7b84a5a2f48de6c6234dca6c3bb43314ba1e141d4e0f34263a807f547d9a4e1b";
+
 pub(super) struct Run<'a> {
     pub(super) story: &'a Story,
     pub(super) sdk: &'a str,
@@ -70,6 +75,9 @@ impl Run<'_> {
         let mut command = self.client.command();
         command.arg(self.era).arg(self.transport.to_string()).arg(place).arg(self.story.file);
         command.args(self.options);
+        if self.story.asks && self.transport == Transport::Http {
+            command.env("BEARER", TOKEN);
+        }
         checks::run(&mut command, &log, PATIENCE)
     }
 }

@@ -55,7 +55,8 @@ or of stdin, and k=@@x is the text @x.
 
 Before a call that may delete or overwrite something, and before every call of a stranger, you are asked; without a terminal that is a
 no, unless --yes says yes. Where a known server puts this very call to a person itself, you are not asked the same here: its question
-is the one that counts, and --yes does not answer it. Without a terminal it waits for `candor approvals`.";
+is the one that counts, and --yes does not answer it. Without a terminal, and where the server does not know who calls (HTTP without
+a token), it waits for `candor approvals` or the server's console.";
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let as_json = args.server.json;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use candor::desk::shown::cut;
+use candor::protocol::names::waiting;
 
 /// As much of a message as fits beside the bar.
 const LETTERS: usize = 40;
@@ -14,6 +15,8 @@ pub(super) struct Progress {
     /// Nobody looks at it in a file.
     shown: bool,
     written: AtomicBool,
+    /// Whether it was told that the call waits for a person: once is enough.
+    told_of_wait: AtomicBool,
     /// How many questions stand on the terminal: nothing is written over them.
     paused: AtomicUsize,
 }
@@ -21,12 +24,22 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new() -> Self {
         let shown = io::stderr().is_terminal();
-        Self { shown, written: AtomicBool::new(false), paused: AtomicUsize::new(0) }
+        let (written, told_of_wait) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { shown, written, told_of_wait, paused: AtomicUsize::new(0) }
     }
 
     pub(super) fn tell(&self, news: &candor_client::Progress) {
         if !self.shown || self.paused.load(Ordering::Acquire) > 0 {
             return;
+        }
+        if let Some(operation) = awaited(news)
+            && !self.told_of_wait.swap(true, Ordering::AcqRel)
+        {
+            self.clear();
+            eprintln!(
+                "this call waits for a person's approval, who is not asked here (operation {operation})\n  \
+                 candor approvals approve {operation} (or deny), or in the server's console"
+            );
         }
         let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
         let mut stderr = io::stderr().lock();
@@ -58,6 +71,14 @@ impl Drop for Paused<'_> {
     fn drop(&mut self) {
         self.0.paused.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// The operation that waits for a person, if the server says so. It is a stranger's word, so only what can be an id is one.
+fn awaited(news: &candor_client::Progress) -> Option<&str> {
+    let operation = news.message.as_deref()?.strip_prefix(waiting::FOR_APPROVAL)?;
+    let is_id = (1..=64).contains(&operation.len())
+        && operation.bytes().all(|letter| letter.is_ascii_hexdigit());
+    is_id.then_some(operation)
 }
 
 /// `[####      ] 40%`, or how much is done if nobody knows of how much.

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use candor::auth::BearerTokens;
 use candor_ledger::{
     Answer, Circumstances, Decision, Event, Filter, Options, Page, Store, Via, open,
 };
@@ -23,6 +24,10 @@ const LOG: &str = "log.txt";
 const OURS: &str = "0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20";
 const ANOTHER: &str = "ff02030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20";
 
+/// The caller's own channel counts for callers that are somebody.
+const TOKEN: &str = "a-token";
+const BEARER: (&str, &str) = ("Authorization", "Bearer a-token");
+
 /// A folder with a log that every start adds a line to.
 struct Site {
     served: Served,
@@ -40,9 +45,12 @@ impl Site {
     async fn instance(&self, secret: &str) -> Instance {
         let file = self.served.beside(&format!("secret-{}", &secret[..2]));
         fs::write(&file, secret).unwrap();
+        let tokens = self.served.beside("tokens");
+        fs::write(&tokens, BearerTokens::line("ada", TOKEN)).unwrap();
         let flags = ["--http", "127.0.0.1:0", "--ask", "writes", "--hold", "1m"];
         let mut command = self.served.command(&flags);
-        let mut program = Program::start(command.arg("--secret-file").arg(file));
+        command.arg("--secret-file").arg(file).arg("--tokens").arg(tokens);
+        let mut program = Program::start(&mut command);
         let address = program.listening().await;
         Instance { _program: program, address }
     }
@@ -69,7 +77,7 @@ struct Instance {
 
 impl Instance {
     async fn send(&self, call: &Value) -> Events {
-        Events::post(&self.address, call).await
+        Events::post_with(&self.address, call, &[BEARER]).await
     }
 }
 
@@ -165,7 +173,7 @@ async fn what_the_one_has_asked_may_be_answered_at_the_other() {
         assert_eq!(site.served.queue().len(), 1, "one question, however many are told of it");
 
         // Who does not share the secret cannot know that it was asked.
-        let refused = post(&stranger.address, &answer, &[]).await.json();
+        let refused = post(&stranger.address, &answer, &[BEARER]).await.json();
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         assert_eq!((site.served.queue().len(), site.starts(line)), (1, 0));
 

@@ -47,10 +47,31 @@ async fn a_token_is_shown_once_and_only_its_hash_is_kept() {
     assert_eq!(token.len(), 43, "256 bits in base64url");
     assert_ne!(new_token("alice").await.0, token);
 
-    for name in ["", "two words", "#alice"] {
+    for name in ["", "two words", "#alice", "operator", "anonymous"] {
         let refused = output(candor().args(["token", name])).await;
         assert_eq!(refused.status.code(), Some(1), "{name:?}");
         assert_eq!(refused.stdout, [""; 0], "{name:?}");
+    }
+}
+
+/// Whoever tries tokens is seen by whoever runs the server; the tokens are not.
+#[tokio::test]
+async fn a_refused_token_is_a_warning_in_the_log() {
+    let (_, line) = new_token("alice").await;
+    let (mallory, _) = new_token("mallory").await;
+    let (mut program, address) = serve(&file("warned", &line), "127.0.0.1:0").await;
+    let wrong = format!("Bearer {mallory}");
+    let call = "/tools/manage_files/call";
+    // Who brings no token has not tried one: this leaves no line before the others.
+    assert_eq!(discover(&address, None).await.status, 401);
+    assert_eq!(discover(&address, Some(&wrong)).await.status, 401);
+    assert_eq!(asked(&address, "/history", &mallory).await, 401);
+    let posted = send(&address, "POST", call, &[("Authorization", &wrong)], "{}").await;
+    assert_eq!(posted, 401);
+    for path in ["/mcp", "/history", call] {
+        let warning = program.complaint().await;
+        assert!(warning.contains("WARN") && warning.contains("a token was refused"), "{warning}");
+        assert!(warning.contains(path) && !warning.contains(&mallory), "{warning}");
     }
 }
 
@@ -85,6 +106,8 @@ async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
         (format!("{line}\nbob sha256:123\n"), ": line 2 is not `NAME sha256:`"),
         (format!("# people\n\n{line}\ncarol\n"), ": line 4 is not `NAME sha256:`"),
         ("# nobody yet\n".to_owned(), ": has no tokens"),
+        (line.replace("alice", "operator"), ": line 1: operator is a name of the server's own"),
+        (line.replace("alice", "anonymous"), ": line 1: anonymous is a name of the server's own"),
     ] {
         let tokens = file("broken tokens", &text);
         let mut command = candor_files(tokens.parent().unwrap());
@@ -117,10 +140,25 @@ async fn a_secret_that_cannot_be_read_is_an_error_that_names_file_and_line() {
 
 /// The status of a request to the console's API.
 async fn asked(address: &str, path: &str, token: &str) -> u16 {
+    let bearer = format!("Bearer {token}");
+    send(address, "GET", path, &[("Authorization", &bearer)], "").await
+}
+
+/// The same by any method.
+async fn send(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> u16 {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let head = format!(
-        "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}",
+        body.len()
     );
     socket.write_all(head.as_bytes()).await.unwrap();
     let mut answer = String::new();

@@ -89,6 +89,46 @@ fn a_server_that_asks_puts_its_question_to_the_person() {
     assert!(world.has("a.txt"));
 }
 
+/// Over HTTP and without a token the server does not know who calls, so nobody is asked here; but told what is waited for, and how
+/// to decide. With a token the person here is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
+    let world = World::new("persons elsewhere");
+    let (_server, target) = world.serve(&["--ask", "destructive", "--hold", "10m"]).await;
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
+    let call = at(&world, &delete, &[]);
+    call.says("this call waits for a person's approval, who is not asked here (operation ");
+    call.says("candor approvals approve ");
+    call.says("or in the server's console");
+    let text = call.text();
+    assert!(!text.contains("Decision (approve|deny):") && !text.contains("[y/N]"), "{text}");
+    let (_, operation) = text.split_once("candor approvals approve ").unwrap();
+    let operation = operation.split_whitespace().next().unwrap();
+    let mut desk = at(&world, &["approvals", "approve", operation], &[]);
+    desk.says("[y/N]");
+    assert!(world.has("a.txt"));
+    desk.types("y");
+    assert_eq!(desk.ended().0, Some(0));
+    let (code, text) = call.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(text.matches("candor approvals approve ").count(), 1, "told once: {text}");
+    assert!(!world.has("a.txt"));
+
+    world.write("a.txt", "again");
+    let made = world.run(&["token", "ada"]).await.ended(0);
+    std::fs::write(world.around.join("tokens"), &made.stdout).unwrap();
+    let token = made.stderr.lines().find_map(|line| line.strip_prefix("  ")).unwrap();
+    std::fs::write(world.around.join("mine"), token).unwrap();
+    let (_server, target) = world.serve(&["--ask", "destructive", "--tokens", "tokens"]).await;
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
+    let mut call = at(&world, &[&delete[..], &["--bearer-file", "mine"]].concat(), &[]);
+    call.says("Decision (approve|deny):");
+    call.types("approve");
+    let (code, text) = call.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!world.has("a.txt"));
+}
+
 #[test]
 fn a_form_is_filled_in_field_by_field() {
     let world = World::new("persons form");

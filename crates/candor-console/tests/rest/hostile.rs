@@ -1,5 +1,9 @@
 //! Input that is meant to break something.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use axum::body::Body;
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::json;
@@ -78,6 +82,57 @@ async fn a_body_that_breaks_off_is_said_to() {
     stream.read_to_string(&mut reply).await.unwrap();
     assert!(reply.starts_with("HTTP/1.1 400 "), "{reply}");
     assert!(reply.contains("The body broke off"), "{reply}");
+}
+
+/// A body in pieces of 32 KiB that does not say how many there will be; and how many were taken. It ends after `pieces`, or never.
+fn in_pieces(pieces: Option<usize>) -> (Body, Arc<AtomicUsize>) {
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = taken.clone();
+    let stream = futures_util::stream::unfold(0, move |at| {
+        let counted = counted.clone();
+        async move {
+            match pieces {
+                Some(pieces) if at == pieces => return None,
+                None if at == 4 => std::future::pending::<()>().await,
+                _ => {}
+            }
+            counted.fetch_add(1, Ordering::SeqCst);
+            Some((Ok::<_, std::io::Error>(vec![b' '; 32 * 1024]), at + 1))
+        }
+    });
+    (Body::from_stream(stream), taken)
+}
+
+#[tokio::test]
+async fn large_bodies_are_read_when_there_is_room_for_them() {
+    let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("ran") });
+    let site = Site::of(server().tool(tool).limits(|limits| {
+        limits.message_bytes = 1024 * 1024;
+        limits.body_bytes = 1024 * 1024;
+        limits.body_time = Duration::from_secs(3600);
+    }));
+    let ((unfinished, held), (waits, taken)) = (in_pieces(None), in_pieces(Some(8)));
+    let mut unfinished = Box::pin(post(&site, "/tools/t/call", unfinished));
+    assert!(futures_util::poll!(&mut unfinished).is_pending());
+    assert_eq!(held.load(Ordering::SeqCst), 4, "it is read as far as it comes");
+    let mut waits = Box::pin(post(&site, "/tools/t/call", waits));
+    for _ in 0..10 {
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(
+        taken.load(Ordering::SeqCst),
+        3,
+        "what is small, and the piece that shows that it is not"
+    );
+    site.post("/tools/t/call", json!({})).await.ok();
+    // Whoever wants to log in is not known yet, and gets no room.
+    let (login, taken_of_login) = in_pieces(Some(8));
+    post(&site, "/ui/session", login).await.problem(413, "too_large");
+    assert_eq!(taken_of_login.load(Ordering::SeqCst), 3);
+    drop(unfinished);
+    waits.await.problem(400, "bad_request");
+    assert_eq!(taken.load(Ordering::SeqCst), 8);
 }
 
 #[tokio::test]

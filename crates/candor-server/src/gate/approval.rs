@@ -1,7 +1,7 @@
 //! Asking a person whether a call may start: once, on every channel that there is.
 //!
-//! The question waits in the ledger, where every operator sees it. If the caller's own client can be asked, it is, unless that is
-//! switched off; what comes back that way is recorded as such. No channel never means yes.
+//! The question waits in the ledger, where every operator sees it. If the caller is somebody and their own client can be asked, it
+//! is, unless that is switched off; what comes back that way is recorded as such. No channel never means yes.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use candor_ledger::{
 };
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, RawValue, raw};
-use candor_protocol::names::{extension, method};
+use candor_protocol::names::{extension, method, waiting};
 use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputRequest};
 use serde_json::{Value, json};
 
@@ -102,8 +102,13 @@ impl<'a> Approval<'a> {
         (self.operation.digest(), fence)
     }
 
+    /// Whether what the caller's own client brings back counts.
+    fn asks_client(&self) -> bool {
+        self.policy.asks_client_of(&self.call.exchange.principal)
+    }
+
     async fn decide(&self, fence: Fence, binding: Binding, decision: Decision) {
-        if self.policy.out_of_band {
+        if !self.asks_client() {
             return;
         }
         let question = Question { fence, fingerprint: self.operation.fingerprint(), binding };
@@ -120,7 +125,7 @@ impl<'a> Approval<'a> {
     pub(crate) async fn get(&self, engine: &Engine, ctx: &Ctx) -> Result<Approved<'a>, Told> {
         // Who has left a question undecided is not asked it again.
         let left = self.brought(engine, ctx.round()).await;
-        let asks_client = !self.policy.out_of_band && ctx.client().capabilities.elicits_forms();
+        let asks_client = self.asks_client() && ctx.client().capabilities.elicits_forms();
         let begun = Instant::now();
         // The caller's time is for the tool.
         let _paused = ctx.deadline().pause();
@@ -221,12 +226,13 @@ impl<'a> Approval<'a> {
 
     /// Waits until something happens to the question; no longer than a call may be held.
     async fn hold(&self, ctx: &Ctx, seen: Seen, begun: Instant) -> bool {
+        let says = format!("{}{}", waiting::FOR_APPROVAL, self.operation.short_id());
         loop {
             let left = self.policy.hold.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 return false;
             }
-            ctx.waiting("Waiting for a person's approval").await;
+            ctx.waiting(&says).await;
             let changed =
                 tokio::time::timeout(left.min(SAY_SO), self.operation.changed(seen)).await;
             if changed.is_ok() {

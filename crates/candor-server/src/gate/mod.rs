@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use candor_hints::{Ask, Hints, Judgement};
+use candor_protocol::Principal;
 use sha2::{Digest as _, Sha256};
 
 use crate::admission::plan::World;
@@ -50,6 +51,12 @@ pub(crate) enum Rule {
 }
 
 impl Policy {
+    /// Whether a caller's own client may be asked about its calls. Not that of a caller who is nobody in particular: whatever
+    /// reaches the port could call and say yes itself, and no person would have been asked.
+    pub(crate) fn asks_client_of(&self, caller: &Principal) -> bool {
+        !self.out_of_band && !caller.is_anonymous()
+    }
+
     /// Whether anybody may ever be asked.
     pub(crate) fn asks(&self) -> bool {
         let rules = self.by_tool.values();

@@ -9,7 +9,7 @@ use crate::exchange::Exchange;
 
 pub(crate) fn answer(engine: &Engine, exchange: &Exchange) -> Answered {
     let versions: Vec<String> = Revision::ALL.iter().map(|r| r.as_str().to_owned()).collect();
-    let mut result = DiscoverResult::new(versions, engine.capabilities());
+    let mut result = DiscoverResult::new(versions, engine.capabilities(Some(&exchange.principal)));
     result.instructions = engine.parts().instructions.clone();
     Ok(engine.complete_cacheable(exchange, result, engine.parts().cache))
 }

@@ -26,8 +26,8 @@ pub(crate) fn open(
     let client = Client::new(revision, asked.capabilities, &asked.client_info);
     let session = Session::open(id, peer, client, outlet, engine);
     let parts = engine.parts();
-    let mut result =
-        InitializeResult::new(revision.as_str(), engine.capabilities(), parts.info.clone());
+    let capabilities = engine.capabilities(Some(&session.peer.principal));
+    let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.info.clone());
     result.instructions = parts.instructions.clone();
     let info = candor_protocol::json::raw(&parts.info);
     let encoder = Encoder { id: &request.id, era: Era::Legacy, server_info: &info };

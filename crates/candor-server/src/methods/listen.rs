@@ -17,7 +17,7 @@ use crate::exchange::Exchange;
 use crate::resource::{Trouble, Watching};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
-    let announced = Lists::in_capabilities(&engine.capabilities());
+    let announced = Lists::in_capabilities(&engine.capabilities(Some(&exchange.principal)));
     let watched = engine.parts().resources.offers().watching;
     if !announced.any() && !watched {
         return Err(ErrorObject::method_not_found(method::LISTEN));

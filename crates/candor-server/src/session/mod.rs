@@ -98,7 +98,7 @@ impl Session {
     ) -> Arc<Self> {
         let limits = engine.limits();
         let alive = CancellationToken::new();
-        let lists = Lists::in_capabilities(&engine.capabilities());
+        let lists = Lists::in_capabilities(&engine.capabilities(Some(&peer.principal)));
         let changes = Arc::new(engine.changes().listen(lists));
         let session = Arc::new(Self {
             id,

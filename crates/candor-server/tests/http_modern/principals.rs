@@ -10,7 +10,8 @@ use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Value, json};
 
 use crate::common::{
-    Call, Session, Site, call, greet, initialize, memos, modern, server, text, tool,
+    Call, Reply, Session, Site, call, endless, greet, initialize, memos, modern, server, soon,
+    text, tool, two,
 };
 
 /// Everybody can be greeted; only alice can open the safe.
@@ -131,4 +132,75 @@ async fn a_provider_that_panics_fails_alone_in_a_session_too() {
     let error = session.request("tools/list", &json!({})).await.error(200, -32603).await;
     assert!(!error.to_string().contains("secrets"), "{error}");
     session.request("resources/list", &json!({})).await.result().await;
+}
+
+/// What one caller has is no more than its share, and says so; the others have the rest.
+async fn must_be_share(reply: Reply, id: bool) {
+    assert_eq!(reply.header("retry-after"), Some("1"));
+    let error = if id { reply.error(429, BUSY).await } else { reply.refusal(429, BUSY).await };
+    assert!(error["message"].as_str().unwrap().contains("its share"), "{error}");
+    assert_eq!(error["data"]["code"], "busy");
+}
+
+const BUSY: i64 = 4290;
+
+#[tokio::test]
+async fn one_caller_gets_at_most_half_of_what_may_run() {
+    let (tool, mut told) = endless("wait");
+    let server = server().tool(tool).tool(greet()).limits(|limits| limits.http_requests = 3);
+    let site = Site::guarded(server);
+    let wait = |who: &str| {
+        let params = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": "t"}});
+        modern("tools/call", &params).by(who)
+    };
+    let greeting = |who: &str| call("greet", &json!({"name": "Ada"})).by(who);
+    // In either era: of three, two.
+    let first = site.send(wait("alice")).await;
+    let session = Session::by(&site, "alice").await;
+    let second = session.call("wait").await;
+    for _ in 0..2 {
+        assert_eq!(soon(told.recv()).await, Some("started"));
+    }
+    must_be_share(site.send(greeting("alice")).await, true).await;
+    must_be_share(session.request("tools/list", &json!({})).await, true).await;
+    assert_eq!(text(&site.send(greeting("bob")).await.result().await), "Hello, Ada!");
+    let third = site.send(wait("bob")).await;
+    assert_eq!(soon(told.recv()).await, Some("started"));
+    site.send(greeting("bob")).await.error(503, BUSY).await;
+    // Whoever ends something may begin something.
+    drop(first);
+    two(&mut told).await;
+    assert_eq!(text(&site.send(greeting("alice")).await.result().await), "Hello, Ada!");
+    drop((second, third));
+}
+
+#[tokio::test]
+async fn one_caller_gets_at_most_half_of_the_streams() {
+    let site = Site::guarded(server().resources(memos()).limits(|limits| limits.streams = 2));
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["memo:///today"]}});
+    let listen = |who: &str| modern("subscriptions/listen", &wanted).by(who);
+    let held = site.send(listen("alice")).await.events();
+    must_be_share(site.send(listen("alice")).await, true).await;
+    let session = Session::by(&site, "alice").await;
+    must_be_share(session.get(None).await, false).await;
+    let bobs = site.send(listen("bob")).await.events();
+    let session = Session::by(&site, "bob").await;
+    must_be_share(session.get(None).await, false).await;
+    drop((held, bobs));
+    session.get(None).await.events();
+}
+
+/// Who is known to nobody cannot be told from others, so there is nothing to share.
+#[tokio::test]
+async fn where_nobody_is_known_one_caller_may_have_all() {
+    let (tool, mut told) = endless("wait");
+    let site = Site::of(server().tool(tool).limits(|limits| limits.http_requests = 2));
+    let params = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": "t"}});
+    let wait = || modern("tools/call", &params);
+    let held = [site.send(wait()).await, site.send(wait()).await];
+    for _ in 0..2 {
+        assert_eq!(soon(told.recv()).await, Some("started"));
+    }
+    site.send(wait()).await.error(503, BUSY).await;
+    drop(held);
 }

@@ -48,7 +48,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "WHICH", env = "CANDOR_AUDIT", value_enum, default_value_t)]
     pub audit: AuditFlag,
 
-    /// Ask a person before calls that may do this start; they decide with `candor approvals`, or in their own client
+    /// Ask a person before calls that may do this start; they decide in the console, with `candor approvals`, or, if the
+    /// server knows who calls (--stdio, --tokens), in their own client
     #[arg(long, value_name = "WHICH", env = "CANDOR_ASK", value_enum)]
     pub ask: Option<AskFlag>,
 

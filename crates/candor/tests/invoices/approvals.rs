@@ -393,6 +393,52 @@ async fn out_of_band_the_callers_own_yes_is_none() {
     }
 }
 
+/// A caller who is nobody in particular is not asked through its own channel, and what it says there decides nothing: any program
+/// that reaches the port could say it. Who has a token is asked by the same server.
+#[tokio::test]
+async fn a_caller_without_a_name_cannot_say_yes_to_itself() {
+    for kind in Kind::HTTP {
+        let shop = Shop::new(&format!("nobody-{kind}"));
+        let (person, shown) = Person::approving();
+        let (server, client) = shop.unnamed_client(kind, &ASKING, person).await;
+        invoices(&client).await;
+        let told = delete(&client).await;
+        assert_eq!(code(&told), Some("approval_required"), "{kind}: {told}");
+        match kind.era {
+            Era::Modern => {
+                let mut unasked = yes(&Value::Null);
+                unasked.as_object_mut().unwrap().shift_remove("requestState");
+                let told = client.call_once("delete_invoice", &one(), &unasked).await;
+                assert_eq!(code(&told), Some("approval_required"), "{told}");
+                let told = client.call_once("delete_invoice", &one(), &yes(&json!("AAAA"))).await;
+                assert_eq!(told["error"]["code"], -32602, "{told}");
+            }
+            Era::Legacy => {
+                let yes = json!({"action": "accept", "content": {"decision": "approve"}});
+                for id in [json!(1), json!("candor-1")] {
+                    client.answer(&id, &yes).await;
+                }
+                assert_eq!(code(&delete(&client).await), Some("approval_required"));
+            }
+        }
+        let operator = Operator::of(&shop);
+        assert_eq!(
+            (shown.times(), there(&shop), operator.count("decide").await),
+            (0, 3, 0),
+            "{kind}"
+        );
+        // An operator's yes is one.
+        operator.approves().await;
+        assert_eq!(text(&delete(&client).await), "Invoice inv_1 deleted.");
+        drop((server, client));
+        put_back(&shop);
+        let (person, shown) = Person::approving();
+        let (_server, client) = shop.client(kind, &ASKING, person).await;
+        assert_eq!(text(&delete(&client).await), "Invoice inv_1 deleted.", "{kind}");
+        assert_eq!(shown.times(), 1);
+    }
+}
+
 /// A state from before the caller's channel was closed is no way around it.
 #[tokio::test]
 async fn a_state_from_before_it_was_out_of_band_is_none_after() {

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use candor::auth::BearerTokens;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
@@ -158,9 +160,30 @@ struct Pipes {
     waiting: Mutex<HashMap<u64, UnboundedSender<Value>>>,
 }
 
+/// Whose person is asked over HTTP: the caller's own channel counts for callers that are somebody.
+const TOKEN: &str = "t-token";
+
 impl Shop {
-    /// A server, and a client that is connected to it.
+    /// A server, and a client that is connected to it. One that has somebody to ask comes with a token where it comes over HTTP.
     pub(crate) async fn client(
+        &self,
+        kind: Kind,
+        flags: &[&str],
+        person: Person,
+    ) -> (Program, Client) {
+        let asks = matches!(person, Person::Says(..));
+        if kind.way == Way::Stdio || !asks || flags.contains(&"--tokens") {
+            return self.unnamed_client(kind, flags, person).await;
+        }
+        let tokens = self.file("tokens");
+        fs::write(&tokens, BearerTokens::line("tester", TOKEN)).unwrap();
+        let flags = [flags, &["--tokens", tokens.to_str().unwrap()]].concat();
+        let (server, client) = self.unnamed_client(kind, &flags, person).await;
+        (server, client.with_token(TOKEN).await)
+    }
+
+    /// The same without a token.
+    pub(crate) async fn unnamed_client(
         &self,
         kind: Kind,
         flags: &[&str],

@@ -96,7 +96,17 @@ pub(crate) struct Events(BufReader<TcpStream>);
 impl Events {
     /// Posts a modern request.
     pub(crate) async fn post(address: &str, request: &Value) -> Self {
-        let sent = send(address, "POST", &mirrors(request), &request.to_string()).await;
+        Self::post_with(address, request, &[]).await
+    }
+
+    /// The same with further headers.
+    pub(crate) async fn post_with(
+        address: &str,
+        request: &Value,
+        headers: &[(&str, &str)],
+    ) -> Self {
+        let headers = [mirrors(request).as_slice(), headers].concat();
+        let sent = send(address, "POST", &headers, &request.to_string()).await;
         Self::read(sent.unwrap()).await
     }
 

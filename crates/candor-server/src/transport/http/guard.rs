@@ -91,16 +91,17 @@ fn plain<'a>(scheme: &str, host: &'a str) -> &'a str {
 }
 
 impl AllowedHosts {
-    /// Checks a request's `Host` and, if there is one, its `Origin`.
+    /// Checks a request's `Host`, the host that its target names, if it names one, and, if there is one, its `Origin`.
     ///
     /// # Errors
     /// Says what is wrong with them.
     pub fn check(&self, request: &Parts) -> Result<(), &'static str> {
-        let host = match (only(&request.headers, HOST)?, request.uri.authority()) {
-            (Some(host), _) => host,
-            // A request line may name the host instead.
-            (None, Some(authority)) => authority.as_str(),
-            (None, None) => return Err("the request names no Host"),
+        // A request line may name the host, too, and whoever reads it goes by that (RFC 9112, 3.2.2): both must be ours.
+        let named = request.uri.authority().map(http::uri::Authority::as_str);
+        let hosts = [only(&request.headers, HOST)?, named];
+        let mut hosts = hosts.into_iter().flatten();
+        let (Some(host), other) = (hosts.next(), hosts.next()) else {
+            return Err("the request names no Host");
         };
         let origin = only(&request.headers, ORIGIN)?;
         let public = match self {
@@ -108,7 +109,8 @@ impl AllowedHosts {
             Self::Loopback => None,
             Self::Public(url) => Some(url),
         };
-        if !is_loopback(host) && !public.is_some_and(|url| url.is_host(host)) {
+        let is_ours = |host: &str| is_loopback(host) || public.is_some_and(|url| url.is_host(host));
+        if !is_ours(host) || other.is_some_and(|other| !is_ours(other)) {
             return Err("this Host is not served here");
         }
         match origin.map(|origin| origin.split_once("://")) {
@@ -117,7 +119,12 @@ impl AllowedHosts {
             Some(Some((scheme, from))) if public.is_some_and(|url| url.is_origin(scheme, from)) => {
                 Ok(())
             }
-            Some(Some(("http" | "https", from))) if from.eq_ignore_ascii_case(host) => Ok(()),
+            Some(Some(("http" | "https", from)))
+                if from.eq_ignore_ascii_case(host)
+                    && other.is_none_or(|other| from.eq_ignore_ascii_case(other)) =>
+            {
+                Ok(())
+            }
             Some(_) => Err("this Origin may not use the server"),
         }
     }
@@ -208,6 +215,26 @@ mod tests {
             &[("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://evil.com")]
         ));
         assert!(!passes(&hosts, &[("host", "localhost"), ("host", "localhost")]));
+    }
+
+    #[test]
+    fn a_target_that_names_a_host_is_held_to_the_same() {
+        let passes = |target: &str, headers: &[(&str, &str)]| {
+            let request = Request::builder().uri(target);
+            let request =
+                headers.iter().fold(request, |all, (name, value)| all.header(*name, *value));
+            AllowedHosts::Loopback.check(&request.body(()).unwrap().into_parts().0).is_ok()
+        };
+        let ours = ("host", "localhost:7332");
+        assert!(passes("http://localhost:7332/mcp", &[ours]));
+        assert!(passes("http://localhost:7332/mcp", &[]), "as HTTP/2 has it");
+        assert!(!passes("http://evil.example.com/mcp", &[ours]));
+        assert!(!passes("http://evil.example.com/mcp", &[]));
+        assert!(!passes("http://localhost:7332/mcp", &[("host", "evil.example.com")]));
+        assert!(!passes("http://localhost@evil.example.com/mcp", &[ours]));
+        let page = ("origin", "http://localhost:7332");
+        assert!(passes("http://localhost:7332/mcp", &[ours, page]));
+        assert!(!passes("http://localhost:9/mcp", &[ours, page]), "a page of another port");
     }
 
     #[test]

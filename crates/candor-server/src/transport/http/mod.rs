@@ -16,11 +16,13 @@
 
 #![allow(clippy::result_large_err)] // a refusal is a response, and there is at most one per request
 
+mod body;
 mod guard;
 mod legacy;
 mod modern;
 mod patience;
 mod respond;
+mod room;
 mod serve;
 mod sse;
 
@@ -29,22 +31,21 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
-use bytes::Bytes;
 use candor_protocol::names::{header, method};
 use candor_protocol::rpc::{Incoming, Rejected, decode_message, split_batch};
 use candor_protocol::{Era, Principal};
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::Semaphore;
 
 use crate::auth::Authenticator;
 use crate::caller::era_of;
 use crate::engine::Engine;
 use crate::session::Sessions;
+use room::{Room, Taken};
 
 pub use crate::ledger::key::of_headers as idempotency_key;
+pub use body::{Bodies, HeldBody, Unread};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 pub use serve::serve;
 
@@ -68,9 +69,23 @@ struct Endpoint {
     engine: Engine,
     http: Http,
     sessions: Sessions,
-    /// Room for requests that run, and for streams that wait for changes.
-    requests: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    /// Room for requests that run, for streams that wait for changes, and for what large bodies hold.
+    requests: Room,
+    streams: Room,
+    bodies: Bodies,
+}
+
+/// What a request takes while it runs: its place, and that of its body.
+#[derive(Debug)]
+struct Held {
+    _request: Taken,
+    _body: Option<Arc<Taken>>,
+}
+
+impl Held {
+    fn new(request: Taken, body: Option<&Arc<Taken>>) -> Self {
+        Self { _request: request, _body: body.cloned() }
+    }
 }
 
 /// The MCP endpoint as an axum route, for an app of one's own.
@@ -84,10 +99,13 @@ struct Endpoint {
 /// ```
 pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
     let limits = engine.limits();
+    // Without an authenticator all callers are one, who may have all.
+    let shared = http.authenticator.is_some();
     let endpoint = Arc::new(Endpoint {
         sessions: Sessions::new(limits),
-        requests: Arc::new(Semaphore::new(limits.http_requests)),
-        streams: Arc::new(Semaphore::new(limits.streams)),
+        requests: Room::new(limits.http_requests, shared),
+        streams: Room::new(limits.streams, shared),
+        bodies: Bodies::new(limits, shared),
         http,
         engine,
     });
@@ -113,13 +131,17 @@ impl Endpoint {
         if let Err(response) = check_media_types(&parts.headers) {
             return response;
         }
-        let body = match self.read(body).await {
-            Ok(body) => body,
-            Err(response) => return response,
+        let limits = self.engine.limits();
+        let HeldBody { bytes: body, room: place } = match self.bodies.read(body, &principal).await {
+            Ok(read) => read,
+            Err(unread) => return respond::unread(unread),
         };
-        let depth = self.engine.limits().depth;
+        let place = place.map(Arc::new);
+        let depth = limits.depth;
         let message = match split_batch(&body, depth) {
-            Ok(Some(batch)) => return legacy::post_batch(&self, principal, &parts, &batch).await,
+            Ok(Some(batch)) => {
+                return legacy::post_batch(&self, principal, &parts, &batch, place.as_ref()).await;
+            }
             Ok(None) => decode_message(&body, depth),
             Err(rejected) => Err(rejected),
         };
@@ -131,8 +153,9 @@ impl Endpoint {
                 } else {
                     &self.requests
                 };
-                let Ok(room) = room.clone().try_acquire_owned() else {
-                    return respond::busy(Some(&request.id));
+                let room = match room.try_take(&principal) {
+                    Ok(taken) => Held::new(taken, place.as_ref()),
+                    Err(full) => return respond::full(full, Some(&request.id)),
                 };
                 match era {
                     Era::Modern => {
@@ -175,26 +198,16 @@ impl Endpoint {
         let principal = match &self.http.authenticator {
             None => Principal::anonymous(),
             Some(authenticator) => {
-                authenticator.authenticate(&parts).await.map_err(respond::unauthorized)?
+                authenticator.authenticate(&parts).await.map_err(|refused| {
+                    // Who brings nothing has not tried.
+                    if parts.headers.contains_key(AUTHORIZATION) {
+                        tracing::warn!(path = parts.uri.path(), "a token was refused");
+                    }
+                    respond::unauthorized(refused)
+                })?
             }
         };
         Ok(Admitted { principal, parts, body })
-    }
-
-    async fn read(&self, body: Body) -> Result<Bytes, Response> {
-        let limits = self.engine.limits();
-        let read = Limited::new(body, limits.message_bytes).collect();
-        match tokio::time::timeout(limits.body_time, read).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let problem = format!("a message may have {} bytes", limits.message_bytes);
-                Err(respond::problem(StatusCode::PAYLOAD_TOO_LARGE, &problem))
-            }
-            Ok(Err(_)) => Err(respond::problem(StatusCode::BAD_REQUEST, "the body broke off")),
-            Err(_) => {
-                Err(respond::problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
-            }
-        }
     }
 }
 

@@ -11,10 +11,9 @@ use candor_protocol::rpc::{ErrorObject, Request, code};
 use futures_util::{Stream, StreamExt};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::{METHOD, NAME, PROTOCOL_VERSION, respond, sse};
+use super::{Held, METHOD, NAME, PROTOCOL_VERSION, respond, sse};
 use crate::engine::Engine;
 use crate::exchange::Arrival;
 use crate::ledger::key;
@@ -28,7 +27,7 @@ pub(super) async fn post(
     principal: Principal,
     parts: &Parts,
     request: Request,
-    room: OwnedSemaphorePermit,
+    room: Held,
 ) -> Response {
     if let Err(error) = check_headers(&parts.headers, &request) {
         return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);

@@ -8,12 +8,15 @@ use std::task::{Context, Poll};
 use axum::body::{Body, HttpBody};
 use axum::response::Response;
 use bytes::Bytes;
+use candor_protocol::json::Object;
 use candor_protocol::names::header;
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_error};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 
+use super::body::Unread;
+use super::room::Full;
 use crate::answer::Answer;
 use crate::auth::Unauthorized;
 use crate::written::Written;
@@ -92,11 +95,42 @@ pub(super) fn unauthorized(refused: Unauthorized) -> Response {
     response
 }
 
-/// Too much is running.
-pub(super) fn busy(id: Option<&RequestId>) -> Response {
-    let mut response = error(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::busy());
+/// Too much is running: of everybody, or of this caller alone.
+pub(super) fn full(full: Full, id: Option<&RequestId>) -> Response {
+    let status = match full {
+        Full::Everybody => StatusCode::SERVICE_UNAVAILABLE,
+        Full::Caller => StatusCode::TOO_MANY_REQUESTS,
+    };
+    let mut response = error(status, id, &why(full));
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
+}
+
+/// The same in words.
+pub(super) fn why(full: Full) -> ErrorObject {
+    match full {
+        Full::Everybody => ErrorObject::busy(),
+        Full::Caller => {
+            let words = "This caller has its share of what may be under way at a time; send this again when some of it has ended";
+            ErrorObject::new(code::BUSY, words).with_data(&Object::new().with("code", "busy"))
+        }
+    }
+}
+
+/// A request whose body was not read.
+pub(super) fn unread(unread: Unread) -> Response {
+    match unread {
+        Unread::NoRoom => full(Full::Everybody, None),
+        Unread::NoShare => full(Full::Caller, None),
+        Unread::BrokeOff => problem(StatusCode::BAD_REQUEST, "the body broke off"),
+        Unread::TookTooLong => {
+            problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
+        }
+        Unread::TooLarge { most } => {
+            let said = format!("a message may have {most} bytes");
+            problem(StatusCode::PAYLOAD_TOO_LARGE, &said)
+        }
+    }
 }
 
 /// Nothing to say but the status.

@@ -15,9 +15,8 @@ use candor_protocol::rpc::{
 use candor_protocol::{Principal, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Endpoint, SESSION_ID, respond, serve, version_header};
+use super::{Endpoint, Held, SESSION_ID, Taken, respond, serve, version_header};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
@@ -35,7 +34,7 @@ pub(super) async fn post_request(
     principal: Principal,
     parts: &Parts,
     request: Request,
-    room: OwnedSemaphorePermit,
+    room: Held,
 ) -> Response {
     if request.method == method::INITIALIZE && !parts.headers.contains_key(&SESSION_ID) {
         return initialize(endpoint, principal, parts, request);
@@ -86,7 +85,7 @@ fn start(
     session: &Arc<Session>,
     request: Request,
     outlet: Outlet,
-    room: OwnedSemaphorePermit,
+    room: Held,
     key_header: Option<String>,
 ) -> impl Future<Output = Answer> + Send + use<> {
     let (engine, session) = (endpoint.engine.clone(), session.clone());
@@ -192,6 +191,7 @@ pub(super) async fn post_batch(
     principal: Principal,
     parts: &Parts,
     messages: &[&str],
+    body: Option<&Arc<Taken>>,
 ) -> Response {
     let session = match session(endpoint, &principal, &parts.headers) {
         Ok(session) => session,
@@ -212,13 +212,14 @@ pub(super) async fn post_batch(
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
-            Ok(Incoming::Request(request)) => match endpoint.requests.clone().try_acquire_owned() {
+            Ok(Incoming::Request(request)) => match endpoint.requests.try_take(&principal) {
                 Ok(room) => {
+                    let room = Held::new(room, body);
                     let answer = start(endpoint, &session, request, Outlet::None, room, None);
                     running.push(tokio::spawn(answer));
                 }
-                Err(_) => answers.extend(
-                    Answer::error(Some(&request.id), &ErrorObject::busy(), false).into_message(),
+                Err(full) => answers.extend(
+                    Answer::error(Some(&request.id), &respond::why(full), false).into_message(),
                 ),
             },
             Ok(Incoming::Notification(notice)) => endpoint.engine.notice(notice, &session.calls),

@@ -10,10 +10,9 @@ use candor_protocol::{Principal, Revision};
 use futures_util::stream;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{EVENTS, Endpoint, SESSION_ID, accepts, respond, sse};
+use super::super::{EVENTS, Endpoint, SESSION_ID, Taken, accepts, respond, sse};
 use crate::session::{Event, Listening, Session, StreamLog};
 
 /// The stream for messages that belong to no request.
@@ -40,8 +39,8 @@ pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &
     let Some(log) = session.stream(name) else {
         return respond::problem(StatusCode::NOT_FOUND, "this stream is not kept any more");
     };
-    match endpoint.streams.clone().try_acquire_owned() {
-        Err(_) => respond::busy(None),
+    match endpoint.streams.try_take(principal) {
+        Err(full) => respond::full(full, None),
         Ok(room) => {
             let (reader, start) = log.reader(after);
             let primed = after.is_some() || !primes(&session);
@@ -92,7 +91,7 @@ struct Place {
 struct Reading {
     /// Keeps the session from counting as unused.
     _listening: Listening,
-    _room: Option<OwnedSemaphorePermit>,
+    _room: Option<Taken>,
     log: Arc<StreamLog>,
     place: Place,
     closing: CancellationToken,
@@ -103,7 +102,7 @@ fn respond_with(
     session: Arc<Session>,
     log: Arc<StreamLog>,
     place: Place,
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<Taken>,
 ) -> Response {
     // A call's stream ends with its answer; nothing but the server ends the session's own.
     let closing = match log.name() {

@@ -1,0 +1,163 @@
+//! Reading a request's body, without holding more of all bodies than there is room for.
+//!
+//! Bodies are read before anything else is known of a request: whether it begins something, or answers a question that a running
+//! one waits for, or takes one back. So the room for requests that run cannot be taken first: with all of it taken, nobody could
+//! end anything. Instead a body has room of its own. What is small needs none, so that nobody who takes all of it keeps
+//! ordinary calls out; the number of connections bounds it. What is large takes its length at once, in turn, before the
+//! rest is read, and keeps it until the request has ended: what was read is held for as long as that.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use candor_protocol::Principal;
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+
+use super::room::{Full, Room, Taken};
+use crate::limits::Limits;
+
+/// Up to here a body is small.
+const SMALL: usize = 64 * 1024;
+
+/// What room is counted in.
+const UNIT: usize = 16 * 1024;
+
+/// Reads bodies, and has room for so many large ones at a time.
+pub struct Bodies {
+    room: Room,
+    most: usize,
+    time: Duration,
+}
+
+/// A body, and the room that it takes if it is large: until this is dropped.
+#[derive(Debug)]
+pub struct HeldBody {
+    /// All of it.
+    pub bytes: Bytes,
+    pub(super) room: Option<Taken>,
+}
+
+/// Why a body was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unread {
+    /// It has more bytes than it may.
+    TooLarge {
+        /// So many.
+        most: usize,
+    },
+    /// Its sender has hung up, or sent nonsense.
+    BrokeOff,
+    /// It did not come in time.
+    TookTooLong,
+    /// There was no room for it in time.
+    NoRoom,
+    /// This caller has their share of the room.
+    NoShare,
+}
+
+impl Bodies {
+    /// As the limits say. `shared`: between principals, of whom one gets at most half.
+    #[must_use]
+    pub fn new(limits: &Limits, shared: bool) -> Self {
+        let units = limits.body_bytes.div_ceil(UNIT).max(1);
+        let (most, time) = (limits.message_bytes, limits.body_time);
+        Self { room: Room::new(units, shared), most, time }
+    }
+
+    /// Reads a body. The sender has [`Limits::body_time`] up to where it is large, and again for the rest, once there is room
+    /// for it.
+    ///
+    /// # Errors
+    /// Says why it was not read.
+    pub async fn read(&self, body: Body, principal: &Principal) -> Result<HeldBody, Unread> {
+        let (most, time) = (self.most, self.time);
+        let length =
+            body.size_hint().exact().map(|said| usize::try_from(said).unwrap_or(usize::MAX));
+        if length.is_some_and(|length| length > most) {
+            return Err(Unread::TooLarge { most });
+        }
+        let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
+        if reading.goes_on(SMALL.min(most), time).await? == Reached::End {
+            return Ok(HeldBody { bytes: reading.whole(), room: None });
+        }
+        if reading.len > most {
+            return Err(Unread::TooLarge { most });
+        }
+        // Whoever does not say how much will come may send as much as anybody.
+        let wanted = length.unwrap_or(most).div_ceil(UNIT);
+        let room = match self.room.take(principal, wanted, time).await {
+            Ok(taken) => Some(taken),
+            Err(Full::Everybody) => return Err(Unread::NoRoom),
+            Err(Full::Caller) => return Err(Unread::NoShare),
+        };
+        match reading.goes_on(most, time).await? {
+            Reached::End => Ok(HeldBody { bytes: reading.whole(), room }),
+            Reached::More => Err(Unread::TooLarge { most }),
+        }
+    }
+
+    /// The same for who is not known yet, and so gets no room.
+    ///
+    /// # Errors
+    /// Says why it was not read.
+    pub async fn read_small(&self, body: Body) -> Result<HeldBody, Unread> {
+        let most = SMALL.min(self.most);
+        let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
+        match reading.goes_on(most, self.time).await? {
+            Reached::End => Ok(HeldBody { bytes: reading.whole(), room: None }),
+            Reached::More => Err(Unread::TooLarge { most }),
+        }
+    }
+}
+
+impl fmt::Debug for Bodies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bodies").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+/// A body that is being read.
+struct Reading {
+    body: Body,
+    pieces: Vec<Bytes>,
+    len: usize,
+}
+
+#[derive(PartialEq, Eq)]
+enum Reached {
+    End,
+    /// There is more than was wanted.
+    More,
+}
+
+impl Reading {
+    /// Reads until the body ends, or more than `most` of it was read.
+    async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<Reached, Unread> {
+        let reading = async {
+            while self.len <= most {
+                match self.body.frame().await {
+                    None => return Ok(Reached::End),
+                    Some(Err(_)) => return Err(Unread::BrokeOff),
+                    Some(Ok(frame)) => {
+                        let data = frame.into_data().unwrap_or_default();
+                        self.len += data.len();
+                        self.pieces.push(data);
+                    }
+                }
+            }
+            Ok(Reached::More)
+        };
+        tokio::time::timeout(patience, reading).await.unwrap_or(Err(Unread::TookTooLong))
+    }
+
+    /// Most bodies come in one piece, which is not copied.
+    fn whole(mut self) -> Bytes {
+        match self.pieces.len() {
+            0 | 1 => self.pieces.pop().unwrap_or_default(),
+            _ => self.pieces.concat().into(),
+        }
+    }
+}
