@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use candor_protocol::Principal;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
@@ -79,7 +79,7 @@ impl Bodies {
         if length.is_some_and(|length| length > most) {
             return Err(Unread::TooLarge { most });
         }
-        let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
+        let mut reading = Reading::of(body);
         if reading.goes_on(SMALL.min(most), time).await? == Reached::End {
             return Ok(HeldBody { bytes: reading.whole(), room: None });
         }
@@ -105,7 +105,7 @@ impl Bodies {
     /// Says why it was not read.
     pub async fn read_small(&self, body: Body) -> Result<HeldBody, Unread> {
         let most = SMALL.min(self.most);
-        let mut reading = Reading { body, pieces: Vec::new(), len: 0 };
+        let mut reading = Reading::of(body);
         match reading.goes_on(most, self.time).await? {
             Reached::End => Ok(HeldBody { bytes: reading.whole(), room: None }),
             Reached::More => Err(Unread::TooLarge { most }),
@@ -122,7 +122,10 @@ impl fmt::Debug for Bodies {
 /// A body that is being read.
 struct Reading {
     body: Body,
-    pieces: Vec<Bytes>,
+    /// Most bodies come in one piece, which is not copied.
+    first: Bytes,
+    /// All of it, from the second piece on: whoever sends byte by byte makes us hold no more than the bytes.
+    whole: BytesMut,
     len: usize,
 }
 
@@ -134,6 +137,10 @@ enum Reached {
 }
 
 impl Reading {
+    fn of(body: Body) -> Self {
+        Self { body, first: Bytes::new(), whole: BytesMut::new(), len: 0 }
+    }
+
     /// Reads until the body ends, or more than `most` of it was read.
     async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<Reached, Unread> {
         let reading = async {
@@ -141,11 +148,7 @@ impl Reading {
                 match self.body.frame().await {
                     None => return Ok(Reached::End),
                     Some(Err(_)) => return Err(Unread::BrokeOff),
-                    Some(Ok(frame)) => {
-                        let data = frame.into_data().unwrap_or_default();
-                        self.len += data.len();
-                        self.pieces.push(data);
-                    }
+                    Some(Ok(frame)) => self.push(frame.into_data().unwrap_or_default()),
                 }
             }
             Ok(Reached::More)
@@ -153,11 +156,20 @@ impl Reading {
         tokio::time::timeout(patience, reading).await.unwrap_or(Err(Unread::TookTooLong))
     }
 
-    /// Most bodies come in one piece, which is not copied.
-    fn whole(mut self) -> Bytes {
-        match self.pieces.len() {
-            0 | 1 => self.pieces.pop().unwrap_or_default(),
-            _ => self.pieces.concat().into(),
+    fn push(&mut self, piece: Bytes) {
+        if self.len == 0 {
+            self.first = piece;
+            self.len = self.first.len();
+            return;
         }
+        if self.whole.is_empty() {
+            self.whole.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.whole.extend_from_slice(&piece);
+        self.len = self.whole.len();
+    }
+
+    fn whole(self) -> Bytes {
+        if self.whole.is_empty() { self.first } else { self.whole.freeze() }
     }
 }
