@@ -14,7 +14,7 @@ use candor::desk::when;
 use candor_client::Trust;
 
 use super::expand::expand;
-use super::{Found, Named, Origin, Surroundings, Target, url};
+use super::{Found, Named, Origin, Sought, Surroundings, Target, url};
 use crate::exit::Failure;
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
@@ -78,18 +78,19 @@ impl Reach {
         words: Vec<String>,
         own: Own,
         here: &Surroundings,
-    ) -> Result<(Found, Vec<String>), Failure> {
+    ) -> Result<(Sought, Vec<String>), Failure> {
         // Of dashes with nothing behind them nothing is left but the word itself.
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
         let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
-        let mut found = match meant {
-            Meant::Word(word) => Named::of(&word, here)?.found(here)?,
+        let Sought { mut found, proposal } = match meant {
+            Meant::Word(word) => Named::of(&word, here)?.sought(here)?,
             Meant::Program(program, args) => {
-                Found::typed(Target::Program { program, args, env: Vec::new(), cwd: None })
+                let target = Target::Program { program, args, env: Vec::new(), cwd: None };
+                Sought { found: Found::typed(target), proposal: None }
             }
         };
         self.authorize(&mut found, here)?;
-        Ok((found, rest))
+        Ok((Sought { found: found.veiled(here), proposal }, rest))
     }
 
     /// Adds what the flags and the variable say about headers. Flags go before a file, a file before the variable.
@@ -139,10 +140,8 @@ impl Reach {
         }
         let secret = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
         if secret && url.starts_with("http://") && !url::is_local(url) {
-            found.notes.push(format!(
-                "{}: http:// is not encrypted; whoever is on the way can read the token",
-                shown(url)
-            ));
+            let note = "http:// is not encrypted; whoever is on the way can read the token";
+            found.notes.push(format!("{found}: {note}"));
         }
         Ok(())
     }

@@ -69,16 +69,21 @@ async fn visit(args: Args) -> Result<(), Trouble> {
     }
     let policy = Policy::ask(Ask::Destructive);
     server
-        .visit((words, Own::Names), policy, async |reached, rest, out| {
-            let (name, rest) = given::tool_and_rest(rest)?;
-            let tool = reached.client.tool(&name).await?;
-            let arguments = given::read(&tool, &rest, arguments.as_deref())?;
-            let mut making = Making { reached, tool: name, arguments: arguments.into(), key, yes };
-            if preview {
-                making = making.of_preview(&tool)?;
-            }
-            making.make(out).await
-        })
+        .visit(
+            (words, Own::Names),
+            policy,
+            given::tool_and_rest,
+            async |reached, (name, rest), out| {
+                let tool = reached.client.tool(&name).await?;
+                let arguments = given::read(&tool, &rest, arguments.as_deref())?;
+                let mut making =
+                    Making { reached, tool: name, arguments: arguments.into(), key, yes };
+                if preview {
+                    making = making.of_preview(&tool)?;
+                }
+                making.make(out).await
+            },
+        )
         .await
 }
 

@@ -35,16 +35,18 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, kind, metadata, server } = args;
-    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
-        let [uri] = &rest[..] else {
-            return Err(Trouble::usage(
-                "which resource? Name one URI; `candor resources` lists them",
-            ));
-        };
-        if metadata {
-            return tell_metadata(&reached.client.metadata(uri).await?, out);
+    let one = |rest: Vec<String>| match <[String; 1]>::try_from(rest) {
+        Ok([uri]) => Ok(uri),
+        Err(_) => {
+            Err(Trouble::usage("which resource? Name one URI; `candor resources` lists them"))
         }
-        let contents = reached.client.read(uri).await?;
+    };
+    let words = (words, Own::Uris);
+    let done = server.visit(words, Policy::default(), one, async |reached, uri, out| {
+        if metadata {
+            return tell_metadata(&reached.client.metadata(&uri).await?, out);
+        }
+        let contents = reached.client.read(&uri).await?;
         let wanted = match &kind {
             Some(kind) => Some(contents.format(kind).ok_or_else(|| no_such_type(kind, &contents))?),
             None => None,

@@ -41,7 +41,7 @@ impl Reached {
     pub(super) fn name(&self) -> String {
         match self.client.server() {
             Some(server) => format!("{} {}", shown(&server.name), shown(&server.version)),
-            None => self.found.target.to_string(),
+            None => self.found.to_string(),
         }
     }
 
@@ -50,25 +50,44 @@ impl Reached {
         if self.client.trust() == Trust::Stranger {
             eprintln!(
                 "{} is a stranger: what it says of its tools is not believed. If you know it: --trust known",
-                self.found.target
+                self.found
             );
         }
     }
 }
 
 impl Server {
-    /// Reaches the server that the words name, does what `run` says with the words that are left, and leaves: a program that was
-    /// started has ended when this returns.
-    pub(super) async fn visit(
+    /// Reaches the server that the words name, does what `run` says with what `read` makes of the words that are left, and leaves: a
+    /// program that was started has ended when this returns. Words that make no sense are told before anybody is reached.
+    pub(super) async fn visit<T>(
         &self,
         (words, own): (Vec<String>, Own),
         policy: Policy,
-        run: impl AsyncFnOnce(&Reached, Vec<String>, &mut Out) -> Result<(), Trouble>,
+        read: impl FnOnce(Vec<String>) -> Result<T, Trouble>,
+        run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        let (found, rest) = self.reach.find(words, own, &Surroundings::real())?;
+        let here = Surroundings::real();
+        let (sought, rest) = self.reach.find(words, own, &here)?;
+        let wanted = read(rest)?;
+        let found = tokio::select! {
+            found = sought.agreed(&here) => found?,
+            _ = tokio::signal::ctrl_c() => return Err(Trouble::interrupted()),
+        };
         for note in &found.notes {
             eprintln!("{note}");
         }
+        let veil = found.veil.clone();
+        let done = self.reached(found, wanted, policy, run).await;
+        done.map_err(|trouble| trouble.under(&veil))
+    }
+
+    async fn reached<T>(
+        &self,
+        found: Found,
+        wanted: T,
+        policy: Policy,
+        run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
         let person = Person::here();
         let progress = Arc::new(Progress::new());
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
@@ -79,7 +98,7 @@ impl Server {
         let reached = Reached { client, found, person, progress };
         let mut out = Out::new(self.json);
         let done = tokio::select! {
-            done = run(&reached, rest, &mut out) => done,
+            done = run(&reached, wanted, &mut out) => done,
             _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
         };
         reached.progress.clear();
@@ -105,7 +124,7 @@ impl Server {
         };
         // Where nobody can answer, the server is told so by not being offered answers: a no that nobody said would decide something.
         let Some(person) = person.cloned() else { return connect };
-        let (from, progress) = (found.target.to_string(), progress.clone());
+        let (from, progress) = (found.to_string(), progress.clone());
         connect.visits_urls().on_elicit(move |asked| {
             let (person, from, progress) = (person.clone(), from.clone(), progress.clone());
             async move {
@@ -146,6 +165,14 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
             }
             Client::start(start)
         }
+    }
+}
+
+/// For a command that has no words beside the server.
+pub(super) fn nothing_more(rest: Vec<String>) -> Result<(), Trouble> {
+    match rest.first() {
+        Some(word) => Err(Trouble::usage(format!("{} is one word too many", shown(word)))),
+        None => Ok(()),
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::safe;
 use crate::arguments::Invalid;
 use crate::exit::{Exit, Failure};
+use crate::reach::Veil;
 
 /// As the shell says of whoever was interrupted.
 const INTERRUPTED: u8 = 130;
@@ -74,6 +75,13 @@ impl Trouble {
         self
     }
 
+    /// The same without the secrets of the server that it is about. What the server itself sent stays as it is.
+    pub(super) fn under(mut self, veil: &Veil) -> Self {
+        self.0.message = veil.over(&self.0.message);
+        self.0.next.iter_mut().for_each(|line| *line = veil.over(line));
+        self
+    }
+
     pub(super) fn message(&self) -> &str {
         &self.0.message
     }
@@ -129,6 +137,7 @@ impl From<Failure> for Trouble {
         let word = match failure.exit {
             Exit::Usage => "usage",
             Exit::Invalid => failure::INVALID_ARGUMENTS,
+            Exit::Refused => "refused",
             _ => failure::FAILED,
         };
         Self::new(failure.exit, word, failure.to_string())
