@@ -1,5 +1,16 @@
 //! The candor program.
 
+/// As the macro of the standard library, which panics when nobody reads stderr any more: `candor … 2>&1 | head -1` is no reason to.
+macro_rules! eprintln {
+    () => {
+        eprintln!("")
+    };
+    ($($part:tt)*) => {{
+        let mut stderr = std::io::stderr();
+        let _ = std::io::Write::write_fmt(&mut stderr, format_args!("{}\n", format_args!($($part)*)));
+    }};
+}
+
 mod approvals;
 mod arguments;
 mod completions;
@@ -77,7 +88,13 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done: Result<(), Failure> = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let as_json = match &command {
+        Command::Approvals(args) => args.json,
+        Command::History(args) => args.json,
+        _ => false,
+    };
+    let done: Result<(), Failure> = match command {
         Command::Files(args) => files::run(args).await.map_err(Failure::from),
         Command::Tools(args) => return talk::tools::run(args).await,
         Command::Explain(args) => return talk::explain::run(args).await,
@@ -98,9 +115,6 @@ async fn main() -> ExitCode {
     };
     match done {
         Ok(()) => Exit::Done.into(),
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            failure.exit.into()
-        }
+        Err(failure) => talk::failed(failure, as_json),
     }
 }

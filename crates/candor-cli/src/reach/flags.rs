@@ -15,7 +15,7 @@ use candor_client::Trust;
 
 use super::expand::expand;
 use super::{Found, Named, Origin, Sought, Surroundings, Target, url};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
 #[derive(Debug, clap::Args)]
@@ -83,7 +83,18 @@ impl Reach {
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
         let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
         let Sought { mut found, proposal } = match meant {
-            Meant::Word(word) => Named::of(&word, here)?.sought(here)?,
+            Meant::Word(word) => {
+                let named =
+                    Named::of(&word, here).map_err(|failure| match swapped(&rest, own) {
+                        Some(server) if failure.exit == Exit::Usage => Failure::usage(format!(
+                            "the server stands first: {} before {}",
+                            cut(server, 60),
+                            cut(&word, 60)
+                        )),
+                        _ => failure,
+                    })?;
+                named.sought(here)?
+            }
             Meant::Program(program, args) => {
                 let target = Target::Program { program, args, env: Vec::new(), cwd: None };
                 Sought { found: Found::typed(target), proposal: None }
@@ -154,6 +165,12 @@ pub(crate) enum Own {
     Names,
     /// URIs, which may.
     Uris,
+}
+
+/// An address that does not stand first.
+fn swapped(rest: &[String], own: Own) -> Option<&String> {
+    let names = rest.iter().filter(|_| own == Own::Names);
+    names.into_iter().find(|word| matches!(url::read(word), Ok(Some(_))))
 }
 
 /// What a command line names as the server.

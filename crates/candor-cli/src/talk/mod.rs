@@ -26,3 +26,12 @@ mod server;
 pub(crate) mod tools;
 mod trouble;
 pub(crate) mod watch;
+
+use std::process::ExitCode;
+
+use crate::exit::Failure;
+
+/// How a command ends that failed, in words or for programs; also one that talks to nobody.
+pub(crate) fn failed(failure: Failure, as_json: bool) -> ExitCode {
+    trouble::Trouble::from(failure).end(as_json)
+}

@@ -24,15 +24,20 @@ impl Progress {
         Self { shown, written: AtomicBool::new(false), paused: AtomicUsize::new(0) }
     }
 
-    pub(super) fn tell(&self, news: &candor_client::Progress) {
+    /// A line that is safe to show already, until it is taken away.
+    pub(super) fn say(&self, line: &str) {
         if !self.shown || self.paused.load(Ordering::Acquire) > 0 {
             return;
         }
-        let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
         let mut stderr = io::stderr().lock();
-        let _ = write!(stderr, "\r\x1b[K{} {message}", bar(news.done, news.total));
+        let _ = write!(stderr, "\r\x1b[K{line}");
         let _ = stderr.flush();
         self.written.store(true, Ordering::Release);
+    }
+
+    pub(super) fn tell(&self, news: &candor_client::Progress) {
+        let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
+        self.say(&format!("{} {message}", bar(news.done, news.total)));
     }
 
     /// Takes the line away.

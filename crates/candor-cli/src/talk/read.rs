@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceContents};
-use candor_client::{Contents, Policy, bytes_of};
+use candor_client::{Contents, Error, Policy, bytes_of};
 use serde_json::json;
 
 use super::safe;
@@ -46,7 +46,11 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         if metadata {
             return tell_metadata(&reached.client.metadata(&uri).await?, out);
         }
-        let contents = reached.client.read(&uri).await?;
+        let contents = reached.client.read(&uri).await.map_err(|error| match error {
+            Error::Server(_) => Trouble::from(error)
+                .next("`candor resources` and the same server lists what there is"),
+            _ => error.into(),
+        })?;
         let wanted = match &kind {
             Some(kind) => Some(contents.format(kind).ok_or_else(|| no_such_type(kind, &contents))?),
             None => None,

@@ -1,11 +1,13 @@
 //! The server that a command talks to: the flags that say which, the way there, and the way back.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use candor::desk::json;
-use candor::desk::shown::shown;
-use candor_client::{Client, Connect, Policy, Program, Trust};
+use candor::desk::shown::{cut, shown};
+use candor_client::{Client, Connect, Error, Policy, Program, Trust};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -92,9 +94,15 @@ impl Server {
         let progress = Arc::new(Progress::new());
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
         let client = tokio::select! {
-            client = connect => client?,
-            _ = tokio::signal::ctrl_c() => return Err(Trouble::interrupted()),
+            client = connect => client,
+            never = wait_aloud(&found, &progress) => match never {},
+            _ = tokio::signal::ctrl_c() => {
+                progress.clear();
+                return Err(Trouble::interrupted());
+            }
         };
+        progress.clear();
+        let client = client.map_err(|error| not_reached(error, &found))?;
         let reached = Reached { client, found, person, progress };
         let mut out = Out::new(self.json);
         let done = tokio::select! {
@@ -132,6 +140,42 @@ impl Server {
                 question::answer(&person, &from, &asked).await
             }
         })
+    }
+}
+
+/// Silence that is longer makes people wonder.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Whoever looks knows that we wait, and for whom.
+async fn wait_aloud(found: &Found, progress: &Progress) -> Infallible {
+    tokio::time::sleep(SILENCE).await;
+    progress.say(&format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40)));
+    std::future::pending().await
+}
+
+/// Why a server is not reached, and what to do about it.
+fn not_reached(error: Error, found: &Found) -> Trouble {
+    let sent = matches!(&found.target, Target::Url { headers, .. }
+        if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")));
+    let advice = match &error {
+        Error::Unauthorized { .. } if sent => Some("a token was sent, and it does not let one in"),
+        // What the TLS library says of an answer in plain text.
+        Error::Unreachable { why, .. } if why.contains("InvalidContentType") => {
+            Some("somebody answers there without TLS: write http:// if that is meant")
+        }
+        Error::Unreachable { .. }
+        | Error::Lost { .. }
+        | Error::TimedOut { .. }
+        | Error::Http { .. }
+        | Error::Protocol(_) => {
+            Some("`candor doctor` and the same server: where the connection fails, step by step")
+        }
+        _ => None,
+    };
+    let trouble = Trouble::from(error);
+    match advice {
+        Some(advice) => trouble.next(advice),
+        None => trouble,
     }
 }
 

@@ -223,6 +223,9 @@ impl From<Error> for Trouble {
             Error::UnknownTool { like, .. } if !like.is_empty() => {
                 trouble.detail("like", like.into())
             }
+            Error::UnknownTool { .. } => {
+                trouble.next("`candor tools` and the same server lists those that there are")
+            }
             Error::Server(told) => trouble.detail("rpcCode", told.code().into()),
             _ => trouble,
         }

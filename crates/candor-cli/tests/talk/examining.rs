@@ -92,9 +92,8 @@ async fn schemas_that_take_for_ever_hold_up_nobody() {
     let words = ["doctor", "--timeout", "10m", "--", "python3", "-c", HOSTILE];
     let mut program = crate::process::Program::start(&mut world.candor(&words).into());
     let (_stdin, mut stdout) = program.take_pipes();
-    let listed = async {
-        while !stdout.recv().await.expect("it goes on").contains("100 listed") {}
-    };
+    let listed =
+        async { while !stdout.recv().await.expect("it goes on").contains("100 listed") {} };
     crate::process::bounded("the tools are listed", listed).await;
     crate::interrupt(program.id());
     assert_eq!(program.ended().await.status.code(), Some(130));

@@ -154,3 +154,13 @@ fn progress_is_a_line_that_is_taken_away() {
     assert!(text.contains("[##########          ] 50% step\\u{1b}[2J"), "{text:?}");
     assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
 }
+
+#[test]
+fn nobody_waits_in_silence() {
+    let world = World::new("persons waiting");
+    let silent = ["--", "python3", "-c", "import time; time.sleep(600)"].map(str::to_owned);
+    let terminal = at(&world, &["tools"], &silent);
+    terminal.says("waiting for python3 -c ");
+    let text = terminal.interrupt();
+    assert!(text.ends_with("\u{1b}[Kerror: interrupted\n"), "{text:?}");
+}

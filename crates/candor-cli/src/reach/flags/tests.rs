@@ -79,6 +79,7 @@ fn two_servers_or_none_are_refused() {
         ("call :7332 tool -- prog", "two servers: :7332"),
         ("call http://a tool -- prog", "two servers"),
         ("call http://ann:pw@a tool -- prog", "two servers"),
+        ("call tool :7332 k=v", "the server stands first: :7332 before tool"),
     ] {
         let (exit, message) = found(line, &[]).unwrap_err();
         assert_eq!(exit, Exit::Usage, "{line}");
