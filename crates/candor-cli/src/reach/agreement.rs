@@ -4,25 +4,20 @@
 //! same words in the same file are not asked about again, other words are.
 
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
 
 use candor::desk::shown::shown;
-use sha2::{Digest as _, Sha256};
 
 use super::expand::{Piece, pieces};
 use super::places::Whose;
 use super::{Entry, Found, Surroundings, Target};
+use crate::digest;
 use crate::exit::{Exit, Failure};
+use crate::remembered::Remembered;
 use crate::shell::quoted;
 use crate::terminal::Terminal;
 
 /// A file of the state folder, a line for each entry that was agreed to.
 const FILE: &str = "agreed";
-
-/// Nobody agrees to more than this.
-const LARGEST: u64 = 4 * 1024 * 1024;
 
 const HOW: &str = "Run the same command at a terminal once, and agree there; or name the server yourself: a URL, or a program behind two dashes. \
                    (--yes is an answer to calls, not to this.)";
@@ -86,60 +81,20 @@ impl Proposal {
             return None;
         }
         let file = entry.file.to_string_lossy();
-        let mut digest = Sha256::new();
-        for part in [&*file, &entry.name, &entry.digest] {
-            digest.update(part);
-            digest.update([0]);
-        }
-        let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = digest::of(&[&file, &entry.name, &entry.digest]);
         let what = format!("{} in {}", shown(&entry.name), shown(&file));
         let words = in_words(entry, &what, &variables, here);
         Some(Self { digest, what, words })
     }
 
     fn is_remembered(&self, here: &Surroundings) -> bool {
-        let Some(folder) = &here.state else { return false };
-        let text = read(&folder.join(FILE)).unwrap_or_default();
+        let text = Remembered::of(here, FILE).text();
         text.lines().any(|line| line.split(' ').next() == Some(&self.digest))
     }
 
     fn remember(&self, here: &Surroundings) -> Result<(), String> {
-        let folder = here.state.as_deref().ok_or("there is no state folder here")?;
-        let path = folder.join(FILE);
-        write(folder, &path, &format!("{} {}\n", self.digest, self.what))
-            .map_err(|error| format!("{}: {error}", shown(&path.to_string_lossy())))
+        Remembered::of(here, FILE).add(&format!("{} {}", self.digest, self.what))
     }
-}
-
-/// What stands in the file, if only we can have written it.
-fn read(path: &Path) -> io::Result<String> {
-    let file = fs::File::open(path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let found = file.metadata()?;
-        if found.uid() != rustix::process::getuid().as_raw() || found.mode() & 0o022 != 0 {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-    }
-    let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// Adds a line, in one piece: another process may be at it, too.
-fn write(folder: &Path, path: &Path, line: &str) -> io::Result<()> {
-    let mut make = fs::DirBuilder::new();
-    make.recursive(true);
-    let mut open = OpenOptions::new();
-    open.append(true).create(true);
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
-    }
-    make.create(folder)?;
-    open.open(path)?.write_all(line.as_bytes())
 }
 
 /// All that is filled in from here, by name.

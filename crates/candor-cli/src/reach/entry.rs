@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use candor::desk::shown::shown;
 use candor_schema::canonical;
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
 use super::expand::expand;
 use super::places::{Place, Whose};
 use super::{Surroundings, Target};
+use crate::digest;
 
 /// A server under its name, with its variables as they were written.
 #[derive(Clone, PartialEq, Eq)]
@@ -68,10 +68,7 @@ impl Entry {
             file: place.file.clone(),
             project: place.project.clone(),
             whose: place.whose,
-            digest: Sha256::digest(canonical(value))
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            digest: digest::of(&[&canonical(value)]),
             target,
         })
     }

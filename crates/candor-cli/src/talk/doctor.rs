@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 
-use super::server::{Heard, Server, ended, nothing_more, result, to};
+use super::server::{Heard, Server, ended, hear_ctrl_c, nothing_more, result, to};
 use super::tools::declares;
 use super::trouble::Trouble;
 use crate::exit::Exit;
@@ -44,6 +44,7 @@ const NAMES: usize = 5;
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
+    hear_ctrl_c();
     let mut report =
         Report { out: Out::new(server.json), steps: Vec::new(), veil: Veil::default() };
     let done = tokio::select! {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use super::question::{self, Person};
-use super::trouble::Trouble;
+use super::trouble::{INTERRUPTED, Trouble};
 use crate::out::Out;
 use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
 
@@ -68,6 +68,7 @@ impl Server {
         read: impl FnOnce(Vec<String>) -> Result<T, Trouble>,
         run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
+        hear_ctrl_c();
         let here = Surroundings::real();
         let (sought, rest) = self.reach.find(words, own, &here)?;
         let wanted = read(rest)?;
@@ -141,6 +142,21 @@ impl Server {
             }
         })
     }
+}
+
+/// Longer than a program takes to end that does not want to.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// Ctrl-C is heard where we wait. Where we do not, because what a server sent takes long to work through, it ends us all the same: by
+/// itself a little later, or at once when it is said twice.
+pub(super) fn hear_ctrl_c() {
+    tokio::spawn(async {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            let again = tokio::time::timeout(GRACE, tokio::signal::ctrl_c());
+            let _ = again.await;
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
 }
 
 /// Silence that is longer makes people wonder.

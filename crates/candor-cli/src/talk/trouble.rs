@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::reach::Veil;
 
 /// As the shell says of whoever was interrupted.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
