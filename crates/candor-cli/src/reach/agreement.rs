@@ -77,7 +77,7 @@ impl Proposal {
     pub(super) fn of(entry: &Entry, here: &Surroundings) -> Option<Self> {
         let is_program = matches!(entry.target, Target::Program { .. });
         let variables = variables(&entry.target);
-        if entry.whose == Whose::Persons || !(is_program || !variables.is_empty()) {
+        if entry.whose == Whose::Persons || (!is_program && variables.is_empty()) {
             return None;
         }
         let file = entry.file.to_string_lossy();

@@ -107,7 +107,7 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
     let here = Surroundings::real();
     let sought = server.reach.find(words, Own::Names, &here);
     let (sought, rest) = sought.map_err(|failure| report.wrong("target", failure.into()))?;
-    nothing_more(rest)?;
+    nothing_more(&rest)?;
     let found = sought.agreed(&here).await;
     let found = found.map_err(|failure| report.wrong("target", failure.into()))?;
     report.veil = found.veil.clone();

@@ -33,7 +33,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, depth, server } = args;
     let one_or_none = |mut rest: Vec<String>| {
         let uri = (!rest.is_empty()).then(|| rest.remove(0));
-        nothing_more(rest).map(|()| uri)
+        nothing_more(&rest).map(|()| uri)
     };
     let words = (words, Own::Uris);
     let done = server.visit(words, Policy::default(), one_or_none, async |reached, uri, out| {

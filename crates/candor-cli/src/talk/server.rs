@@ -229,7 +229,7 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
 }
 
 /// For a command that has no words beside the server.
-pub(super) fn nothing_more(rest: Vec<String>) -> Result<(), Trouble> {
+pub(super) fn nothing_more(rest: &[String]) -> Result<(), Trouble> {
     match rest.first() {
         Some(word) => Err(Trouble::usage(format!("{} is one word too many", shown(word)))),
         None => Ok(()),
