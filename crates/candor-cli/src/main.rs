@@ -1,11 +1,23 @@
 //! The candor program.
 
+/// As the macro of the standard library, which panics when nobody reads stderr any more: `candor … 2>&1 | head -1` is no reason to.
+macro_rules! eprintln {
+    () => {
+        eprintln!("")
+    };
+    ($($part:tt)*) => {{
+        let mut stderr = std::io::stderr();
+        let _ = std::io::Write::write_fmt(&mut stderr, format_args!("{}\n", format_args!($($part)*)));
+    }};
+}
+
 mod approvals;
 mod arguments;
 mod completions;
 mod config;
 mod console;
 mod demo;
+mod digest;
 mod exit;
 mod files;
 mod history;
@@ -14,6 +26,7 @@ mod new;
 mod operator;
 mod out;
 mod reach;
+mod remembered;
 mod shape;
 mod shell;
 mod signature;
@@ -77,7 +90,13 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done: Result<(), Failure> = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let as_json = match &command {
+        Command::Approvals(args) => args.json,
+        Command::History(args) => args.json,
+        _ => false,
+    };
+    let done: Result<(), Failure> = match command {
         Command::Files(args) => files::run(args).await.map_err(Failure::from),
         Command::Tools(args) => return talk::tools::run(args).await,
         Command::Explain(args) => return talk::explain::run(args).await,
@@ -98,9 +117,6 @@ async fn main() -> ExitCode {
     };
     match done {
         Ok(()) => Exit::Done.into(),
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            failure.exit.into()
-        }
+        Err(failure) => talk::failed(failure, as_json),
     }
 }

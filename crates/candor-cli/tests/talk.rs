@@ -16,6 +16,9 @@ mod listing;
 mod persons;
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
+#[cfg(unix)]
+#[path = "talk/projects.rs"]
+mod projects;
 #[path = "talk/prompting.rs"]
 mod prompting;
 #[path = "talk/reading.rs"]
@@ -25,6 +28,8 @@ mod reading;
 mod terminal;
 #[path = "talk/trusting.rs"]
 mod trusting;
+#[path = "talk/veiled.rs"]
+mod veiled;
 
 use std::fs;
 use std::path::PathBuf;
@@ -96,7 +101,11 @@ impl World {
 
     /// Runs a command without a terminal, with nothing on its stdin.
     async fn run(&self, words: &[&str]) -> Told {
-        let mut command = Command::from(self.candor(words));
+        self.finish(self.candor(words)).await
+    }
+
+    async fn finish(&self, command: std::process::Command) -> Told {
+        let mut command = Command::from(command);
         command.stdin(std::process::Stdio::null()).kill_on_drop(true);
         let output = bounded("the command ends", command.output()).await.unwrap();
         let told = Told {

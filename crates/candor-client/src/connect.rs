@@ -21,7 +21,7 @@ use crate::policy::{Policy, Trust};
 use crate::retry::Retry;
 
 /// A program that is an MCP server over its stdin and stdout.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Program {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
@@ -97,10 +97,22 @@ impl Program {
     }
 }
 
+/// Its name alone: arguments are secrets as often as not, and errors end up in logs.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.program.display())?;
-        self.args.iter().try_for_each(|arg| write!(f, " {arg}"))
+        write!(f, "{}", self.program.display())
+    }
+}
+
+/// The names of its variables, and how many arguments it gets.
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program")
+            .field("program", &self.program)
+            .field("args", &self.args.len())
+            .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
     }
 }
 

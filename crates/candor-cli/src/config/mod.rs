@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use candor::desk::shown::{cut, shown};
 
 use crate::exit::Failure;
-use crate::reach::{Named, Surroundings, Target};
+use crate::reach::{Named, Surroundings, Target, Whose};
 use host::Host;
 
 #[derive(Debug, clap::Args)]
@@ -84,10 +84,15 @@ fn server(
         )),
         (None, Some(command)) => {
             let started = absolute::program(&command, program.collect(), &here.folder, notes)?;
+            snippet::warn_of_secrets(&started, notes);
             Ok((started, None))
         }
         (Some(target), None) => match Named::of(&target, &here)? {
-            Named::Url(url) => Ok((Target::Url { url, headers: Vec::new() }, None)),
+            Named::Url(url) => {
+                let target = Target::Url { url, headers: Vec::new() };
+                snippet::warn_of_secrets(&target, notes);
+                Ok((target, None))
+            }
             Named::Entry { entry, notes: said } => {
                 notes.extend(said);
                 notes.push(format!(
@@ -95,6 +100,12 @@ fn server(
                     shown(&entry.name),
                     shown(&entry.file.to_string_lossy())
                 ));
+                // Nothing is started here, so nobody is asked; but the host will start it.
+                if entry.whose == Whose::Projects {
+                    notes.push(
+                        "that file came with a project: look at what it starts, and where it sends what, before you paste it".to_owned(),
+                    );
+                }
                 let target = snippet::without_secrets(&entry.settled(&here), notes);
                 Ok((target, Some(entry.name)))
             }

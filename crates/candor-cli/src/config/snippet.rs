@@ -5,48 +5,94 @@ use serde_json::{Map, Value, json};
 
 use super::host::Host;
 use crate::exit::Failure;
-use crate::reach::{Piece, Target, pieces};
+use crate::reach::{Piece, Target, is_secret, pieces, secrets_of, url_with};
 use crate::shell::quoted;
 use crate::toml;
 
 type Pairs = [(String, String)];
 
-/// Words in the names of variables and headers whose values nobody else should see.
-const SECRET: [&str; 8] = ["auth", "cookie", "credential", "key", "pass", "pwd", "secret", "token"];
-
 const BEARER: &str = "Bearer ";
 
 /// The same server with variables in the place of values that look like secrets: what is printed ends up in logs and chats.
 pub(super) fn without_secrets(target: &Target, notes: &mut Vec<String>) -> Target {
-    let mut hide = |pairs: &Pairs| -> Vec<(String, String)> {
-        let hidden = pairs.iter().map(|(name, value)| {
-            let lower = name.to_lowercase();
-            let in_the_open = pieces(value).iter().all(|piece| matches!(piece, Piece::Text(_)));
-            if !in_the_open || value.is_empty() || !SECRET.iter().any(|word| lower.contains(word)) {
-                return (name.clone(), value.clone());
-            }
-            let letter =
-                |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-            let variable: String = name.chars().map(letter).collect();
-            // What kind of secret it is may be seen, and codex wants to know.
-            let kind = if value.starts_with(BEARER) { BEARER } else { "" };
-            let what = if kind.is_empty() { "it" } else { "the token" };
-            notes.push(format!(
-                "the value of {} is not printed: where the host starts, set the variable {variable} to {what}",
-                shown(name)
-            ));
-            (name.clone(), format!("{kind}${{{variable}}}"))
-        });
-        hidden.collect()
-    };
     match target {
-        Target::Url { url, headers } => Target::Url { url: url.clone(), headers: hide(headers) },
-        Target::Program { program, args, env, cwd } => Target::Program {
-            program: program.clone(),
-            args: args.clone(),
-            env: hide(env),
-            cwd: cwd.clone(),
+        Target::Url { url, headers } => Target::Url {
+            url: url_with(url, |name, value| variable_for(name, value, notes)),
+            headers: hidden(headers, notes),
         },
+        Target::Program { program, args, env, cwd } => {
+            let secrets = secrets_of(args);
+            let mut before = "";
+            let args = args.iter().zip(secrets).map(|(arg, secret)| {
+                let flag = std::mem::replace(&mut before, arg);
+                match secret {
+                    // A value is called what the flag before it is, or what stands before it in the same word.
+                    Some(at) => {
+                        let (seen, value) = arg.split_at(at);
+                        let name = if seen.is_empty() { flag } else { seen };
+                        format!("{seen}{}", variable_for(name, value, notes))
+                    }
+                    None if arg.contains("://") => {
+                        url_with(arg, |name, value| variable_for(name, value, notes))
+                    }
+                    None => arg.clone(),
+                }
+            });
+            Target::Program {
+                program: program.clone(),
+                args: args.collect(),
+                env: hidden(env, notes),
+                cwd: cwd.clone(),
+            }
+        }
+    }
+}
+
+fn hidden(pairs: &Pairs, notes: &mut Vec<String>) -> Vec<(String, String)> {
+    let hide = |(name, value): &(String, String)| {
+        let value = if is_secret(name) && !value.is_empty() {
+            variable_for(name, value, notes)
+        } else {
+            value.clone()
+        };
+        (name.clone(), value)
+    };
+    pairs.iter().map(hide).collect()
+}
+
+/// A variable in the place of a secret that is called so, and a note about it. What has variables in it already stays.
+fn variable_for(name: &str, value: &str, notes: &mut Vec<String>) -> String {
+    if pieces(value).iter().any(|piece| !matches!(piece, Piece::Text(_))) {
+        return value.to_owned();
+    }
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let variable: String = name.chars().map(letter).collect();
+    let variable = match variable.trim_matches('_') {
+        "" => "TOKEN",
+        variable => variable,
+    };
+    // What kind of secret it is may be seen, and codex wants to know.
+    let kind = if value.starts_with(BEARER) { BEARER } else { "" };
+    let what = if kind.is_empty() { "it" } else { "the token" };
+    let name = match name.trim_matches(['-', '=', ':', ' ']) {
+        "" => "an argument",
+        name => name,
+    };
+    notes.push(format!(
+        "the value of {} is not printed: where the host starts, set the variable {variable} to {what}",
+        shown(name)
+    ));
+    format!("{kind}${{{variable}}}")
+}
+
+/// What somebody typed here is printed as they typed it; that it should not stand there is told.
+pub(super) fn warn_of_secrets(target: &Target, notes: &mut Vec<String>) {
+    let mut hidden = Vec::new();
+    without_secrets(target, &mut hidden);
+    if !hidden.is_empty() {
+        notes.push(
+            "what follows has a secret in it, as you typed it: better let the program read it from a variable or a file".to_owned(),
+        );
     }
 }
 

@@ -27,9 +27,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", global = true)]
     ledger: Option<String>,
 
-    /// One JSON object per line, for programs
+    /// One JSON object per line, for programs; a failure is one on stderr, {"error": {"code", "message"}}
     #[arg(long, global = true)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]

@@ -1,12 +1,15 @@
 //! One server, as the file of a host describes it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use candor::desk::shown::shown;
+use candor_schema::canonical;
 use serde_json::{Map, Value};
 
 use super::expand::expand;
+use super::places::{Place, Whose};
 use super::{Surroundings, Target};
+use crate::digest;
 
 /// A server under its name, with its variables as they were written.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,6 +18,9 @@ pub(crate) struct Entry {
     pub(crate) file: PathBuf,
     /// The folder that the file is about; `None`: the file is about a person.
     pub(crate) project: Option<PathBuf>,
+    pub(crate) whose: Whose,
+    /// What stands under the name, whole: another text is another entry.
+    pub(super) digest: String,
     /// Its folder is the folder of its program.
     pub(crate) target: Target,
 }
@@ -24,12 +30,7 @@ const URLS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
 impl Entry {
     /// Reads what stands under a name. Errors say where in the entry, not in which file.
-    pub(super) fn read(
-        name: &str,
-        file: &Path,
-        project: Option<&Path>,
-        value: &Value,
-    ) -> Result<Self, String> {
+    pub(super) fn read(name: &str, place: &Place, value: &Value) -> Result<Self, String> {
         let members = value.as_object().ok_or("expected an object, with `command` or `url`")?;
         let kind = text(members, "type")?;
         let url = URLS.iter().find(|name| members.contains_key(**name));
@@ -64,8 +65,10 @@ impl Entry {
         }
         Ok(Self {
             name: name.to_owned(),
-            file: file.into(),
-            project: project.map(Into::into),
+            file: place.file.clone(),
+            project: place.project.clone(),
+            whose: place.whose,
+            digest: digest::of(&[&canonical(value)]),
             target,
         })
     }
@@ -196,7 +199,13 @@ mod tests {
     use super::*;
 
     fn read(project: Option<&str>, value: &Value) -> Result<Entry, String> {
-        Entry::read("notes", Path::new("/w/.mcp.json"), project.map(Path::new), value)
+        let place = Place {
+            file: "/w/.mcp.json".into(),
+            member: Vec::new(),
+            project: project.map(PathBuf::from),
+            whose: Whose::Persons,
+        };
+        Entry::read("notes", &place, value)
     }
 
     fn expanded(project: Option<&str>, value: &Value) -> Result<Target, String> {

@@ -14,8 +14,8 @@ use candor::desk::when;
 use candor_client::Trust;
 
 use super::expand::expand;
-use super::{Found, Named, Origin, Surroundings, Target, url};
-use crate::exit::Failure;
+use super::{Found, Named, Origin, Sought, Surroundings, Target, url};
+use crate::exit::{Exit, Failure};
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
 #[derive(Debug, clap::Args)]
@@ -78,18 +78,30 @@ impl Reach {
         words: Vec<String>,
         own: Own,
         here: &Surroundings,
-    ) -> Result<(Found, Vec<String>), Failure> {
+    ) -> Result<(Sought, Vec<String>), Failure> {
         // Of dashes with nothing behind them nothing is left but the word itself.
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
         let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
-        let mut found = match meant {
-            Meant::Word(word) => Named::of(&word, here)?.found(here)?,
+        let Sought { mut found, proposal } = match meant {
+            Meant::Word(word) => {
+                let named =
+                    Named::of(&word, here).map_err(|failure| match swapped(&rest, own) {
+                        Some(server) if failure.exit == Exit::Usage => Failure::usage(format!(
+                            "the server stands first: {} before {}",
+                            cut(server, 60),
+                            cut(&word, 60)
+                        )),
+                        _ => failure,
+                    })?;
+                named.sought(here)?
+            }
             Meant::Program(program, args) => {
-                Found::typed(Target::Program { program, args, env: Vec::new(), cwd: None })
+                let target = Target::Program { program, args, env: Vec::new(), cwd: None };
+                Sought { found: Found::typed(target), proposal: None }
             }
         };
         self.authorize(&mut found, here)?;
-        Ok((found, rest))
+        Ok((Sought { found: found.veiled(here), proposal }, rest))
     }
 
     /// Adds what the flags and the variable say about headers. Flags go before a file, a file before the variable.
@@ -139,10 +151,8 @@ impl Reach {
         }
         let secret = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
         if secret && url.starts_with("http://") && !url::is_local(url) {
-            found.notes.push(format!(
-                "{}: http:// is not encrypted; whoever is on the way can read the token",
-                shown(url)
-            ));
+            let note = "http:// is not encrypted; whoever is on the way can read the token";
+            found.notes.push(format!("{found}: {note}"));
         }
         Ok(())
     }
@@ -155,6 +165,12 @@ pub(crate) enum Own {
     Names,
     /// URIs, which may.
     Uris,
+}
+
+/// An address that does not stand first.
+fn swapped(rest: &[String], own: Own) -> Option<&String> {
+    let names = rest.iter().filter(|_| own == Own::Names);
+    names.into_iter().find(|word| matches!(url::read(word), Ok(Some(_))))
 }
 
 /// What a command line names as the server.

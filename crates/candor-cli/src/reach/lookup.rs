@@ -15,7 +15,7 @@ use crate::exit::Failure;
 /// As many names as one looks at.
 const MOST: usize = 40;
 
-/// The server of this name that is nearest, and what a person should know about the choice.
+/// The server of this name that is the person's own, or else nearest, and what a person should know about the choice.
 pub(super) fn find(name: &str, here: &Surroundings) -> Result<(Entry, Vec<String>), Failure> {
     let mut files = Files::default();
     // With how many nearer files had been passed over by then.
@@ -28,13 +28,15 @@ pub(super) fn find(name: &str, here: &Surroundings) -> Result<(Entry, Vec<String
         let Some(value) = servers.get(name) else { continue };
         match &found {
             Some((nearest, _)) => notes.push(format!(
-                "{} stands in {} as well; the one in {} is used",
+                "{} stands in {} as well; {} in {} is used",
                 shown(name),
                 of(&place.file),
+                // No project takes the place of what the person has.
+                if nearest.whose == place.whose { "the one" } else { "your own" },
                 of(&nearest.file)
             )),
             None => {
-                let entry = Entry::read(name, &place.file, place.project.as_deref(), value);
+                let entry = Entry::read(name, &place, value);
                 let entry = entry.map_err(|problem| {
                     Failure::failed(format!("{} in {}: {problem}", shown(name), of(&place.file)))
                 })?;

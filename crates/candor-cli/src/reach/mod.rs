@@ -4,8 +4,11 @@
 //! - `url`: what looks like an address.
 //! - `places`: the files in which hosts keep their servers; `file` reads one; `lookup` finds a name in all of them.
 //! - `entry`: one server as such a file describes it; `expand` fills in its variables.
+//! - `agreement`: what a project's file names is used once the person has agreed.
+//! - `veil`: secrets are not printed.
 //! - `surroundings`: where we are and what is set, so that tests can say something else.
 
+mod agreement;
 mod entry;
 mod expand;
 mod file;
@@ -15,6 +18,7 @@ mod lookup;
 mod places;
 mod surroundings;
 mod url;
+mod veil;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,11 +27,16 @@ use candor::desk::shown::shown;
 
 use crate::exit::Failure;
 
+use agreement::Proposal;
+
+pub(crate) use agreement::Sought;
 pub(crate) use entry::Entry;
 pub(crate) use expand::{Piece, pieces};
 pub(crate) use flags::{BEARER, Own, Reach};
+pub(crate) use places::Whose;
 pub(crate) use surroundings::Surroundings;
 pub(crate) use url::host;
+pub(crate) use veil::{Veil, is_secret, secrets_of, url_with};
 
 /// What is talked to.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,10 +61,14 @@ pub(crate) enum Origin {
     File { path: PathBuf, name: String },
 }
 
-/// A target, and what a person should know about how it was found.
+/// A target, and what a person should know about how it was found. Its name, for messages, is that of what was written.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) target: Target,
+    /// Before variables were filled in.
+    written: Target,
+    /// For what others say about it.
+    pub(crate) veil: Veil,
     pub(crate) origin: Origin,
     /// For stderr, each a line that is safe to show.
     pub(crate) notes: Vec<String>,
@@ -63,7 +76,15 @@ pub(crate) struct Found {
 
 impl Found {
     fn typed(target: Target) -> Self {
-        Self { target, origin: Origin::CommandLine, notes: Vec::new() }
+        let written = target.clone();
+        let veil = Veil::default();
+        Self { target, written, veil, origin: Origin::CommandLine, notes: Vec::new() }
+    }
+
+    /// The variables are filled in and the headers are there: from now on nobody gets to see them.
+    fn veiled(mut self, here: &Surroundings) -> Self {
+        self.veil = Veil::of(&self.written, &self.target, here);
+        self
     }
 }
 
@@ -86,14 +107,37 @@ impl Named {
     }
 
     /// The same with all its variables filled in.
-    fn found(self, here: &Surroundings) -> Result<Found, Failure> {
+    fn sought(self, here: &Surroundings) -> Result<Sought, Failure> {
         match self {
-            Self::Url(url) => Ok(Found::typed(Target::Url { url, headers: Vec::new() })),
+            Self::Url(url) => {
+                let found = Found::typed(Target::Url { url, headers: Vec::new() });
+                Ok(Sought { found, proposal: None })
+            }
             Self::Entry { entry, notes } => {
                 let target = entry.expanded(here).map_err(Failure::failed)?;
+                let proposal = Proposal::of(&entry, here);
                 let origin = Origin::File { path: entry.file, name: entry.name };
-                Ok(Found { target, origin, notes })
+                let written = entry.target;
+                let found = Found { target, written, veil: Veil::default(), origin, notes };
+                Ok(Sought { found, proposal })
             }
+        }
+    }
+}
+
+impl Target {
+    /// All in it that may name variables.
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Url { url, headers } => {
+                let values = headers.iter().map(|(_, value)| value.as_str());
+                std::iter::once(url.as_str()).chain(values).collect()
+            }
+            Self::Program { program, args, env, cwd } => std::iter::once(program.as_str())
+                .chain(args.iter().map(String::as_str))
+                .chain(env.iter().map(|(_, value)| value.as_str()))
+                .chain(cwd.iter().filter_map(|cwd| cwd.to_str()))
+                .collect(),
         }
     }
 }
@@ -104,31 +148,20 @@ impl fmt::Debug for Target {
         let names = |pairs: &[(String, String)]| {
             pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
+        let mut target = f.debug_struct("Target");
+        target.field("name", &veil::name(self));
         match self {
-            Self::Url { url, headers } => {
-                f.debug_struct("Url").field("url", url).field("headers", &names(headers)).finish()
-            }
-            Self::Program { program, args, env, cwd } => f
-                .debug_struct("Program")
-                .field("program", program)
-                .field("args", args)
-                .field("env", &names(env))
-                .field("cwd", cwd)
-                .finish(),
-        }
+            Self::Url { headers, .. } => target.field("headers", &names(headers)),
+            Self::Program { env, cwd, .. } => target.field("env", &names(env)).field("cwd", cwd),
+        };
+        target.finish()
     }
 }
 
-/// For messages: the address, or the program with its arguments.
-impl fmt::Display for Target {
+/// For messages: the address, or the program with its arguments, without secrets.
+impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Url { url, .. } => write!(f, "{}", shown(url)),
-            Self::Program { program, args, .. } => {
-                write!(f, "{}", shown(&crate::shell::quoted(program)))?;
-                args.iter().try_for_each(|arg| write!(f, " {}", shown(&crate::shell::quoted(arg))))
-            }
-        }
+        f.write_str(&veil::name(&self.written))
     }
 }
 

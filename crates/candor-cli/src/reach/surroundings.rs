@@ -1,7 +1,9 @@
 //! Where a command runs: the folder, the home, what is set. Tests say something else.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use candor_ledger::default_path;
 
 /// What is set under a name.
 type Variables = dyn Fn(&str) -> Option<String>;
@@ -12,6 +14,8 @@ pub(crate) struct Surroundings {
     pub(crate) home: Option<PathBuf>,
     /// Where programs of this system keep what people have set.
     pub(crate) settings: Option<PathBuf>,
+    /// Where this program keeps what it has to remember.
+    pub(crate) state: Option<PathBuf>,
     variables: Box<Variables>,
 }
 
@@ -31,6 +35,8 @@ impl Surroundings {
             folder: env::current_dir().unwrap_or_default(),
             home,
             settings,
+            // Beside the ledger.
+            state: default_path().and_then(|ledger| ledger.parent().map(Path::to_owned)),
             variables: Box::new(|name| env::var(name).ok()),
         }
     }
@@ -46,6 +52,7 @@ impl Surroundings {
         Self {
             folder,
             settings: Some(home.join(".config")),
+            state: Some(home.join(".local/state/candor")),
             home: Some(home),
             variables: Box::new(move |name| set.get(name).cloned()),
         }

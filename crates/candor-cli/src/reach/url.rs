@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use candor::desk::shown::cut;
 
+use super::veil;
+
 /// Where servers of this framework, and most others, are found under an origin.
 const PATH: &str = "/mcp";
 
@@ -12,7 +14,7 @@ const PATH: &str = "/mcp";
 /// `http://host` is the server at `/mcp` there, `:7332` the one on this machine; any other path is kept as it is.
 pub(super) fn read(word: &str) -> Result<Option<String>, String> {
     let Some((scheme, rest)) = split(word) else { return Ok(None) };
-    let given = cut(word, 80);
+    let given = cut(&veil::url(word), 80);
     let refused = |why: &str| Err(format!("{given}: {why}"));
     if scheme != "http" && scheme != "https" {
         return refused(
@@ -79,6 +81,8 @@ pub(crate) fn is_local(url: &str) -> bool {
 pub(crate) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // Who is before an @ is no host: localhost:1@evil.example is evil.example.
+    let authority = authority.rsplit('@').next().unwrap_or_default();
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,
         _ => authority,
@@ -146,6 +150,7 @@ mod tests {
         ] {
             let problem = read(word).unwrap_err();
             assert!(problem.contains(why), "{word}: {problem}");
+            assert!(!problem.contains("secret"), "{problem}");
         }
     }
 
@@ -161,6 +166,8 @@ mod tests {
             "http://10.0.0.1",
             "http://localhost.example",
             "http://[::2]",
+            "http://localhost:1@evil.example/",
+            "http://127.0.0.1@evil.example/",
         ] {
             assert!(!is_local(url), "{url}");
         }

@@ -7,16 +7,18 @@ use std::sync::{Arc, OnceLock};
 use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::names::failure;
-use candor_client::{Ask, CallResult, Error, KnownTool, Policy, Refusal};
+use candor_client::{Ask, CallResult, Error, KnownTool, Policy, Proposal, Refusal};
 use serde_json::{Value, json as value};
 
 use super::consent::{Consent, nobody_there};
 use super::explain::no_preview;
+use super::foresight::asks_itself;
+use super::pins::Pins;
 use super::server::{Reached, Server, ended, result_with};
 use super::trouble::Trouble;
 use super::{content, given};
 use crate::out::Out;
-use crate::reach::Own;
+use crate::reach::{Own, Surroundings};
 use crate::shell::quoted;
 
 #[derive(Debug, clap::Args)]
@@ -70,16 +72,21 @@ async fn visit(args: Args) -> Result<(), Trouble> {
     }
     let policy = Policy::ask(Ask::Destructive);
     server
-        .visit((words, Own::Names), policy, async |reached, rest, out| {
-            let (name, rest) = given::tool_and_rest(rest)?;
-            let tool = reached.client.tool(&name).await?;
-            let arguments = given::read(&tool, &rest, arguments.as_deref())?;
-            let mut making = Making { reached, tool: name, arguments: arguments.into(), key, yes };
-            if preview {
-                making = making.of_preview(&tool)?;
-            }
-            making.make(out).await
-        })
+        .visit(
+            (words, Own::Names),
+            policy,
+            given::tool_and_rest,
+            async |reached, (name, rest), out| {
+                let tool = reached.client.tool(&name).await?;
+                let arguments = given::read(&tool, &rest, arguments.as_deref())?;
+                let mut making =
+                    Making { reached, tool: name, arguments: arguments.into(), key, yes };
+                if preview {
+                    making = making.of_preview(&tool)?;
+                }
+                making.make(out).await
+            },
+        )
         .await
 }
 
@@ -114,13 +121,23 @@ impl Making<'_> {
             yes,
             nobody: nobody.clone(),
         };
+        let pins = Pins::of(&reached.found, &Surroundings::real());
         let told = Arc::new(OnceLock::new());
         let (tell, quiet, own) = (told.clone(), out.json, key.clone());
         let progress = reached.progress.clone();
         let mut call = reached
             .client
             .call_safely(tool, arguments)
-            .confirm(move |proposal| consent.to(proposal))
+            .confirm(async move |proposal: Proposal| {
+                let tool = proposal.tool.clone();
+                let asked = !yes && !asks_itself(&consent.client, &proposal.foreseen);
+                pins.warn_if_changed(&tool);
+                let agreed = consent.to(proposal).await;
+                if agreed && asked {
+                    pins.keep(&tool);
+                }
+                agreed
+            })
             .on_progress(move |news| progress.tell(&news))
             .on_key(move |key| {
                 if !quiet && own.is_none() {

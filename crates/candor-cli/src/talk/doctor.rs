@@ -6,20 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
-use std::{env, io};
+use std::{env, io, thread};
 
 use candor::desk::shown::{cut, shown};
-use candor_client::{Client, Era, Error, Trust};
+use candor_client::{Client, Era, Error, Tools, Trust};
 use candor_schema::Schema;
 use serde_json::{Value, json};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::mpsc;
 
-use super::server::{Heard, Server, ended, result, to};
+use super::server::{Heard, Server, ended, hear_ctrl_c, nothing_more, result, to};
 use super::tools::declares;
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{Found, Own, Surroundings, Target, host};
+use crate::reach::{Found, Own, Surroundings, Target, Veil, host};
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     server: Server,
 }
 
+/// For all schemas together, unless somebody gives more. A schema that takes longer is one that nobody means.
+const COMPILE: Duration = Duration::from_secs(10);
+
 /// For a connection to stand.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -40,7 +44,9 @@ const NAMES: usize = 5;
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let mut report = Report { out: Out::new(server.json), steps: Vec::new() };
+    hear_ctrl_c();
+    let mut report =
+        Report { out: Out::new(server.json), steps: Vec::new(), veil: Veil::default() };
     let done = tokio::select! {
         done = examine(&server, words, &mut report) => done,
         _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
@@ -58,12 +64,15 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 struct Report {
     out: Out,
     steps: Vec<Value>,
+    /// Over all that is said about the server, once it is found.
+    veil: Veil,
 }
 
 impl Report {
     fn step(&mut self, check: &str, state: &str, found: &str) -> io::Result<()> {
+        let found = self.veil.over(found);
         self.steps.push(json!({"check": check, "state": state, "found": found}));
-        self.line(check, state, found)
+        self.line(check, state, &found)
     }
 
     fn line(&mut self, check: &str, state: &str, found: &str) -> io::Result<()> {
@@ -86,6 +95,7 @@ impl Report {
     }
 
     fn wrong(&mut self, check: &str, trouble: Trouble) -> Trouble {
+        let trouble = trouble.under(&self.veil);
         self.steps.push(json!({"check": check, "state": "fails", "found": trouble.message()}));
         // What is wrong is said at the end.
         let _ = self.line(check, "FAILS", "");
@@ -94,12 +104,14 @@ impl Report {
 }
 
 async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Result<(), Trouble> {
-    let found = server.reach.find(words, Own::Names, &Surroundings::real());
-    let (found, rest) = found.map_err(|failure| report.wrong("target", failure.into()))?;
-    if let Some(word) = rest.first() {
-        return Err(Trouble::usage(format!("{} is one word too many", shown(word))));
-    }
-    report.ok("target", format!("{} (from {})", found.target, found.origin))?;
+    let here = Surroundings::real();
+    let sought = server.reach.find(words, Own::Names, &here);
+    let (sought, rest) = sought.map_err(|failure| report.wrong("target", failure.into()))?;
+    nothing_more(&rest)?;
+    let found = sought.agreed(&here).await;
+    let found = found.map_err(|failure| report.wrong("target", failure.into()))?;
+    report.veil = found.veil.clone();
+    report.ok("target", format!("{found} (from {})", found.origin))?;
     for note in &found.notes {
         report.note("target", note)?;
     }
@@ -110,7 +122,8 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
     reached?;
     let heard = Heard::default();
     let client = connect(server, &found, &heard, report).await?;
-    let done = listed(&client, report).await;
+    let time = server.reach.timeout.unwrap_or(COMPILE);
+    let done = listed(&client, time, report).await;
     client.close().await;
     done
 }
@@ -226,6 +239,7 @@ async fn connect(
             // It was started once for each era, and says the same twice.
             let mut said = HashSet::new();
             words.retain(|line| said.insert(line.clone()));
+            words.iter_mut().for_each(|line| *line = report.veil.over(line));
             if !words.is_empty() {
                 for line in &words {
                     eprintln!("  stderr | {}", shown(line));
@@ -263,7 +277,7 @@ async fn connect(
 }
 
 /// What it offers can be used.
-async fn listed(client: &Client, report: &mut Report) -> Result<(), Trouble> {
+async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<(), Trouble> {
     match client.tools().await {
         Err(Error::Unsupported(_)) => report.note("tools", "it offers none")?,
         Err(error) => return Err(report.wrong("tools", error.into())),
@@ -272,20 +286,7 @@ async fn listed(client: &Client, report: &mut Report) -> Result<(), Trouble> {
             for (name, reason) in tools.left_out() {
                 report.note("tools", format!("left out {}: {}", shown(name), shown(reason)))?;
             }
-            let mut compiled = 0;
-            for tool in tools.iter() {
-                let schemas = [Some(tool.input_schema()), tool.output_schema()];
-                for schema in schemas.into_iter().flatten() {
-                    match Schema::compile(&schema.to_string()) {
-                        Ok(_) => compiled += 1,
-                        Err(error) => {
-                            let problem = cut(&error.to_string(), 200);
-                            report.note("schemas", format!("{}: {problem}", shown(tool.name())))?;
-                        }
-                    }
-                }
-            }
-            report.ok("schemas", format!("{compiled} can be checked against"))?;
+            schemas(&tools, time, report).await?;
             let silent: Vec<_> = tools.iter().filter(|tool| !declares(tool)).collect();
             if silent.is_empty() {
                 report.ok("hints", "every tool says what it does")?;
@@ -309,6 +310,48 @@ async fn listed(client: &Client, report: &mut Report) -> Result<(), Trouble> {
     client.ping().await.map_err(|error| report.wrong("ping", error.into()))?;
     report.ok("ping", format!("{:.1} ms", begun.elapsed().as_secs_f64() * 1000.0))?;
     Ok(())
+}
+
+/// Its schemas can be checked against. What is in them is a stranger's, so they are compiled beside us: Ctrl-C is heard meanwhile, and
+/// those that take too long are left alone.
+async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Result<()> {
+    let listed: Vec<(String, String)> = tools
+        .iter()
+        .flat_map(|tool| {
+            let schemas = [Some(tool.input_schema()), tool.output_schema()];
+            let named = |schema: &Value| (tool.name().to_owned(), schema.to_string());
+            schemas.into_iter().flatten().map(named).collect::<Vec<_>>()
+        })
+        .collect();
+    let names: Vec<_> = listed.iter().map(|(name, _)| shown(name).to_string()).collect();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    // Not a task of the runtime, which would wait for it at the end.
+    thread::spawn(move || {
+        for (_, schema) in listed {
+            let problem = Schema::compile(&schema).err().map(|error| cut(&error.to_string(), 200));
+            if tell.send(problem).is_err() {
+                return;
+            }
+        }
+    });
+    let until = tokio::time::Instant::now() + time;
+    let mut compiled = 0;
+    for (at, name) in names.iter().enumerate() {
+        match tokio::time::timeout_at(until, told.recv()).await {
+            Ok(Some(None)) => compiled += 1,
+            Ok(Some(Some(problem))) => report.note("schemas", format!("{name}: {problem}"))?,
+            // Whatever made it end, nobody can check against it.
+            Ok(None) => return report.note("schemas", format!("{name}: it cannot be compiled")),
+            Err(_) => {
+                let left = names.len() - at;
+                let why = format!("not compiled within {} s", time.as_secs_f32());
+                let found = format!("{name}: {why}; {left} are not looked at (--timeout)");
+                report.note("schemas", found)?;
+                break;
+            }
+        }
+    }
+    report.ok("schemas", format!("{compiled} can be checked against"))
 }
 
 #[cfg(test)]

@@ -40,25 +40,26 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, arguments, preview, server } = args;
     // A server that cannot say what a call would do is what is explained here.
     let policy = Policy::default().proceed_unforeseen();
-    let done = server.visit((words, Own::Names), policy, async |reached, rest, out| {
-        let (name, rest) = given::tool_and_rest(rest)?;
-        let tool = reached.client.tool(&name).await?;
-        let mut arguments = given::read(&tool, &rest, arguments.as_deref())?;
-        if given::takes_key(&tool) && !arguments.contains_key(given::KEY) {
-            arguments.insert(given::KEY.to_owned(), Key::new().as_str().into());
-        }
-        let arguments = Value::Object(arguments);
-        let foreseen = reached.client.foresee(tool.name(), &arguments).await?;
-        let preview = match preview {
-            true => Some(look(reached, &tool, &arguments).await),
-            false => None,
-        };
-        let next = Next::of(&reached.client, &foreseen);
-        match out.json {
-            true => result(out, &as_json(reached, &tool, &arguments, &foreseen, next, preview)),
-            false => tell(reached, &foreseen, next, preview, out),
-        }
-    });
+    let words = (words, Own::Names);
+    let done =
+        server.visit(words, policy, given::tool_and_rest, async |reached, (name, rest), out| {
+            let tool = reached.client.tool(&name).await?;
+            let mut arguments = given::read(&tool, &rest, arguments.as_deref())?;
+            if given::takes_key(&tool) && !arguments.contains_key(given::KEY) {
+                arguments.insert(given::KEY.to_owned(), Key::new().as_str().into());
+            }
+            let arguments = Value::Object(arguments);
+            let foreseen = reached.client.foresee(tool.name(), &arguments).await?;
+            let preview = match preview {
+                true => Some(look(reached, &tool, &arguments).await),
+                false => None,
+            };
+            let next = Next::of(&reached.client, &foreseen);
+            match out.json {
+                true => result(out, &as_json(reached, &tool, &arguments, &foreseen, next, preview)),
+                false => tell(reached, &foreseen, next, preview, out),
+            }
+        });
     ended(done.await, server.json)
 }
 

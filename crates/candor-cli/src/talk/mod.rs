@@ -4,6 +4,7 @@
 //! - `server`: the flags that they share, and the way to the server and back. `trouble`: how one ends that does not do what it was asked to.
 //! - `foresight`: what becomes of a call, in words. `consent`: the question to a person before it. `question`: the server's own
 //!   questions. `progress`: how far it has come.
+//! - `pins`: tools as they were when a person agreed.
 //! - `given`: the arguments of a call. `content`: what comes back. `safe`: texts of others on our terminal.
 //!
 //! Results go to stdout, everything else to stderr. Everything that a server says is the word of somebody else, and goes through
@@ -16,6 +17,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresight;
 mod given;
+mod pins;
 mod progress;
 pub(crate) mod prompts;
 mod question;
@@ -26,3 +28,12 @@ mod server;
 pub(crate) mod tools;
 mod trouble;
 pub(crate) mod watch;
+
+use std::process::ExitCode;
+
+use crate::exit::Failure;
+
+/// How a command ends that failed, in words or for programs; also one that talks to nobody.
+pub(crate) fn failed(failure: Failure, as_json: bool) -> ExitCode {
+    trouble::Trouble::from(failure).end(as_json)
+}

@@ -28,24 +28,37 @@ impl Progress {
         Self { shown, written, told_of_wait, paused: AtomicUsize::new(0) }
     }
 
-    pub(super) fn tell(&self, news: &candor_client::Progress) {
+    /// A line that is safe to show already, until it is taken away.
+    pub(super) fn say(&self, line: &str) {
         if !self.shown || self.paused.load(Ordering::Acquire) > 0 {
             return;
         }
-        if let Some(operation) = awaited(news)
-            && !self.told_of_wait.swap(true, Ordering::AcqRel)
-        {
-            self.clear();
-            eprintln!(
-                "this call waits for a person's approval, who is not asked here (operation {operation})\n  \
-                 candor approvals approve {operation} (or deny), or in the server's console"
-            );
-        }
-        let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
         let mut stderr = io::stderr().lock();
-        let _ = write!(stderr, "\r\x1b[K{} {message}", bar(news.done, news.total));
+        let _ = write!(stderr, "\r\x1b[K{line}");
         let _ = stderr.flush();
         self.written.store(true, Ordering::Release);
+    }
+
+    pub(super) fn tell(&self, news: &candor_client::Progress) {
+        if let Some(operation) = awaited(news) {
+            self.tell_of_wait(operation);
+        }
+        let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
+        self.say(&format!("{} {message}", bar(news.done, news.total)));
+    }
+
+    /// That the call waits for a person who is not asked here, and where they are.
+    fn tell_of_wait(&self, operation: &str) {
+        let is_silent = !self.shown || self.paused.load(Ordering::Acquire) > 0;
+        if is_silent || self.told_of_wait.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.clear();
+        let _ = writeln!(
+            io::stderr().lock(),
+            "this call waits for a person's approval, who is not asked here (operation {operation})\n  \
+             candor approvals approve {operation} (or deny), or in the server's console"
+        );
     }
 
     /// Takes the line away.

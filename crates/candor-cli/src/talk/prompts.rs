@@ -33,7 +33,8 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let done = server.visit((words, Own::Names), Policy::default(), async |reached, rest, out| {
+    let words = (words, Own::Names);
+    let done = server.visit(words, Policy::default(), Ok, async |reached, rest: Vec<_>, out| {
         let prompts = reached.client.prompts().await?;
         match rest.split_first() {
             None => list(&prompts, out),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceContents};
-use candor_client::{Contents, Policy, bytes_of};
+use candor_client::{Contents, Error, Policy, bytes_of};
 use serde_json::json;
 
 use super::safe;
@@ -35,16 +35,22 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, kind, metadata, server } = args;
-    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
-        let [uri] = &rest[..] else {
-            return Err(Trouble::usage(
-                "which resource? Name one URI; `candor resources` lists them",
-            ));
-        };
-        if metadata {
-            return tell_metadata(&reached.client.metadata(uri).await?, out);
+    let one = |rest: Vec<String>| match <[String; 1]>::try_from(rest) {
+        Ok([uri]) => Ok(uri),
+        Err(_) => {
+            Err(Trouble::usage("which resource? Name one URI; `candor resources` lists them"))
         }
-        let contents = reached.client.read(uri).await?;
+    };
+    let words = (words, Own::Uris);
+    let done = server.visit(words, Policy::default(), one, async |reached, uri, out| {
+        if metadata {
+            return tell_metadata(&reached.client.metadata(&uri).await?, out);
+        }
+        let contents = reached.client.read(&uri).await.map_err(|error| match error {
+            Error::Server(_) => Trouble::from(error)
+                .next("`candor resources` and the same server lists what there is"),
+            _ => error.into(),
+        })?;
         let wanted = match &kind {
             Some(kind) => Some(contents.format(kind).ok_or_else(|| no_such_type(kind, &contents))?),
             None => None,

@@ -7,7 +7,7 @@ use candor_client::types::{Resource, ResourceTemplate};
 use candor_client::{Policy, Step, Stopped, Walk};
 use serde_json::{Value, json};
 
-use super::server::{Server, ended, result};
+use super::server::{Server, ended, nothing_more, result};
 use super::trouble::Trouble;
 use crate::out::Out;
 use crate::reach::Own;
@@ -31,14 +31,16 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, depth, server } = args;
-    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
+    let one_or_none = |mut rest: Vec<String>| {
+        let uri = (!rest.is_empty()).then(|| rest.remove(0));
+        nothing_more(&rest).map(|()| uri)
+    };
+    let words = (words, Own::Uris);
+    let done = server.visit(words, Policy::default(), one_or_none, async |reached, uri, out| {
         let client = &reached.client;
-        let (walk, templates) = match &rest[..] {
-            [] => (client.walk_all(), client.templates().await?),
-            [uri] => (client.walk(uri), Vec::new()),
-            [_, word, ..] => {
-                return Err(Trouble::usage(format!("{} is one word too many", shown(word))));
-            }
+        let (walk, templates) = match &uri {
+            None => (client.walk_all(), client.templates().await?),
+            Some(uri) => (client.walk(uri), Vec::new()),
         };
         let mut walk = walk.depth(depth);
         let steps = steps(&mut walk).await?;

@@ -1,17 +1,19 @@
 //! The server that a command talks to: the flags that say which, the way there, and the way back.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use candor::desk::json;
-use candor::desk::shown::shown;
-use candor_client::{Client, Connect, Policy, Program, Trust};
+use candor::desk::shown::{cut, shown};
+use candor_client::{Client, Connect, Error, Policy, Program, Trust};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::progress::Progress;
 use super::question::{self, Person};
-use super::trouble::Trouble;
+use super::trouble::{INTERRUPTED, Trouble};
 use crate::out::Out;
 use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
 
@@ -41,7 +43,7 @@ impl Reached {
     pub(super) fn name(&self) -> String {
         match self.client.server() {
             Some(server) => format!("{} {}", shown(&server.name), shown(&server.version)),
-            None => self.found.target.to_string(),
+            None => self.found.to_string(),
         }
     }
 
@@ -50,36 +52,62 @@ impl Reached {
         if self.client.trust() == Trust::Stranger {
             eprintln!(
                 "{} is a stranger: what it says of its tools is not believed. If you know it: --trust known",
-                self.found.target
+                self.found
             );
         }
     }
 }
 
 impl Server {
-    /// Reaches the server that the words name, does what `run` says with the words that are left, and leaves: a program that was
-    /// started has ended when this returns.
-    pub(super) async fn visit(
+    /// Reaches the server that the words name, does what `run` says with what `read` makes of the words that are left, and leaves: a
+    /// program that was started has ended when this returns. Words that make no sense are told before anybody is reached.
+    pub(super) async fn visit<T>(
         &self,
         (words, own): (Vec<String>, Own),
         policy: Policy,
-        run: impl AsyncFnOnce(&Reached, Vec<String>, &mut Out) -> Result<(), Trouble>,
+        read: impl FnOnce(Vec<String>) -> Result<T, Trouble>,
+        run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        let (found, rest) = self.reach.find(words, own, &Surroundings::real())?;
+        hear_ctrl_c();
+        let here = Surroundings::real();
+        let (sought, rest) = self.reach.find(words, own, &here)?;
+        let wanted = read(rest)?;
+        let found = tokio::select! {
+            found = sought.agreed(&here) => found?,
+            _ = tokio::signal::ctrl_c() => return Err(Trouble::interrupted()),
+        };
         for note in &found.notes {
             eprintln!("{note}");
         }
+        let veil = found.veil.clone();
+        let done = self.reached(found, wanted, policy, run).await;
+        done.map_err(|trouble| trouble.under(&veil))
+    }
+
+    async fn reached<T>(
+        &self,
+        found: Found,
+        wanted: T,
+        policy: Policy,
+        run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
         let person = Person::here();
         let progress = Arc::new(Progress::new());
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
         let client = tokio::select! {
-            client = connect => client?,
-            _ = tokio::signal::ctrl_c() => return Err(Trouble::interrupted()),
+            client = connect => client,
+            never = wait_aloud(&found, &progress) => match never {},
+            _ = tokio::signal::ctrl_c() => {
+                progress.clear();
+                return Err(Trouble::interrupted());
+            }
         };
+        progress.clear();
+        let client = client.map_err(|error| not_reached(error, &found))?;
         let reached = Reached { client, found, person, progress };
         let mut out = Out::new(self.json);
         let done = tokio::select! {
-            done = run(&reached, rest, &mut out) => done,
+            done = run(&reached, wanted, &mut out) => done,
             _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
         };
         reached.progress.clear();
@@ -105,7 +133,7 @@ impl Server {
         };
         // Where nobody can answer, the server is told so by not being offered answers: a no that nobody said would decide something.
         let Some(person) = person.cloned() else { return connect };
-        let (from, progress) = (found.target.to_string(), progress.clone());
+        let (from, progress) = (found.to_string(), progress.clone());
         connect.visits_urls().on_elicit(move |asked| {
             let (person, from, progress) = (person.clone(), from.clone(), progress.clone());
             async move {
@@ -113,6 +141,57 @@ impl Server {
                 question::answer(&person, &from, &asked).await
             }
         })
+    }
+}
+
+/// Longer than a program takes to end that does not want to.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// Ctrl-C is heard where we wait. Where we do not, because what a server sent takes long to work through, it ends us all the same: by
+/// itself a little later, or at once when it is said twice.
+pub(super) fn hear_ctrl_c() {
+    tokio::spawn(async {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            let again = tokio::time::timeout(GRACE, tokio::signal::ctrl_c());
+            let _ = again.await;
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+}
+
+/// Silence that is longer makes people wonder.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Whoever looks knows that we wait, and for whom.
+async fn wait_aloud(found: &Found, progress: &Progress) -> Infallible {
+    tokio::time::sleep(SILENCE).await;
+    progress.say(&format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40)));
+    std::future::pending().await
+}
+
+/// Why a server is not reached, and what to do about it.
+fn not_reached(error: Error, found: &Found) -> Trouble {
+    let sent = matches!(&found.target, Target::Url { headers, .. }
+        if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")));
+    let advice = match &error {
+        Error::Unauthorized { .. } if sent => Some("a token was sent, and it does not let one in"),
+        // What the TLS library says of an answer in plain text.
+        Error::Unreachable { why, .. } if why.contains("InvalidContentType") => {
+            Some("somebody answers there without TLS: write http:// if that is meant")
+        }
+        Error::Unreachable { .. }
+        | Error::Lost { .. }
+        | Error::TimedOut { .. }
+        | Error::Http { .. }
+        | Error::Protocol(_) => {
+            Some("`candor doctor` and the same server: where the connection fails, step by step")
+        }
+        _ => None,
+    };
+    let trouble = Trouble::from(error);
+    match advice {
+        Some(advice) => trouble.next(advice),
+        None => trouble,
     }
 }
 
@@ -146,6 +225,14 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
             }
             Client::start(start)
         }
+    }
+}
+
+/// For a command that has no words beside the server.
+pub(super) fn nothing_more(rest: &[String]) -> Result<(), Trouble> {
+    match rest.first() {
+        Some(word) => Err(Trouble::usage(format!("{} is one word too many", shown(word)))),
+        None => Ok(()),
     }
 }
 

@@ -26,15 +26,15 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let done = server.visit((words, Own::Names), Policy::default(), async |reached, rest, out| {
-        if let Some(word) = rest.first() {
-            return Err(Trouble::usage(format!(
-                "{} is one word too many; for one tool: candor explain",
-                shown(word)
-            )));
-        }
-        list(reached, out).await
-    });
+    let nothing_more = |rest: Vec<String>| match rest.first() {
+        Some(word) => Err(Trouble::usage(format!(
+            "{} is one word too many; for one tool: candor explain",
+            shown(word)
+        ))),
+        None => Ok(()),
+    };
+    let list = async |reached: &Reached, (), out: &mut Out| list(reached, out).await;
+    let done = server.visit((words, Own::Names), Policy::default(), nothing_more, list);
     ended(done.await, server.json)
 }
 

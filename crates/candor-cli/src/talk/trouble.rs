@@ -14,9 +14,10 @@ use serde_json::{Map, Value};
 use super::safe;
 use crate::arguments::Invalid;
 use crate::exit::{Exit, Failure};
+use crate::reach::Veil;
 
 /// As the shell says of whoever was interrupted.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -71,6 +72,13 @@ impl Trouble {
 
     pub(super) fn detail(mut self, name: &str, value: Value) -> Self {
         self.0.details.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The same without the secrets of the server that it is about. What the server itself sent stays as it is.
+    pub(super) fn under(mut self, veil: &Veil) -> Self {
+        self.0.message = veil.over(&self.0.message);
+        self.0.next.iter_mut().for_each(|line| *line = veil.over(line));
         self
     }
 
@@ -129,6 +137,7 @@ impl From<Failure> for Trouble {
         let word = match failure.exit {
             Exit::Usage => "usage",
             Exit::Invalid => failure::INVALID_ARGUMENTS,
+            Exit::Refused => "refused",
             _ => failure::FAILED,
         };
         Self::new(failure.exit, word, failure.to_string())
@@ -213,6 +222,9 @@ impl From<Error> for Trouble {
             }
             Error::UnknownTool { like, .. } if !like.is_empty() => {
                 trouble.detail("like", like.into())
+            }
+            Error::UnknownTool { .. } => {
+                trouble.next("`candor tools` and the same server lists those that there are")
             }
             Error::Server(told) => trouble.detail("rpcCode", told.code().into()),
             _ => trouble,

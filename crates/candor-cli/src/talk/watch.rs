@@ -25,7 +25,8 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    let done = server.visit((words, Own::Uris), Policy::default(), async |reached, rest, out| {
+    let words = (words, Own::Uris);
+    let done = server.visit(words, Policy::default(), Ok, async |reached, rest: Vec<_>, out| {
         let lists = rest.is_empty();
         let interest = rest.iter().fold(Interest::new(), Interest::resource);
         let interest = if lists { interest.lists() } else { interest };

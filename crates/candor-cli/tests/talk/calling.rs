@@ -80,6 +80,8 @@ async fn a_mistyped_name_is_corrected_and_nothing_runs() {
     let told = world.over_stdio(&["call", "manage_files", "pth=a.txt", "action=read"]).await;
     told.ended(6).complains("did you mean path?");
     world.over_stdio(&["call"]).await.ended(2).complains("which tool?");
+    let told = world.over_stdio(&["call", "paint_the_fence"]).await.ended(2);
+    told.complains("`candor tools` and the same server lists those that there are");
 }
 
 #[tokio::test]
@@ -120,6 +122,32 @@ async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
     assert_eq!(told.error()["code"], "unreachable");
     let told = world.run(&["call", "http://127.0.0.1:1/mcp", "x"]).await.ended(4);
     told.complains("cannot reach http://127.0.0.1:1/mcp");
+    told.complains("`candor doctor` and the same server");
+    let told = world.run(&["call", "x", "--", "echo", "hello there"]).await.ended(4);
+    told.complains(r#"it printed what is no message: "hello there""#);
+    let (_server, target) = world.serve(&[]).await;
+    let told = world.run(&["tools", &format!("https://127.0.0.1{target}")]).await.ended(4);
+    told.complains("without TLS: write http://");
+}
+
+#[tokio::test]
+async fn words_that_make_no_sense_are_told_before_anybody_is_reached() {
+    let world = World::new("calling words");
+    let nobody = "http://127.0.0.1:1/mcp";
+    for (words, problem) in [
+        (&["call", nobody][..], "which tool?"),
+        (&["explain", nobody], "which tool?"),
+        (&["read", nobody], "which resource?"),
+        (&["tools", nobody, "x"], "x is one word too many"),
+        (&["resources", nobody, "a", "b"], "b is one word too many"),
+        (&["doctor", nobody, "x"], "x is one word too many"),
+        (
+            &["call", "manage_files", ":1", "path=a"],
+            "the server stands first: :1 before manage_files",
+        ),
+    ] {
+        world.run(words).await.ended(2).complains(problem);
+    }
 }
 
 #[tokio::test]
@@ -134,6 +162,9 @@ async fn a_server_that_wants_a_token_says_how_to_send_it() {
     assert_eq!(told.error()["code"], "unauthorized");
     world.run(&["tools", &target]).await.ended(4).complains("--bearer-file FILE");
     world.run(&["tools", &target, "--bearer-file", "mine"]).await.ended(0);
+    fs::write(world.around.join("mine"), "an0ther").unwrap();
+    let told = world.run(&["tools", &target, "--bearer-file", "mine"]).await.ended(4);
+    told.complains("a token was sent, and it does not let one in");
 }
 
 /// Nobody is at a terminal here, so the question waits in the ledger; the local one is left out.

@@ -62,3 +62,60 @@ async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     let told = world.run(&["doctor", &other]).await.ended(4);
     told.complains("is this the address of the MCP endpoint?");
 }
+
+/// Tools whose schemas take minutes to compile: patterns as large as they may be, as many as a schema takes, in each tool.
+#[cfg(unix)]
+const HOSTILE: &str = r#"
+import json, sys
+patterns = {f"p{n}": {"pattern": "(\\p{L}{1,40}x{%d}){1,8}" % n} for n in range(1, 200)}
+tools = [{"name": f"t{n}", "inputSchema": {"type": "object", "title": str(n), "properties": patterns}} for n in range(100)]
+for line in sys.stdin:
+    if '"tools/list"' in line: open("hanging", "w").write("listed")
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    method = asked["method"]
+    answer = {"tools": tools} if method == "tools/list" else {}
+    if method == "initialize":
+        answer = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "h", "version": "1"}}
+    told = {"result": answer} if method in ("initialize", "tools/list", "ping") else {"error": {"code": -32601, "message": "no"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+"#;
+
+#[cfg(unix)]
+#[tokio::test]
+async fn schemas_that_take_for_ever_hold_up_nobody() {
+    let world = World::new("examining hostile");
+    let told = world.run(&["doctor", "--timeout", "3s", "--", "python3", "-c", HOSTILE]).await;
+    let told = told.ended(0);
+    told.says("not compiled within 3 s");
+    told.says("ok    ping");
+    // And whoever has enough is heard.
+    let words = ["doctor", "--timeout", "10m", "--", "python3", "-c", HOSTILE];
+    let mut program = crate::process::Program::start(&mut world.candor(&words).into());
+    let (_stdin, mut stdout) = program.take_pipes();
+    let listed =
+        async { while !stdout.recv().await.expect("it goes on").contains("100 listed") {} };
+    crate::process::bounded("the tools are listed", listed).await;
+    crate::interrupt(program.id());
+    assert_eq!(program.ended().await.status.code(), Some(130));
+}
+
+/// Also where nothing is waited for.
+#[cfg(unix)]
+#[tokio::test]
+async fn who_says_it_twice_is_heard_whatever_is_worked_at() {
+    let world = World::new("examining twice");
+    let words = ["call", "t1", "--yes", "--", "python3", "-c", HOSTILE];
+    let program = crate::process::Program::start(&mut world.candor(&words).into());
+    world.hanging().await;
+    // Once more each time: the first may come before anybody listens for the second.
+    let id = program.id();
+    let again = tokio::spawn(async move {
+        loop {
+            let _ = std::process::Command::new("kill").args(["-INT", &id.to_string()]).output();
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    });
+    assert_eq!(program.ended().await.status.code(), Some(130));
+    again.abort();
+}

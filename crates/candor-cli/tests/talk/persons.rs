@@ -194,3 +194,34 @@ fn progress_is_a_line_that_is_taken_away() {
     assert!(text.contains("[##########          ] 50% step\\u{1b}[2J"), "{text:?}");
     assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
 }
+
+#[test]
+fn nobody_waits_in_silence() {
+    let world = World::new("persons waiting");
+    let silent = ["--", "python3", "-c", "import time; time.sleep(600)"].map(str::to_owned);
+    let terminal = at(&world, &["tools"], &silent);
+    terminal.says("waiting for python3 -c ");
+    let text = terminal.interrupt();
+    assert!(text.ends_with("\u{1b}[Kerror: interrupted\n"), "{text:?}");
+}
+
+#[test]
+fn a_tool_that_is_no_longer_what_was_agreed_to_is_told_of() {
+    let world = World::new("persons changed");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    let changed = "silent has changed since you last agreed to a call of it";
+    let agree = |answer: &str| {
+        let mut terminal = at(&world, &["call", "silent"], &program);
+        terminal.says("May it run? [y/N]");
+        terminal.types(answer);
+        terminal.ended().1.contains(changed)
+    };
+    assert!(!agree("y"), "nobody has seen it before");
+    assert!(!agree("y"), "it is the same");
+    std::fs::write(world.around.join("described"), "").unwrap();
+    assert!(agree("n"));
+    assert!(agree("y"), "nobody has agreed to it since");
+    assert!(!agree("y"));
+    std::fs::remove_file(world.around.join("described")).unwrap();
+    assert!(agree("y"), "what it was long ago is no longer what was agreed to");
+}

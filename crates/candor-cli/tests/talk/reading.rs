@@ -43,7 +43,11 @@ async fn what_is_read_arrives_byte_by_byte() {
     told.says("size         5\n");
     assert!(!told.stdout.contains("first"));
     world.run(&["read", &target]).await.ended(2).complains("which resource?");
-    world.run(&["read", &target, &world.uri("nowhere")]).await.ended(6);
+    world
+        .run(&["read", &target, &world.uri("nowhere")])
+        .await
+        .ended(6)
+        .complains("candor resources");
 }
 
 #[tokio::test]

@@ -123,6 +123,9 @@ def answer(method, params):
             "serverInfo": {"name": "scripted" + ESCAPE, "version": "1"},
         }
     if method == "tools/list":
+        for one in TOOLS:
+            if one["name"] == "silent" and os.path.exists("described"):
+                one["description"] = "another one"
         return {"tools": TOOLS}
     if method == "tools/call":
         return call(params["name"], params.get("arguments", {}), params.get("_meta", {}))

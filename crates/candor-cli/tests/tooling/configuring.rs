@@ -67,18 +67,38 @@ async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
     let home = Home::new("another");
     home.write(
         "work/.mcp.json",
-        r#"{"mcpServers": {"notes": {"command": "./serve", "env": {"A": "${TOKEN}", "API_KEY": "s3cret"}}}}"#,
+        r#"{"mcpServers": {"notes": {"command": "./serve", "args": ["--api-key", "s3cret", "-e", "PASSWORD=s3cret", "https://a.example/?token=s3cret"],
+            "env": {"A": "${TOKEN}", "API_KEY": "s3cret"}}}}"#,
     );
-    home.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"command": "other"}}}"#);
     let found = config(&home, &["vscode", "notes"]).await;
     let work = home.work().display().to_string();
     let server = &value(&found)["servers"]["notes"];
     assert_eq!(server["env"], json!({"A": "${env:TOKEN}", "API_KEY": "${env:API_KEY}"}));
+    assert_eq!(
+        server["args"],
+        json!([
+            "--api-key",
+            "${env:API_KEY}",
+            "-e",
+            "PASSWORD=${env:PASSWORD}",
+            "https://a.example/?token=${env:TOKEN}"
+        ])
+    );
     assert_eq!(server["cwd"], json!(work));
     let notes = said(&found);
-    assert!(notes.contains("as well; the one in"), "{notes}");
+    assert!(notes.contains("that file came with a project"), "{notes}");
     assert!(notes.contains("the value of API_KEY is not printed"), "{notes}");
+    assert!(notes.contains("the value of api-key is not printed"), "{notes}");
     assert!(!notes.contains("s3cret") && !found.stdout.join("").contains("s3cret"));
+    // What the person has under the same name goes before what a project brings.
+    home.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"command": "other"}}}"#);
+    let found = config(&home, &["vscode", "notes"]).await;
+    assert_eq!(value(&found)["servers"]["notes"]["command"], "other");
+    assert!(said(&found).contains("as well; your own in"), "{}", said(&found));
+    // What somebody types is what they get, and are warned of.
+    let typed = config(&home, &["json", "--", "candor", "files", "--token", "s3cret"]).await;
+    assert!(typed.stdout.join("").contains("s3cret"));
+    assert!(said(&typed).contains("has a secret in it"), "{}", said(&typed));
     assert_eq!(fs::read_dir(home.work()).unwrap().count(), 1, "nothing is written");
 }
 

@@ -1,7 +1,7 @@
 //! Exit codes.
 
 use crate::Home;
-use crate::process::output;
+use crate::process::{bounded, output};
 
 #[tokio::test]
 async fn the_help_documents_every_exit_code() {
@@ -28,4 +28,55 @@ async fn commands_that_were_there_before_end_as_before() {
         let ended = output(&mut home.candor(args)).await;
         assert_eq!(ended.status.code(), Some(code), "{args:?}: {:?}", ended.stderr);
     }
+}
+
+#[tokio::test]
+async fn a_failure_is_one_object_for_programs_here_too() {
+    let home = Home::new("objects");
+    for args in [
+        &["history", "--ledger", "nowhere.db", "--json"][..],
+        &["approvals", "--ledger", "nowhere.db", "--json"],
+        &["history", "--json", "--ledger", "nowhere.db", "show", "x"],
+    ] {
+        let ended = output(&mut home.candor(args)).await;
+        assert_eq!(ended.status.code(), Some(1), "{args:?}");
+        let told: serde_json::Value = serde_json::from_str(&ended.stderr.join("\n")).unwrap();
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains("there is no ledger here"), "{told}");
+    }
+}
+
+/// As behind `2>&1 | head -1`.
+#[cfg(unix)]
+#[tokio::test]
+async fn who_reads_no_more_of_what_is_said_beside_is_no_reason_to_end() {
+    let deaf = |home: &Home, args: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = home.candor(args);
+        command.stderr(writer).stdout(std::process::Stdio::piped()).kill_on_drop(true);
+        command
+    };
+    let home = Home::new("deaf");
+    for (args, code) in [(&["config", "json", ":1"][..], 0), (&["tools", "--", "nothing"], 4)] {
+        let ended = bounded("it ends", deaf(&home, args).output()).await.unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{args:?}");
+    }
+    let port = {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap()
+    };
+    let words = ["files", ".", "--http", &port.to_string()];
+    let mut server =
+        deaf(&home, &words).env("XDG_STATE_HOME", home.0.join("state")).spawn().unwrap();
+    let serves = async {
+        while tokio::net::TcpStream::connect(port).await.is_err() {
+            assert!(server.try_wait().unwrap().is_none(), "it has ended");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    bounded("it serves", serves).await;
+    let pid = server.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").arg(&pid).status().unwrap().success());
+    assert_eq!(bounded("it ends", server.wait()).await.unwrap().code(), Some(0));
 }

@@ -199,6 +199,13 @@ enum Ended {
     Dismissed(String),
 }
 
+/// What was printed between messages.
+#[derive(Default)]
+struct Noise {
+    lines: usize,
+    first: Option<String>,
+}
+
 struct Reading {
     waiting: Arc<Waiting>,
     host: Arc<Host>,
@@ -209,18 +216,22 @@ struct Reading {
 
 impl Reading {
     async fn run(self, input: impl AsyncRead + Unpin) {
-        let why = match (self.read(input).await, &self.last_words) {
+        let mut noise = Noise::default();
+        let mut why = match (self.read(input, &mut noise).await, &self.last_words) {
             (Ended::Gone(why), Some(words)) => words.after(&why).await,
             (Ended::Gone(why) | Ended::Dismissed(why), _) => why,
         };
+        // A program that is no server at all explains itself best in its own words.
+        if let Some(line) = noise.first {
+            why.push_str(&format!("; it printed what is no message: {line:?}"));
+        }
         self.waiting.end(&why);
     }
 
     /// Reads until the end; says what was seen of it.
-    async fn read(&self, input: impl AsyncRead + Unpin) -> Ended {
+    async fn read(&self, input: impl AsyncRead + Unpin, noise: &mut Noise) -> Ended {
         let mut input = BufReader::with_capacity(64 * 1024, input);
         let mut line = Vec::new();
-        let mut noise = 0;
         loop {
             line.clear();
             let limit = self.limits.max_message as u64 + 1;
@@ -238,15 +249,14 @@ impl Reading {
                 continue;
             }
             if !matches!(message[0], b'{' | b'[') {
-                noise += 1;
-                if noise > MAX_NOISE {
+                noise.lines += 1;
+                if noise.lines > MAX_NOISE {
                     let why = "it prints text where messages should be";
                     return Ended::Dismissed(why.to_owned());
                 }
-                tracing::warn!(
-                    line = %String::from_utf8_lossy(&message[..message.len().min(200)]),
-                    "the server printed what is no message"
-                );
+                let line = String::from_utf8_lossy(&message[..message.len().min(200)]);
+                tracing::warn!(%line, "the server printed what is no message");
+                noise.first.get_or_insert_with(|| line.into_owned());
                 continue;
             }
             self.take(message);

@@ -3,6 +3,14 @@
 //! Every server takes the same flags ([`ServeArgs`]): `--stdio` for hosts, `--http ADDR` for everybody
 //! else, and without either HTTP on this machine.
 
+/// As the macro of the standard library, which panics when nobody reads stderr any more: a server goes on.
+macro_rules! eprintln {
+    ($($part:tt)*) => {{
+        let mut stderr = std::io::stderr();
+        let _ = std::io::Write::write_fmt(&mut stderr, format_args!("{}\n", format_args!($($part)*)));
+    }};
+}
+
 mod args;
 mod console;
 mod http;

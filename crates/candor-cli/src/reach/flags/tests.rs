@@ -31,7 +31,9 @@ fn here(set: &[(&str, &str)]) -> Surroundings {
 fn found(line: &str, set: &[(&str, &str)]) -> Result<(Found, Vec<String>), (Exit, String)> {
     let call = call(line);
     let found = call.reach.find(call.words, Own::Names, &here(set));
-    found.map_err(|failure| (failure.exit, failure.to_string()))
+    found
+        .map(|(sought, rest)| (sought.found, rest))
+        .map_err(|failure| (failure.exit, failure.to_string()))
 }
 
 fn headers(line: &str, set: &[(&str, &str)]) -> Vec<String> {
@@ -51,7 +53,7 @@ fn a_flag_may_stand_anywhere_and_drops_nothing() {
     ] {
         assert!(call(line).json, "{line}");
         let (found, rest) = found(line, &[]).unwrap();
-        assert_eq!(found.target.to_string(), "http://127.0.0.1:7332/mcp", "{line}");
+        assert_eq!(found.to_string(), "http://127.0.0.1:7332/mcp", "{line}");
         assert_eq!(rest, ["tool", "k=v"], "{line}");
     }
 }
@@ -77,6 +79,7 @@ fn two_servers_or_none_are_refused() {
         ("call :7332 tool -- prog", "two servers: :7332"),
         ("call http://a tool -- prog", "two servers"),
         ("call http://ann:pw@a tool -- prog", "two servers"),
+        ("call tool :7332 k=v", "the server stands first: :7332 before tool"),
     ] {
         let (exit, message) = found(line, &[]).unwrap_err();
         assert_eq!(exit, Exit::Usage, "{line}");
@@ -154,8 +157,10 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
         .unwrap();
     let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &[("AT", "a b")]);
     let call = call("call notes tool --json k=v");
-    let (found, rest) = call.reach.find(call.words, Own::Names, &here).unwrap();
-    assert_eq!(found.target.to_string(), "serve 'a b'");
+    let (sought, rest) = call.reach.find(call.words, Own::Names, &here).unwrap();
+    let found = sought.found;
+    assert!(matches!(&found.target, Target::Program { args, .. } if *args == ["a b"]));
+    assert_eq!(found.to_string(), "serve '${AT}'", "as it was written");
     assert_eq!(found.origin, Origin::File { path: file.clone(), name: "notes".to_owned() });
     assert_eq!(found.origin.to_string(), format!("notes in {}", file.display()));
     assert_eq!(rest, ["tool", "k=v"]);
@@ -173,7 +178,7 @@ fn flags_go_before_a_file_and_the_variable_is_not_for_whom_a_file_names() {
     let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &set);
     let headers = |line: &str| {
         let call = call(line);
-        match call.reach.find(call.words, Own::Names, &here).unwrap().0.target {
+        match call.reach.find(call.words, Own::Names, &here).unwrap().0.found.target {
             Target::Url { headers, .. } => headers,
             other @ Target::Program { .. } => panic!("{other:?}"),
         }
@@ -203,8 +208,8 @@ fn a_uri_is_no_second_server() {
 fn what_runs_here_is_known_and_the_rest_are_strangers() {
     let trust = |line: &str| {
         let call = call(line);
-        let (found, _) = call.reach.find(call.words.clone(), Own::Names, &here(&[])).unwrap();
-        call.reach.trust(&found.target)
+        let (sought, _) = call.reach.find(call.words.clone(), Own::Names, &here(&[])).unwrap();
+        call.reach.trust(&sought.found.target)
     };
     for known in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
         assert_eq!(trust(known), Trust::Known, "{known}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::find;
 use crate::exit::Exit;
-use crate::reach::{Entry, Surroundings, Target};
+use crate::reach::{Entry, Surroundings, Target, Whose};
 
 /// A home with a project in it, and the folder `deep/er` within that.
 struct Ground(PathBuf);
@@ -56,10 +56,16 @@ impl Drop for Ground {
 }
 
 #[test]
-fn the_nearest_of_all_places_wins_and_that_is_said() {
+fn the_persons_own_wins_or_else_the_nearest_and_that_is_said() {
     let ground = Ground::new("nearest");
-    // From the farthest to the nearest: each takes the place of all before.
+    // From the farthest to the nearest, those of projects first: each takes the place of all before.
     let places = [
+        ("project/.cursor/mcp.json", "mcpServers"),
+        ("project/.vscode/mcp.json", "servers"),
+        ("project/.mcp.json", "mcpServers"),
+        ("project/deep/.mcp.json", "mcpServers"),
+        ("project/deep/er/.cursor/mcp.json", "mcpServers"),
+        ("project/deep/er/.mcp.json", "mcpServers"),
         (".gemini/settings.json", "mcpServers"),
         (".codeium/windsurf/mcp_config.json", "mcpServers"),
         (".config/Claude/claude_desktop_config.json", "mcpServers"),
@@ -67,12 +73,6 @@ fn the_nearest_of_all_places_wins_and_that_is_said() {
         (".claude.json", "mcpServers"),
         (".vscode/mcp.json", "servers"),
         (".mcp.json", "mcpServers"),
-        ("project/.cursor/mcp.json", "mcpServers"),
-        ("project/.vscode/mcp.json", "servers"),
-        ("project/.mcp.json", "mcpServers"),
-        ("project/deep/.mcp.json", "mcpServers"),
-        ("project/deep/er/.cursor/mcp.json", "mcpServers"),
-        ("project/deep/er/.mcp.json", "mcpServers"),
     ];
     for (count, (file, key)) in places.into_iter().enumerate() {
         let path = ground.notes(file, key, file);
@@ -80,11 +80,12 @@ fn the_nearest_of_all_places_wins_and_that_is_said() {
         assert_eq!(ground.program(), file);
         assert_eq!(entry.file, path);
         assert_eq!(notes.len(), count, "{notes:?}");
-        assert!(
-            notes
-                .iter()
-                .all(|note| note.contains(&format!("the one in {} is used", path.display())))
-        );
+        let used = format!(" in {} is used", path.display());
+        assert!(notes.iter().all(|note| note.contains(&used)), "{notes:?}");
+        let projects = notes.iter().filter(|note| note.contains("as well; your own in "));
+        let of_person = entry.whose == Whose::Persons;
+        assert_eq!(projects.count(), if of_person { 6 } else { 0 }, "{notes:?}");
+        assert_eq!(of_person, !file.starts_with("project"), "{file}");
     }
 }
 
@@ -151,12 +152,17 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
         assert!(message.contains(&file.display().to_string()), "{message}");
         assert!(message.contains(place), "{text:?}: {message}");
     }
-    ground.notes(".cursor/mcp.json", "mcpServers", "serve");
+    ground.notes("project/.cursor/mcp.json", "mcpServers", "serve");
     let (_, notes) = ground.find("notes").unwrap();
     assert!(notes[0].starts_with("passed over: ") && notes[0].contains(".mcp.json"), "{notes:?}");
-    // One that is farther away would not have been used anyway.
-    ground.write(".gemini/settings.json", "{");
-    assert_eq!(ground.find("notes").unwrap().1.len(), 1);
+    // One that is farther away would not have been used anyway; one of the person's would.
+    ground.write(".cursor/mcp.json", "{");
+    assert_eq!(ground.find("notes").unwrap().1.len(), 2);
+    ground.notes(".claude.json", "mcpServers", "own");
+    assert_eq!(ground.find("notes").unwrap().1.len(), 1, "the project's stands there as well");
+    for file in [".claude.json", ".cursor/mcp.json"] {
+        fs::remove_file(ground.0.join(file)).unwrap();
+    }
     // Settings without servers, and empty files, are nothing to complain about.
     ground.write("project/.mcp.json", "\n");
     ground.write(".gemini/settings.json", r#"{"theme": "dark", /* JSON with comments */ }"#);
@@ -166,8 +172,8 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
 #[test]
 fn an_entry_that_makes_no_sense_is_not_passed_over_for_another() {
     let ground = Ground::new("entry");
-    ground.notes(".cursor/mcp.json", "mcpServers", "serve");
-    ground.write("project/.mcp.json", r#"{"mcpServers": {"notes": {"type": "stdio"}}}"#);
+    ground.notes("project/.mcp.json", "mcpServers", "serve");
+    ground.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"type": "stdio"}}}"#);
     let (exit, message) = ground.refused("notes");
     assert_eq!(exit, Exit::Failed);
     assert!(message.contains("neither `command` nor `url`"), "{message}");

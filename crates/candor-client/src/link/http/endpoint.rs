@@ -34,7 +34,7 @@ impl Endpoint {
         own: &[(String, String)],
         limits: &Limits,
     ) -> Result<Self, Error> {
-        let unreachable = |why: String| Error::Unreachable { target: url.to_owned(), why };
+        let unreachable = |why: String| Error::Unreachable { target: without_secrets(url), why };
         let uri: Uri =
             url.parse().map_err(|error| unreachable(format!("it is no URL: {error}")))?;
         match (uri.scheme_str(), uri.host()) {
@@ -86,7 +86,7 @@ impl Endpoint {
         self.pool.request(request).await.map_err(|error| {
             let why = cause(&error);
             if error.is_connect() {
-                Error::Unreachable { target: self.uri.to_string(), why }
+                Error::Unreachable { target: without_secrets(&self.uri.to_string()), why }
             } else {
                 Error::Lost { why, sent: true }
             }
@@ -124,6 +124,23 @@ fn pooled(connector: Connector) -> Pool<Connector, Full<Bytes>> {
         .build(connector)
 }
 
+/// A URL for errors, which end up in logs: who stands before the host, and what stands behind the path, may be what lets one in.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}"),
+        None => authority.to_owned(),
+    };
+    let between = if scheme.is_empty() { "" } else { "://" };
+    let path = match path.find(['?', '#']) {
+        Some(at) => format!("{}…", &path[..=at]),
+        None => path.to_owned(),
+    };
+    format!("{scheme}{between}{host}{path}")
+}
+
 /// What is behind an error in the end: who wraps it says nothing that a person could use.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
@@ -131,4 +148,26 @@ fn cause(error: &dyn std::error::Error) -> String {
         last = source;
     }
     last.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lets_one_in_is_not_in_an_error() {
+        for (url, seen) in [
+            ("http://a.example:1/mcp", "http://a.example:1/mcp"),
+            ("http://ann:s3cret@a.example/mcp?key=s3cret", "http://…@a.example/mcp?…"),
+            ("https://a.example#s3cret", "https://a.example#…"),
+            ("no address", "no address"),
+        ] {
+            assert_eq!(without_secrets(url), seen);
+        }
+        let refused = Endpoint::new("ftp://ann:s3cret@a/?s3cret", None, &[], &Limits::default());
+        let told = refused.unwrap_err().to_string();
+        assert!(!told.contains("s3cret"), "{told}");
+        let program = crate::Program::new("run").arg("s3cret").env("KEY", "s3cret");
+        assert!(!format!("{program} {program:?}").contains("s3cret"), "{program:?}");
+    }
 }

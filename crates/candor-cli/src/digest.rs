@@ -1,0 +1,13 @@
+//! Names for things that are too long to compare.
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of several texts, each told from the next, in hexadecimal digits.
+pub(crate) fn of(parts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

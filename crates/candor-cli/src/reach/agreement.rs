@@ -1,0 +1,155 @@
+//! What a project's file would start, and what of ours it would send where, is agreed to before it is used.
+//!
+//! A project is cloned, and its file is written by whoever wrote the project. Asked about is an entry as it stands there, once: the
+//! same words in the same file are not asked about again, other words are.
+
+use std::fmt::Write as _;
+
+use candor::desk::shown::shown;
+
+use super::expand::{Piece, pieces};
+use super::places::Whose;
+use super::{Entry, Found, Surroundings, Target};
+use crate::digest;
+use crate::exit::{Exit, Failure};
+use crate::remembered::Remembered;
+use crate::shell::quoted;
+use crate::terminal::Terminal;
+
+/// A file of the state folder, a line for each entry that was agreed to.
+const FILE: &str = "agreed";
+
+const HOW: &str = "Run the same command at a terminal once, and agree there; or name the server yourself: a URL, or a program behind two dashes. \
+                   (--yes is an answer to calls, not to this.)";
+
+/// A server that was found, and that may have to be agreed to first.
+pub(crate) struct Sought {
+    pub(super) found: Found,
+    pub(super) proposal: Option<Proposal>,
+}
+
+impl Sought {
+    /// The server, once nobody has anything against it.
+    pub(crate) async fn agreed(self, here: &Surroundings) -> Result<Found, Failure> {
+        let Self { mut found, proposal } = self;
+        let Some(proposal) = proposal.filter(|proposal| !proposal.is_remembered(here)) else {
+            return Ok(found);
+        };
+        let refused = |why: &str| {
+            let text = format!("{why}, and nothing was started or sent\n{}\n{HOW}", proposal.words);
+            Failure::new(Exit::Refused, text)
+        };
+        let Some(mut terminal) = Terminal::open() else {
+            return Err(refused(
+                "a server of a project has to be agreed to; there is no terminal to ask on",
+            ));
+        };
+        eprintln!("{}", proposal.words);
+        match terminal.agrees("Do you agree to that, as long as it stays as it is?").await {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Failure::new(
+                    Exit::Refused,
+                    "you said no; nothing was started or sent",
+                ));
+            }
+            Err(error) => return Err(refused(&shown(&error.to_string()).to_string())),
+        }
+        if let Err(problem) = proposal.remember(here) {
+            found.notes.push(format!("this will be asked again: {problem}"));
+        }
+        Ok(found)
+    }
+}
+
+/// What is agreed to.
+pub(super) struct Proposal {
+    /// The file, the name, and what stands there.
+    digest: String,
+    /// For whoever looks into our file.
+    what: String,
+    /// Safe to show, and all of it: what is left out here could be what matters.
+    words: String,
+}
+
+impl Proposal {
+    /// `None`: there is nothing to agree to.
+    pub(super) fn of(entry: &Entry, here: &Surroundings) -> Option<Self> {
+        let is_program = matches!(entry.target, Target::Program { .. });
+        let variables = variables(&entry.target);
+        if entry.whose == Whose::Persons || (!is_program && variables.is_empty()) {
+            return None;
+        }
+        let file = entry.file.to_string_lossy();
+        let digest = digest::of(&[&file, &entry.name, &entry.digest]);
+        let what = format!("{} in {}", shown(&entry.name), shown(&file));
+        let words = in_words(entry, &what, &variables, here);
+        Some(Self { digest, what, words })
+    }
+
+    fn is_remembered(&self, here: &Surroundings) -> bool {
+        let text = Remembered::of(here, FILE).text();
+        text.lines().any(|line| line.split(' ').next() == Some(&self.digest))
+    }
+
+    fn remember(&self, here: &Surroundings) -> Result<(), String> {
+        Remembered::of(here, FILE).add(&format!("{} {}", self.digest, self.what))
+    }
+}
+
+/// All that is filled in from here, by name.
+fn variables(target: &Target) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for text in target.texts() {
+        for piece in pieces(text) {
+            let name = match piece {
+                Piece::Text(_) => continue,
+                Piece::Variable { name, .. } => name,
+                Piece::Host(word) => word,
+            };
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// Not masked: whoever wrote the file knows what is in it, and whoever agrees has to.
+fn in_words(entry: &Entry, what: &str, variables: &[String], here: &Surroundings) -> String {
+    let mut words = format!("{what}: this file came with a project.");
+    let mut line = |text: String| {
+        let _ = write!(words, "\n{text}");
+    };
+    let pair = |name: &str, value: &str, between: &str| {
+        format!("  {}{between}{}", shown(name), shown(value))
+    };
+    match &entry.target {
+        Target::Program { program, args, env, cwd } => {
+            let folder = entry.project.as_deref().unwrap_or(&here.folder);
+            let folder = cwd.as_ref().map_or(folder.to_owned(), |cwd| folder.join(cwd));
+            line(format!(
+                "It would start a program, which runs as you and may do all that you may, in {}:",
+                shown(&folder.to_string_lossy())
+            ));
+            let all = std::iter::once(program).chain(args).map(|word| quoted(word));
+            line(format!("  {}", shown(&all.collect::<Vec<_>>().join(" "))));
+            if !env.is_empty() {
+                line("with these variables set for it:".to_owned());
+            }
+            env.iter().for_each(|(name, value)| line(pair(name, value, "=")));
+        }
+        Target::Url { url, headers } => {
+            line(format!("It would send requests to\n  {}", shown(url)));
+            if !headers.is_empty() {
+                line("with these headers:".to_owned());
+            }
+            headers.iter().for_each(|(name, value)| line(pair(name, value, ": ")));
+        }
+    }
+    if !variables.is_empty() {
+        let names: Vec<_> = variables.iter().map(|name| shown(name).to_string()).collect();
+        line(format!("filled in with what is set here as: {}", names.join(", ")));
+    }
+    words
+}

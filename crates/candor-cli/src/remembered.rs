@@ -1,0 +1,68 @@
+//! What a person said that holds the next time, too: a file of lines in the state folder, which only they can have written.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+
+use candor::desk::shown::shown;
+
+use crate::reach::Surroundings;
+
+/// Nobody says more than this.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+pub(crate) struct Remembered {
+    /// `None`: there is no state folder here.
+    folder: Option<PathBuf>,
+    name: &'static str,
+}
+
+impl Remembered {
+    pub(crate) fn of(here: &Surroundings, name: &'static str) -> Self {
+        Self { folder: here.state.clone(), name }
+    }
+
+    /// What stands there; nothing if others may have written it.
+    pub(crate) fn text(&self) -> String {
+        self.read().unwrap_or_default()
+    }
+
+    fn read(&self) -> io::Result<String> {
+        let folder = self.folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let file = File::open(folder.join(self.name))?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let found = file.metadata()?;
+            if found.uid() != rustix::process::getuid().as_raw() || found.mode() & 0o022 != 0 {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+        }
+        let mut text = String::new();
+        file.take(LARGEST).read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// Adds a line. Errors are safe to show.
+    pub(crate) fn add(&self, line: &str) -> Result<(), String> {
+        let folder = self.folder.as_ref().ok_or("there is no state folder here")?;
+        let path = folder.join(self.name);
+        let mut make = fs::DirBuilder::new();
+        make.recursive(true);
+        let mut open = OpenOptions::new();
+        open.append(true).create(true);
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+            std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+        }
+        // In one piece: another process may be at it, too.
+        let add = || {
+            make.create(folder)?;
+            open.open(&path)?.write_all(format!("{line}\n").as_bytes())
+        };
+        add().map_err(|error: io::Error| {
+            format!("{}: {}", shown(&path.to_string_lossy()), shown(&error.to_string()))
+        })
+    }
+}

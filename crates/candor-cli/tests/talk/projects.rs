@@ -1,0 +1,160 @@
+//! A project's file is a stranger's: what it would start or send is agreed to first.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::terminal::Terminal;
+use crate::{SCRIPTED, Told, World};
+
+const QUESTION: &str = "Do you agree to that, as long as it stays as it is? [y/N]";
+
+/// A project that was cloned, whose file names the server `notes`.
+fn cloned(world: &World, notes: &Value) -> PathBuf {
+    let project = world.around.join("cloned");
+    fs::create_dir_all(&project).unwrap();
+    let file = json!({"mcpServers": {"notes": notes}});
+    fs::write(project.join(".mcp.json"), file.to_string()).unwrap();
+    project
+}
+
+/// The scripted server, with another mark each time that somebody changes it.
+fn program(mark: &str) -> Value {
+    json!({"command": "python3", "args": [SCRIPTED, "${MARK}", mark], "env": {"AT": "${TOKEN}"}})
+}
+
+fn command(world: &World, words: &[&str]) -> std::process::Command {
+    let mut command = world.candor(words);
+    command.current_dir(world.around.join("cloned"));
+    command.env("MARK", "filled-in").env("TOKEN", "t0p-s3cret");
+    command
+}
+
+async fn run(world: &World, words: &[&str]) -> Told {
+    world.finish(command(world, words)).await
+}
+
+fn at_terminal(world: &World, words: &[&str]) -> Terminal {
+    Terminal::of(command(world, words))
+}
+
+#[tokio::test]
+async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
+    let world = World::new("projects program");
+    let project = cloned(&world, &program("1"));
+    for words in [&["tools", "notes"][..], &["call", "notes", "say", "--yes"], &["doctor", "notes"]]
+    {
+        let told = run(&world, words).await.ended(3);
+        told.complains("there is no terminal to ask on, and nothing was started");
+        told.complains("Run the same command at a terminal once");
+        told.complains("${MARK}");
+        assert!(!told.stderr.contains("filled-in") && !told.stderr.contains("hello"), "{told:?}");
+    }
+    let told = run(&world, &["tools", "notes", "--json"]).await.ended(3);
+    assert_eq!(told.error()["code"], "refused");
+
+    let mut terminal = at_terminal(&world, &["tools", "notes"]);
+    terminal.says(QUESTION);
+    let asked = terminal.text();
+    for part in [
+        &format!("notes in {}/.mcp.json: this file came with a project.", project.display()),
+        &format!("in {}:\n", project.display()),
+        &format!("  python3 {SCRIPTED} '${{MARK}}' 1\n"),
+        "  AT=${TOKEN}\n",
+        "filled in with what is set here as: MARK, TOKEN\n",
+    ] {
+        assert!(asked.contains(part), "no {part:?} in {asked}");
+    }
+    assert!(!asked.contains("t0p-s3cret"), "{asked}");
+    terminal.types("n");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("you said no; nothing was started"), "{text}");
+    run(&world, &["tools", "notes"]).await.ended(3);
+
+    let mut terminal = at_terminal(&world, &["tools", "notes"]);
+    terminal.says(QUESTION);
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    let file = world.around.join("state/candor/agreed");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    // It is not asked again, by whatever command.
+    run(&world, &["call", "notes", "say", "text=hi"]).await.ended(0).says("hi");
+
+    // Other words, another place: another question.
+    cloned(&world, &program("2"));
+    run(&world, &["tools", "notes"]).await.ended(3);
+    cloned(&world, &program("1"));
+    run(&world, &["tools", "notes"]).await.ended(0);
+    let elsewhere = world.around.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::copy(project.join(".mcp.json"), elsewhere.join(".mcp.json")).unwrap();
+    let mut other = command(&world, &["tools", "notes"]);
+    other.current_dir(&elsewhere);
+    world.finish(other).await.ended(3);
+
+    // What others can write to says nothing of what we agreed to.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    run(&world, &["tools", "notes"]).await.ended(3);
+}
+
+#[tokio::test]
+async fn a_variable_goes_nowhere_unasked() {
+    let world = World::new("projects variables");
+    let (_server, target) = world.serve(&[]).await;
+    let url = format!("http://127.0.0.1{target}/mcp");
+    cloned(&world, &json!({"url": url, "headers": {"X-Team": "${TOKEN}"}}));
+    let told = run(&world, &["tools", "notes"]).await.ended(3);
+    told.complains(&format!("It would send requests to\n  {url}\n"));
+    told.complains("  X-Team: ${TOKEN}\n");
+    told.complains("filled in with what is set here as: TOKEN\n");
+    let mut terminal = at_terminal(&world, &["tools", "notes"]);
+    terminal.says(QUESTION);
+    terminal.types("yes");
+    assert_eq!(terminal.ended().0, Some(0));
+    run(&world, &["tools", "notes"]).await.ended(0);
+    // What sends nothing of ours is a URL like any other.
+    cloned(&world, &json!({"url": url, "headers": {"X-Team": "blue"}}));
+    run(&world, &["tools", "notes"]).await.ended(0);
+}
+
+#[tokio::test]
+async fn the_persons_own_is_used_and_not_asked_about() {
+    let world = World::new("projects own");
+    cloned(&world, &json!({"command": "never-started"}));
+    let own = json!({"mcpServers": {"notes": {"command": "python3", "args": [SCRIPTED]}}});
+    fs::create_dir(world.around.join(".cursor")).unwrap();
+    fs::write(world.around.join(".cursor/mcp.json"), own.to_string()).unwrap();
+    let told = run(&world, &["call", "notes", "say", "text=hi"]).await.ended(0);
+    told.says("hi");
+    told.complains("cloned/.mcp.json as well; your own in ");
+}
+
+#[test]
+fn a_yes_that_cannot_be_remembered_counts_once() {
+    let world = World::new("projects forgotten");
+    cloned(&world, &program("1"));
+    fs::write(world.around.join("state"), "not a folder").unwrap();
+    for _ in 0..2 {
+        let mut terminal = at_terminal(&world, &["tools", "notes"]);
+        terminal.says(QUESTION);
+        terminal.types("y");
+        let (code, text) = terminal.ended();
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains("this will be asked again: "), "{text}");
+    }
+}
+
+#[test]
+fn whoever_leaves_at_the_question_has_not_agreed() {
+    let world = World::new("projects leave");
+    cloned(&world, &program("1"));
+    let terminal = at_terminal(&world, &["tools", "notes"]);
+    terminal.says(QUESTION);
+    let text = terminal.interrupt();
+    assert!(text.contains("error: interrupted"), "{text}");
+    assert!(!world.around.join("state/candor/agreed").exists());
+}
