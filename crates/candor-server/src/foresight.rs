@@ -88,6 +88,7 @@ impl Visit {
         let Some(source) = &engine.parts().tools else {
             return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
         };
+        engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
         let arguments = Arguments::decode(Some(arguments))
             .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))?;
         let tools =

@@ -47,6 +47,7 @@ pub(super) async fn foresee(
     let Some(source) = engine.parts().tools.as_ref().filter(|_| engine.parts().foresees) else {
         return Err(ErrorObject::method_not_found(method));
     };
+    engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
     let asked: ToolAnnotationsParams = params(asked)?;
     let arguments = Arguments::decode(Some(&asked.arguments))
         .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))?;
