@@ -395,6 +395,56 @@ async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
 }
 
 #[tokio::test]
+async fn answers_of_tables_are_kept_if_the_host_wants_it() {
+    // S0.91
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => {
+            let mut table = manage(&hints(WORST));
+            table["name"] = "table".into();
+            // As our servers publish it. Later the table has another row.
+            let rows = if asked.nth < 4 { json!(["one"]) } else { json!(["one", "two"]) };
+            table["_meta"] = json!({"dev.candor/dynamic-annotations": {"effects": rows}});
+            tools(&json!([manage(&hints(WORST)), table]))
+        }
+        "tools/annotations" => foresees(asked),
+        other => panic!("{other}"),
+    })
+    .await;
+    let keeping = Policy::default().keep_answers();
+    let asked = || server.asked("tools/annotations").len();
+    let client = soon(server.client().trust(Trust::Known).policy(keeping.clone()).into_future())
+        .await
+        .unwrap();
+    // This server lets nothing be kept of its list, so it is read each time: the tool is still the same.
+    for (tool, arguments, questions) in [
+        ("table", read(), 1),
+        ("table", json!({"action": "read", "path": "a"}), 1),
+        ("table", delete(), 2),
+        ("table", read(), 2),
+    ] {
+        let foreseen = soon(client.foresee(tool, &arguments)).await.unwrap();
+        assert_eq!(foreseen.hints.is_read_only(), arguments["action"] == "read");
+        assert_eq!((foreseen.basis, asked()), (Basis::Asked, questions), "{arguments}");
+    }
+    // The table has changed, and what is no table may say something else each time.
+    for (tool, questions) in [("table", 3), ("table", 3), ("manage", 4), ("manage", 5)] {
+        soon(client.foresee(tool, &read())).await.unwrap();
+        assert_eq!(asked(), questions, "{tool}");
+    }
+    // Of a stranger nothing is kept, and neither is it by whoever does not want it.
+    for client in [
+        server.client().policy(keeping),
+        server.client().trust(Trust::Known).policy(Policy::default()),
+    ] {
+        let (client, before) = (soon(client.into_future()).await.unwrap(), asked());
+        for _ in 0..2 {
+            soon(client.foresee("table", &read())).await.unwrap();
+        }
+        assert_eq!(asked() - before, 2);
+    }
+}
+
+#[tokio::test]
 async fn a_question_may_be_given_up() {
     // S0.59
     let server = server().await;
