@@ -127,6 +127,29 @@ async fn nothing_is_assumed_of_what_says_nothing() {
 }
 
 #[tokio::test]
+async fn news_come_of_what_can_be_watched_and_of_nothing_beside_it() {
+    // S4.15: the server tells of resources, but not of this one.
+    let resource = |set: ResourceSet, uri: &'static str| {
+        let contents = |uri: String, _| async move {
+            Ok(vec![ResourceContents::of_text(uri, "text/plain", "x")])
+        };
+        set.resource(Resource::new(uri, uri), contents)
+    };
+    let server = || {
+        let set = resource(resource(ResourceSet::new(), "memo:///today"), "memo:///still");
+        Server::new("memos", "1").resources(set.watched("memo:///today"))
+    };
+    everywhere(server, async |way, connect| {
+        let client = soon(connect.into_future()).await.expect(&way);
+        let listen = async |uri: &str| soon(client.listen(Interest::new().resource(uri))).await;
+        assert!(listen("memo:///today").await.is_ok(), "{way}");
+        assert!(listen("memo:///still").await.is_err(), "{way}");
+        soon(client.close()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn each_way_to_list_is_used_where_it_is_there() {
     // S4.28, S4.43, S4.44
     let children = || {
