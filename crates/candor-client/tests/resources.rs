@@ -247,6 +247,31 @@ async fn what_has_not_changed_is_left_out() {
 }
 
 #[tokio::test]
+async fn names_pictures_and_sizes_are_refreshed_without_the_contents() {
+    // S4.26
+    let server = modern(tree(), |asked| match asked.method.as_str() {
+        "resources/metadata" => {
+            let (title, picture, size) = if asked.nth == 0 {
+                ("Draft", "x:/d.png", 3)
+            } else {
+                ("Report", "x:/r.png", 9_000)
+            };
+            complete(json!({"resource": {"uri": "x:/report", "name": "report", "title": title,
+                "icons": [{"src": picture}], "size": size}}))
+        }
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    for (title, picture, size) in [("Draft", "x:/d.png", 3), ("Report", "x:/r.png", 9_000)] {
+        let now = soon(client.metadata("x:/report")).await.unwrap();
+        let icons = now.icons.unwrap();
+        assert_eq!((now.title.as_deref(), icons[0].src.as_str()), (Some(title), picture));
+        assert_eq!(now.size.unwrap().to_string(), size.to_string());
+    }
+}
+
+#[tokio::test]
 async fn a_format_is_picked_and_others_beside_it_are_told_apart() {
     // S4.5, S4.6, S4.51, S4.55, S4.56, S4.58
     let server = modern(json!({"resources": {}}), |asked| match asked.params["uri"].as_str().unwrap() {

@@ -117,7 +117,7 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await.unwrap();
-    let shown = shown.lock().unwrap();
+    let shown = std::mem::take(&mut *shown.lock().unwrap());
     let [proposal] = &shown[..] else { panic!("asked {} times", shown.len()) };
     assert!(proposal.summary().contains("This operation may be destructive. Proceed?"));
     let (asked, called) = (server.asked("tools/annotations"), server.asked("tools/call"));

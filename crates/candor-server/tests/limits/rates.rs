@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use candor_hints::Hints;
+use candor_server::protocol::Principal;
+use candor_server::protocol::json::raw;
 use candor_server::testing::Called;
 use candor_server::tool::{JsonTool, Rate, ToolError, code};
 use candor_server::{Ctx, Elicit};
@@ -153,4 +155,15 @@ async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
     tokio::time::advance(left).await;
     assert_eq!(client.hints("act", json!({})).await, Hints::READS);
     assert_eq!(counter.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_console_asks_no_more_often() {
+    // S0.33
+    let tool = Counter::default().tool("act", &of(&[])).annotations(deletes());
+    let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(1)));
+    let visit = server.build().unwrap().visit(Principal::new("ada"));
+    let foresee = async || visit.foresee("act", &raw(&json!({}))).await;
+    assert!(foresee().await.is_ok());
+    assert_eq!(foresee().await.unwrap_err().code(), 4290);
 }
