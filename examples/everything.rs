@@ -61,5 +61,11 @@ where
     O: candor::tool::IntoOutput,
 {
     let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    Arc::new(JsonTool::new(name, &schema, move |_, ctx| handler(ctx)).description(description))
+    let tool = JsonTool::new(name, &schema, move |_, ctx| handler(ctx));
+    shown(tool.description(description))
+}
+
+/// The tools of this server are there to show the protocol, and say nothing of effects: callers expect the worst.
+fn shown(tool: JsonTool) -> Arc<dyn Tool> {
+    Arc::new(tool.unclassified())
 }

@@ -6,7 +6,7 @@ use candor::prelude::*;
 use candor::tool::Tool;
 use serde_json::Value;
 
-use crate::simple;
+use crate::{shown, simple};
 
 pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
     let mut tools = vec![test_sampling(), test_elicitation()];
@@ -26,7 +26,7 @@ fn test_sampling() -> Arc<dyn Tool> {
         let said = ctx.sample(Sample::new(prompt, 100)).await?;
         Ok(format!("LLM response: {}", said.content.text()))
     });
-    Arc::new(tool.description("Asks the model"))
+    shown(tool.description("Asks the model"))
 }
 
 fn test_elicitation() -> Arc<dyn Tool> {
@@ -43,7 +43,7 @@ fn test_elicitation() -> Arc<dyn Tool> {
         });
         Ok(format!("User response: {}", in_words(&ctx.elicit(Elicit::form(message, &form)).await?)))
     });
-    Arc::new(tool.description("Asks the person"))
+    shown(tool.description("Asks the person"))
 }
 
 fn in_words(answer: &Elicited) -> String {

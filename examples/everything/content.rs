@@ -6,7 +6,7 @@ use candor::prelude::*;
 use candor::protocol::types::{AudioContent, EmbeddedResource, ImageContent};
 use candor::tool::Tool;
 
-use crate::simple;
+use crate::{shown, simple};
 
 /// A red pixel.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -69,7 +69,7 @@ fn structured() -> Arc<dyn Tool> {
         let sum = args["a"].as_f64().unwrap_or_default() + args["b"].as_f64().unwrap_or_default();
         Ok(Output::structured(json!({"sum": sum})))
     });
-    Arc::new(add.description("Adds two numbers").output_schema(&output))
+    shown(add.description("Adds two numbers").output_schema(&output))
 }
 
 /// A tool with arguments that modern clients repeat in HTTP headers.
@@ -88,7 +88,7 @@ fn mirrored() -> Arc<dyn Tool> {
             &schema,
             |args, _| async move { Ok(args.to_string()) },
         );
-    Arc::new(tool.description("Echoes arguments that have headers of their own"))
+    shown(tool.description("Echoes arguments that have headers of their own"))
 }
 
 fn every_keyword() -> Arc<dyn Tool> {
@@ -118,5 +118,5 @@ fn every_keyword() -> Arc<dyn Tool> {
     let tool = JsonTool::new("json_schema_2020_12_tool", &schema, |args, _| async move {
         Ok(args.to_string())
     });
-    Arc::new(tool.description("Tool with JSON Schema 2020-12 features"))
+    shown(tool.description("Tool with JSON Schema 2020-12 features"))
 }

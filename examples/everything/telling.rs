@@ -7,7 +7,7 @@ use candor::prelude::*;
 use candor::tool::Tool;
 use tokio::time::sleep;
 
-use crate::simple;
+use crate::{shown, simple};
 
 const A_MOMENT: Duration = Duration::from_millis(50);
 
@@ -59,5 +59,5 @@ fn wait() -> Arc<dyn Tool> {
         }
         Ok(format!("Waited {steps} steps."))
     });
-    Arc::new(tool.description("Waits for a number of tenths of a second"))
+    shown(tool.description("Waits for a number of tenths of a second"))
 }

@@ -1,4 +1,5 @@
-//! Candor as its users run it: default limits, header checks, deadline, both eras on one endpoint.
+//! Candor as its users run it: default limits, header checks, deadline, both eras on one endpoint. But one caller may ask about
+//! calls as fast as it can: here it is the speed that is measured.
 
 use std::io;
 use std::sync::Arc;
@@ -60,13 +61,16 @@ fn server(tools: usize) -> Server {
     ];
     // The rest is there to be searched, listed and kept; no two have the same schema to share.
     let others = (called.len()..tools).map(|n| Arc::new(echo(&format!("echo_{n}"))) as _);
-    Server::new("bench", "1.0.0").tools(called.into_iter().chain(others))
+    Server::new("bench", "1.0.0")
+        .tools(called.into_iter().chain(others))
+        .limits(|limits| limits.foresights = None)
 }
 
 fn echo(name: &str) -> JsonTool {
     let schema = input_schema(&format!("Where, for {name}"));
     JsonTool::new(name, &schema, |arguments, _| async move { Ok(arguments.to_string()) })
         .description("Answers with its arguments")
+        .unclassified()
 }
 
 /// Effects that depend on an argument, in the usual size.
@@ -85,4 +89,5 @@ fn echo_with_progress() -> JsonTool {
         Ok(arguments.to_string())
     })
     .description("Answers with its arguments, and says on the way that it is half done")
+    .unclassified()
 }

@@ -1,7 +1,7 @@
 //! What a call would do, before it is made: as the tool declares it, or as the server answers for these very arguments.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use candor_hints::{Declared, Effective, Hints, Judgement, Source};
 use candor_protocol::json::{Object, raw};
@@ -59,9 +59,43 @@ pub(crate) struct Told {
 
 type Asking = BoxFuture<'static, Result<Told, Error>>;
 
-/// Questions that are being asked: whoever asks the same joins. Nothing is kept.
+/// Questions that are being asked: whoever asks the same joins. Nothing is kept, unless the policy says so.
 #[derive(Default)]
-pub(crate) struct Questions(Mutex<HashMap<(String, String), WeakShared<Asking>>>);
+pub(crate) struct Questions {
+    asking: Mutex<HashMap<Question, WeakShared<Asking>>>,
+    kept: Mutex<Kept>,
+}
+
+/// Tool and arguments.
+type Question = (String, String);
+
+/// What was answered in one session, since its tools have last changed.
+#[derive(Default)]
+struct Kept {
+    session: Weak<Session>,
+    epoch: u64,
+    /// By the tool's definition, which has the table in it, and the arguments.
+    told: HashMap<([u8; 32], String), Told>,
+}
+
+/// Answers that are kept. Above it all are forgotten: to ask again costs little.
+const KEPT: usize = 1024;
+
+impl Kept {
+    /// What is still true: nothing, in another session or after a change.
+    fn now(
+        &mut self,
+        session: &Arc<Session>,
+        epoch: u64,
+    ) -> &mut HashMap<([u8; 32], String), Told> {
+        // As long as somebody has a weak one, no other session gets its address.
+        let same = std::ptr::eq(self.session.as_ptr(), Arc::as_ptr(session)) && self.epoch == epoch;
+        if !same || self.told.len() >= KEPT {
+            *self = Self { session: Arc::downgrade(session), epoch, told: HashMap::new() };
+        }
+        &mut self.told
+    }
+}
 
 impl Client {
     /// What a call of this tool with these arguments would do. Nothing is called; may be given up at any time.
@@ -103,7 +137,7 @@ impl Client {
                 return Ok(now);
             }
         }
-        match self.ask_about(tool, arguments, way).await {
+        match self.ask_or_recall(tool, arguments, way, &session).await {
             Ok(told) => Ok(decide(Some(told), None)),
             // The arguments are wrong: they must not be sent as they are.
             Err(error @ Error::Server(_)) if is_invalid(&error) => Err(error),
@@ -117,17 +151,41 @@ impl Client {
         }
     }
 
+    /// What the server answers, or has answered, if such answers are kept.
+    async fn ask_or_recall(
+        &self,
+        tool: &Arc<KnownTool>,
+        arguments: &Value,
+        way: Way,
+        session: &Arc<Session>,
+    ) -> Result<Told, Error> {
+        let question = (tool.name().to_owned(), canonical(arguments));
+        if !self.policy().keeps_answers || self.trust() != Trust::Known || !tool.has_table() {
+            return self.ask_about(tool, arguments, way, &question).await;
+        }
+        let place = (tool.digest(), question.1.clone());
+        // Before it is asked: what changes meanwhile has changed.
+        let epoch = self.host().tools_epoch();
+        let kept = locked(&self.questions().kept).now(session, epoch).get(&place).copied();
+        if let Some(told) = kept {
+            return Ok(told);
+        }
+        let told = self.ask_about(tool, arguments, way, &question).await?;
+        locked(&self.questions().kept).now(session, epoch).insert(place, told);
+        Ok(told)
+    }
+
     /// Asks the server, or joins whoever is asking the same just now.
     async fn ask_about(
         &self,
         tool: &Arc<KnownTool>,
         arguments: &Value,
         way: Way,
+        question: &Question,
     ) -> Result<Told, Error> {
-        let key = (tool.name().to_owned(), canonical(arguments));
         let asking: Shared<Asking> = {
-            let mut questions = locked(&self.questions().0);
-            match questions.get(&key).and_then(WeakShared::upgrade) {
+            let mut questions = locked(&self.questions().asking);
+            match questions.get(question).and_then(WeakShared::upgrade) {
                 Some(asking) => asking,
                 None => {
                     let (client, tool, arguments) = (self.clone(), tool.clone(), arguments.clone());
@@ -136,7 +194,7 @@ impl Client {
                     let asking = asking.shared();
                     questions.retain(|_, asking| asking.upgrade().is_some());
                     if let Some(weak) = asking.downgrade() {
-                        questions.insert(key.clone(), weak);
+                        questions.insert(question.clone(), weak);
                     }
                     asking
                 }
@@ -144,7 +202,7 @@ impl Client {
         };
         let told = asking.await;
         // Answered: whoever asks now asks anew.
-        locked(&self.questions().0).remove(&key);
+        locked(&self.questions().asking).remove(question);
         told
     }
 

@@ -33,6 +33,7 @@ pub struct Policy {
     denied: HashSet<String>,
     pub(crate) skip_where_static_suffices: bool,
     pub(crate) proceed_unforeseen: bool,
+    pub(crate) keeps_answers: bool,
 }
 
 impl Default for Policy {
@@ -52,6 +53,7 @@ impl Policy {
             denied: HashSet::new(),
             skip_where_static_suffices: false,
             proceed_unforeseen: false,
+            keeps_answers: false,
         }
     }
 
@@ -87,6 +89,14 @@ impl Policy {
     #[must_use]
     pub fn proceed_unforeseen(mut self) -> Self {
         self.proceed_unforeseen = true;
+        self
+    }
+
+    /// Asks once what a call would do, and keeps the answer for the same arguments: where the server is known, and says that the
+    /// tool's effects are a table, which says the same as long as the tool is the same. When its tools have changed, it is asked anew.
+    #[must_use]
+    pub fn keep_answers(mut self) -> Self {
+        self.keeps_answers = true;
         self
     }
 

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use candor_hints::{Declared, Effective};
-use candor_protocol::json::{Decode as _, Json, Object};
+use candor_protocol::json::{Decode as _, Json, Object, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool, ToolAnnotations};
 use candor_schema::Schema;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 /// The argument that seed documents and many servers use for a key.
 pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
@@ -187,6 +188,19 @@ impl KnownTool {
             .as_ref()
             .and_then(|meta| meta.read(extension::TOOL_RESOLUTION).ok().flatten());
         mark.is_some_and(|mark| mark.read("resolvable").ok().flatten() == Some(true))
+    }
+
+    /// Whether a table says what its calls do: the same for the same arguments, whatever else happens. Servers of ours publish its rows.
+    pub(crate) fn has_table(&self) -> bool {
+        let meta = self.tool.meta.as_ref();
+        let said: Option<Object> =
+            meta.and_then(|meta| meta.read(extension::DYNAMIC_ANNOTATIONS).ok().flatten());
+        said.is_some_and(|said| said.get("effects").is_some())
+    }
+
+    /// A digest of its definition: another one is another tool, whatever its name.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        Sha256::digest(raw(&self.tool).get()).into()
     }
 
     /// The tool that shows what a call would do, and whether it has to be called first.

@@ -234,6 +234,89 @@ async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() 
     assert_eq!(server.asked("tools/call").len(), 4);
 }
 
+/// A page that one must have seen as it is to write it.
+#[derive(Clone)]
+struct Page {
+    version_and_text: Arc<Mutex<(u64, String)>>,
+    /// Lets nobody write before two have come.
+    two: Arc<tokio::sync::Barrier>,
+    writes: Arc<AtomicUsize>,
+}
+
+/// Writes the page
+#[tool(additive, closed_world)]
+async fn write_page(seen: u64, text: String, page: State<Page>) -> Result<u64, ToolError> {
+    page.writes.fetch_add(1, Ordering::SeqCst);
+    if seen == 0 {
+        page.two.wait().await;
+    }
+    let mut now = page.version_and_text.lock().unwrap();
+    if seen != now.0 {
+        let told = format!("Somebody else has written version {}.", now.0);
+        return Err(ToolError::new(told).code("conflict"));
+    }
+    *now = (seen + 1, text);
+    Ok(now.0)
+}
+
+#[tokio::test]
+async fn of_two_writes_at_once_one_is_told_of_the_conflict_and_is_not_repeated() {
+    // S3.36
+    let page = Page {
+        version_and_text: Arc::default(),
+        two: Arc::new(tokio::sync::Barrier::new(2)),
+        writes: Arc::default(),
+    };
+    let server = Server::new("wiki", "1").state(page.clone()).tools(tools![write_page]);
+    let site = Site::of(server).await;
+    let connect = || site.client().trust(Trust::Known).retry(quick()).into_future();
+    let (ada, bob) = (soon(connect()).await.unwrap(), soon(connect()).await.unwrap());
+    let write = |client: &candor_client::Client, seen: u64, text: &str| {
+        let (client, arguments) = (client.clone(), json!({"seen": seen, "text": text}));
+        async move { soon(client.call_safely("write_page", arguments).into_future()).await.unwrap() }
+    };
+    let (one, other) = tokio::join!(write(&ada, 0, "Ada"), write(&bob, 0, "Bob"));
+    let (written, refused) = if one.is_error() { (other, one) } else { (one, other) };
+    assert_eq!(written.value(), Some(&json!(1)));
+    let failure = refused.failure().unwrap();
+    assert_eq!(failure.code, "conflict");
+    assert_eq!(
+        page.writes.load(Ordering::SeqCst),
+        2,
+        "what was refused is not tried again as it was"
+    );
+    // Who looks again and then writes loses nothing of what the other wrote.
+    let seen = page.version_and_text.lock().unwrap().clone();
+    let both = format!("{}, and me", seen.1);
+    assert_eq!(write(&bob, seen.0, &both).await.value(), Some(&json!(2)));
+    assert_eq!(*page.version_and_text.lock().unwrap(), (2, both));
+}
+
+/// Changes something, and says no more than that it does more than read.
+fn half_said(name: &str, destructive: Option<bool>) -> JsonTool {
+    let mut said = candor::protocol::types::ToolAnnotations::new();
+    (said.read_only_hint, said.destructive_hint) = (Some(false), destructive);
+    JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") }).annotations(said)
+}
+
+#[tokio::test]
+async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said() {
+    // S3.65: left out, it means yes.
+    let store = candor::store::MemoryStore::new(candor::store::Options::default());
+    let server = Server::new("s", "1")
+        .ledger(Arc::new(store))
+        .ask(candor::Ask::Destructive)
+        .hold(Duration::ZERO)
+        .tool(half_said("says_nothing", None))
+        .tool(half_said("says_no", Some(false)));
+    let site = Site::of(server).await;
+    let client = soon(site.client().into_future()).await.unwrap();
+    let refused = soon(client.call("says_nothing", json!({})).into_future()).await.unwrap();
+    assert_eq!(refused.failure().unwrap().code, "approval_required");
+    let done = soon(client.call("says_no", json!({})).into_future()).await.unwrap();
+    assert_eq!(done.text(), "done");
+}
+
 #[tokio::test]
 async fn a_tools_own_word_that_looks_like_ours_licenses_nothing() {
     let server = failing(false, |_| failed("rate_limited", &json!({"retriable": true}))).await;

@@ -127,6 +127,29 @@ async fn nothing_is_assumed_of_what_says_nothing() {
 }
 
 #[tokio::test]
+async fn news_come_of_what_can_be_watched_and_of_nothing_beside_it() {
+    // S4.15: the server tells of resources, but not of this one.
+    let resource = |set: ResourceSet, uri: &'static str| {
+        let contents = |uri: String, _| async move {
+            Ok(vec![ResourceContents::of_text(uri, "text/plain", "x")])
+        };
+        set.resource(Resource::new(uri, uri), contents)
+    };
+    let server = || {
+        let set = resource(resource(ResourceSet::new(), "memo:///today"), "memo:///still");
+        Server::new("memos", "1").resources(set.watched("memo:///today"))
+    };
+    everywhere(server, async |way, connect| {
+        let client = soon(connect.into_future()).await.expect(&way);
+        let listen = async |uri: &str| soon(client.listen(Interest::new().resource(uri))).await;
+        assert!(listen("memo:///today").await.is_ok(), "{way}");
+        assert!(listen("memo:///still").await.is_err(), "{way}");
+        soon(client.close()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn each_way_to_list_is_used_where_it_is_there() {
     // S4.28, S4.43, S4.44
     let children = || {
@@ -221,6 +244,31 @@ async fn what_has_not_changed_is_left_out() {
     let (found, _) = names(client.walk_all().changed_since(before)).await;
     assert_eq!(found, ["x:/touched", "x:/silent"]);
     assert!(!server.methods().contains(&"resources/read".to_owned()), "no content was loaded");
+}
+
+#[tokio::test]
+async fn names_pictures_and_sizes_are_refreshed_without_the_contents() {
+    // S4.26
+    let server = modern(tree(), |asked| match asked.method.as_str() {
+        "resources/metadata" => {
+            let (title, picture, size) = if asked.nth == 0 {
+                ("Draft", "x:/d.png", 3)
+            } else {
+                ("Report", "x:/r.png", 9_000)
+            };
+            complete(json!({"resource": {"uri": "x:/report", "name": "report", "title": title,
+                "icons": [{"src": picture}], "size": size}}))
+        }
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    for (title, picture, size) in [("Draft", "x:/d.png", 3), ("Report", "x:/r.png", 9_000)] {
+        let now = soon(client.metadata("x:/report")).await.unwrap();
+        let icons = now.icons.unwrap();
+        assert_eq!((now.title.as_deref(), icons[0].src.as_str()), (Some(title), picture));
+        assert_eq!(now.size.unwrap().to_string(), size.to_string());
+    }
 }
 
 #[tokio::test]

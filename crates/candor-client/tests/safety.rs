@@ -1,6 +1,8 @@
 //! Asking first: what seed 0 wants of a client, row by row, as it is seen on the wire.
 
 mod common;
+#[path = "../../candor-server/tests/resources/log.rs"]
+mod log;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,6 +10,9 @@ use std::time::Duration;
 
 use candor_client::{Ask, Basis, Error, Hints, Judgement, Policy, Proposal, Refusal, Retry, Trust};
 use serde_json::{Value, json};
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
 
 use common::scripted::{Asked, Say, Scripted, modern, said, tool, tools};
 use common::soon;
@@ -112,7 +117,7 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await.unwrap();
-    let shown = shown.lock().unwrap();
+    let shown = std::mem::take(&mut *shown.lock().unwrap());
     let [proposal] = &shown[..] else { panic!("asked {} times", shown.len()) };
     assert!(proposal.summary().contains("This operation may be destructive. Proceed?"));
     let (asked, called) = (server.asked("tools/annotations"), server.asked("tools/call"));
@@ -120,6 +125,16 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     assert_eq!(called[0].params["arguments"], *proposal.arguments);
     assert_eq!(proposal.foreseen.basis, Basis::Asked);
     assert_eq!(proposal.fingerprint().len(), 64);
+
+    // Its fingerprint is that of these arguments, in whatever order, and of no others.
+    let of = async |arguments: Value| {
+        let (shown, confirm) = person(false);
+        let call = client.call_safely("manage", arguments).confirm(confirm);
+        soon(call.into_future()).await.unwrap_err();
+        shown.lock().unwrap()[0].fingerprint()
+    };
+    assert_eq!(of(json!({"action": "delete", "path": "a"})).await, proposal.fingerprint());
+    assert_ne!(of(json!({"action": "delete", "path": "b"})).await, proposal.fingerprint());
 }
 
 #[tokio::test]
@@ -203,7 +218,11 @@ async fn a_failed_question_falls_back_to_what_is_declared() {
     let client =
         soon(server.client().trust(Trust::Known).retry(retry).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
+    let log = log::Log::capture();
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
+    let warned = log.take();
+    let words = "WARN message=Failed to get dynamic annotations, using static tool=manage";
+    assert!(matches!(&warned[..], [line] if line.starts_with(words)), "{warned:?}");
     let shown = shown.lock().unwrap();
     assert_eq!(shown[0].foreseen.basis, Basis::Declared);
     assert!(shown[0].foreseen.failed.is_some());
@@ -395,16 +414,83 @@ async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
 }
 
 #[tokio::test]
+async fn answers_of_tables_are_kept_if_the_host_wants_it() {
+    // S0.91
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => {
+            let mut table = manage(&hints(WORST));
+            table["name"] = "table".into();
+            // As our servers publish it. Later the table has another row.
+            let rows = if asked.nth < 4 { json!(["one"]) } else { json!(["one", "two"]) };
+            table["_meta"] = json!({"dev.candor/dynamic-annotations": {"effects": rows}});
+            tools(&json!([manage(&hints(WORST)), table]))
+        }
+        "tools/annotations" => foresees(asked),
+        other => panic!("{other}"),
+    })
+    .await;
+    let keeping = Policy::default().keep_answers();
+    let asked = || server.asked("tools/annotations").len();
+    let client = soon(server.client().trust(Trust::Known).policy(keeping.clone()).into_future())
+        .await
+        .unwrap();
+    // This server lets nothing be kept of its list, so it is read each time: the tool is still the same.
+    for (tool, arguments, questions) in [
+        ("table", read(), 1),
+        ("table", json!({"action": "read", "path": "a"}), 1),
+        ("table", delete(), 2),
+        ("table", read(), 2),
+    ] {
+        let foreseen = soon(client.foresee(tool, &arguments)).await.unwrap();
+        assert_eq!(foreseen.hints.is_read_only(), arguments["action"] == "read");
+        assert_eq!((foreseen.basis, asked()), (Basis::Asked, questions), "{arguments}");
+    }
+    // The table has changed, and what is no table may say something else each time.
+    for (tool, questions) in [("table", 3), ("table", 3), ("manage", 4), ("manage", 5)] {
+        soon(client.foresee(tool, &read())).await.unwrap();
+        assert_eq!(asked(), questions, "{tool}");
+    }
+    // Of a stranger nothing is kept, and neither is it by whoever does not want it.
+    for client in [
+        server.client().policy(keeping),
+        server.client().trust(Trust::Known).policy(Policy::default()),
+    ] {
+        let (client, before) = (soon(client.into_future()).await.unwrap(), asked());
+        for _ in 0..2 {
+            soon(client.foresee("table", &read())).await.unwrap();
+        }
+        assert_eq!(asked() - before, 2);
+    }
+}
+
+#[tokio::test]
 async fn a_question_may_be_given_up() {
     // S0.59
-    let server = server().await;
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&hints(WORST))])),
+        "tools/annotations" if asked.nth == 0 => {
+            let never = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
+            let response = Response::builder().header("content-type", "application/json");
+            Say::Whole(response.body(Body::from_stream(never)).unwrap())
+        }
+        "tools/annotations" => foresees(asked),
+        other => panic!("{other}"),
+    })
+    .await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     soon(client.tools()).await.unwrap();
     let arguments = read();
-    drop(client.foresee("manage", &arguments));
-    let given_up = tokio::time::timeout(Duration::ZERO, client.foresee("manage", &arguments)).await;
-    drop(given_up);
+    // Given up when the server has it and before it answers; nobody joins what was given up.
+    tokio::select! {
+        told = client.foresee("manage", &arguments) => panic!("{told:?}"),
+        () = soon(async {
+            while server.asked("tools/annotations").is_empty() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }) => {}
+    }
     assert!(soon(client.foresee("manage", &arguments)).await.unwrap().hints.is_read_only());
+    assert_eq!(server.asked("tools/annotations").len(), 2);
     assert!(server.asked("tools/call").is_empty());
 }
 

@@ -64,7 +64,8 @@ use proc_macro::TokenStream;
 ///   wait for their turn, so it should not take long.
 /// - `name = "…"`, `title = "…"`, `description = "…"`: instead of the function's name and its doc comment.
 /// - `input_schema = …`, `output_schema = …`: a schema of your own, as JSON text or `json!` value, published as it is and
-///   enforced. The parameters are read from whatever it lets through.
+///   enforced. The parameters are read from whatever it lets through. `output_schema = none`: none is published, and results are
+///   sent as they come, unchecked.
 ///
 /// # On a parameter
 ///

@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
     pub(crate) input_schema: Option<Expr>,
-    pub(crate) output_schema: Option<Expr>,
+    pub(crate) output_schema: Option<OutputSchema>,
     words: Words,
     unclassified: Option<Ident>,
     table: Option<Table>,
@@ -34,6 +34,14 @@ pub(crate) struct Options {
     idempotency: Option<Expr>,
     recorded: Option<Punctuated<Ident, Token![,]>>,
     pub(crate) safeguards: Safeguards,
+}
+
+/// The output schema, where it is not simply that of the type.
+pub(crate) enum OutputSchema {
+    /// The author's own.
+    Given(Expr),
+    /// Whatever the type says, none is published.
+    None,
 }
 
 /// How a call is recognised when it comes again.
@@ -335,8 +343,16 @@ impl Word {
             ("description", Given::Value(value)) => {
                 set(&mut options.description, text(value)?, &word)
             }
+            ("input_schema", Given::Value(value)) if is_none(&value) => Err(Error::new_spanned(
+                value,
+                "every tool has an input schema; take `Arguments` for one that lets any object through",
+            )),
             ("input_schema", Given::Value(value)) => set(&mut options.input_schema, value, &word),
-            ("output_schema", Given::Value(value)) => set(&mut options.output_schema, value, &word),
+            ("output_schema", Given::Value(value)) => {
+                let given =
+                    if is_none(&value) { OutputSchema::None } else { OutputSchema::Given(value) };
+                set(&mut options.output_schema, given, &word)
+            }
             (
                 "read_only" | "additive" | "destructive" | "idempotent" | "closed_world"
                 | "unclassified" | "blocking" | "requires_preview",
@@ -383,6 +399,11 @@ fn set<T>(place: &mut Option<T>, value: T, word: &Ident) -> Result<()> {
         None => Ok(()),
         Some(_) => Err(Error::new(word.span(), "said twice")),
     }
+}
+
+/// The word `none`, and not a value of that name: constants are written in capitals.
+fn is_none(value: &Expr) -> bool {
+    matches!(value, Expr::Path(path) if path.path.is_ident("none"))
 }
 
 fn text(value: Expr) -> Result<LitStr> {

@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
 
 use crate::field::option_of;
-use crate::options::{Effects, Options};
+use crate::options::{Effects, Options, OutputSchema};
 use crate::safeguards::Preview;
 use crate::signature::{Function, Source};
 
@@ -62,8 +62,11 @@ pub(crate) fn tool(
     };
     let output = match &options.output_schema {
         None => quote!(::candor::__private::published(__kind.schema())),
-        Some(schema) => {
+        Some(OutputSchema::Given(schema)) => {
             quote!(::candor::__private::published_as(#schema, __kind.schema().as_ref()))
+        }
+        Some(OutputSchema::None) => {
+            quote!((::core::option::Option::None, ::candor::__private::Carried::AsItComes))
         }
     };
     let share = shared.map(|shared| quote!(let #shared = ::std::clone::Clone::clone(&#shared);));

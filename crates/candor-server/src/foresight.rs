@@ -87,6 +87,7 @@ impl Visit {
         let Some(source) = &engine.parts().tools else {
             return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
         };
+        engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
         let sent = reading::decode(Some(arguments))?;
         let beside = reading::key_beside(engine, exchange, &Object::new())?;
         let tools =

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::tool::Rate;
+
 /// Bounds on what any one peer can make the server hold or do.
 ///
 /// ```
@@ -30,6 +32,9 @@ pub struct Limits {
     /// Calls with a key that run at the same time, with or without a caller who waits; above it they are answered busy.
     /// Default: 1024.
     pub keyed_calls: usize,
+    /// How often one caller may ask what calls would do; above it the questions are answered busy, with the time to wait. `None`:
+    /// as often as they like. Default: 1000 times in a second.
+    pub foresights: Option<Rate>,
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
     /// Default: 1024.
     pub stdio_requests: usize,
@@ -85,6 +90,7 @@ impl Default for Limits {
             deadline: Duration::from_secs(5 * 60),
             join: Duration::from_secs(30),
             keyed_calls: 1024,
+            foresights: Some(Rate::per_second(Rate::MOST)),
             stdio_requests: 1024,
             http_requests: 1024,
             streams: 1024,

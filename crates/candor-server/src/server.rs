@@ -27,10 +27,9 @@ use candor_hints::Ask;
 /// A server in the making: what it is called and what it offers.
 ///
 /// ```
-/// use candor_server::{tool::{JsonTool, ToolError}, Server};
-/// use serde_json::json;
+/// use candor_server::{hints::Hints, tool::{JsonTool, ToolError}, Server};
 ///
-/// let greet = JsonTool::new("greet", &json!({"type": "object"}), |_args, _ctx| async { Ok::<_, ToolError>("Hello!") });
+/// let greet = JsonTool::open("greet", |_args, _ctx| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS);
 /// let engine = Server::new("greeter", "1.0.0").tool(greet).build()?;
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```

@@ -20,6 +20,8 @@ mod laws;
 #[allow(dead_code)]
 #[path = "stdio/client.rs"]
 mod lines;
+#[path = "resources/log.rs"]
+mod log;
 #[path = "foresight/resolving.rs"]
 mod resolving;
 #[path = "foresight/schemas.rs"]

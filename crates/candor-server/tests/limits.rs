@@ -6,6 +6,8 @@
 #[allow(unused_imports)]
 mod common;
 
+#[path = "resources/log.rs"]
+mod log;
 #[path = "limits/neighbours.rs"]
 mod neighbours;
 #[path = "limits/plans.rs"]

@@ -3,15 +3,15 @@
 #![allow(missing_docs)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use candor_server::protocol::Principal;
-use candor_server::protocol::json::Object;
+use candor_server::protocol::json::{Object, raw};
 use candor_server::tool::{
     JsonTool, ProviderError, Tool, ToolError, ToolSet, ToolsProvider, provider_fn,
 };
 use candor_server::{BoxFuture, BuildError, Engine, Server};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn tool(name: &str) -> Arc<dyn Tool> {
     Arc::new(JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") }))
@@ -133,4 +133,73 @@ impl ToolsProvider for Own {
 async fn a_list_and_a_provider_are_two_sources() {
     let both = server().tools_from(vec![tool("a")]).tools_from(|| vec![tool("b")]).build();
     assert!(matches!(both, Err(BuildError::TwoSources("tools"))));
+}
+
+/// A tool that takes an object with this member.
+fn taking(member: &str, kind: &Value) -> Arc<dyn Tool> {
+    let schema = json!({"type": "object", "properties": {member: kind}, "required": [member]});
+    Arc::new(
+        JsonTool::new("t", &schema, |_, _| async { Ok::<_, ToolError>("done") }).unclassified(),
+    )
+}
+
+#[tokio::test]
+async fn a_schema_that_has_changed_is_seen_and_enforced_by_the_next_request() {
+    // S2.86
+    let renamed = Arc::new(AtomicBool::new(false));
+    let now = renamed.clone();
+    let provide = move || {
+        let member = if now.load(Ordering::SeqCst) { "place" } else { "city" };
+        vec![taking(member, &json!({"type": "string"}))]
+    };
+    for client in
+        [server().tools_from(provide.clone()).test(), server().tools_from(provide).test_legacy()]
+    {
+        for (changed, member, other) in [(false, "city", "place"), (true, "place", "city")] {
+            renamed.store(changed, Ordering::SeqCst);
+            let schema = client.tool("t").await.input_schema;
+            assert!(schema.get().contains(member) && !schema.get().contains(other), "{schema}");
+            assert_eq!(client.call("t", json!({member: "Bern"})).await.text(), "done");
+            let refused = client.call("t", json!({other: "Bern"})).await;
+            assert!(refused.is_error() && refused.text().contains(&format!("/{member}")));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
+    // F7.6: what its schema cannot be checked against never fits, and is no failure of the server.
+    let broken = || taking("a", &json!({"$ref": "http://127.0.0.1:9/a"}));
+    let provide = move || vec![tool("before"), broken(), tool("after")];
+    let why = "this tool cannot be called: input schema: ";
+    for client in [server().tools_from(provide).test(), server().tools_from(provide).test_legacy()]
+    {
+        let names: Vec<_> = client.tools().await.into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["before", "t", "after"]);
+        assert_eq!(
+            client.tool("t").await.input_schema.get(),
+            r#"{"type":"object","additionalProperties":true}"#,
+            "what hosts cannot read is not published"
+        );
+        for name in ["before", "after"] {
+            assert_eq!(client.call(name, json!({})).await.text(), "done");
+        }
+        for arguments in [json!({}), json!({"a": 1})] {
+            let refused = client.call("t", arguments).await;
+            assert_eq!(refused.code(), Some("invalid_arguments"));
+            assert!(refused.text().contains(why), "{}", refused.text());
+        }
+    }
+    let engine = server().tools_from(provide).build().unwrap();
+    let visit = engine.visit(Principal::anonymous());
+    let foreseen = visit.foresee("t", &raw(&json!({"a": 1}))).await.unwrap();
+    let [problem] = &foreseen.invalid[..] else { panic!("{:?}", foreseen.invalid) };
+    assert!(problem.pointer.is_empty() && problem.problem.starts_with(why), "{problem:?}");
+    assert!(
+        !foreseen.exact && foreseen.effective.hints.is_destructive(),
+        "nothing is promised of it"
+    );
+    // A list that never changes is for its author to mend, before anybody is served.
+    let error = server().tools_from(vec![broken()]).build().err().unwrap().to_string();
+    assert!(error.starts_with("tool \"t\": input schema: "), "{error}");
 }

@@ -1,4 +1,4 @@
-//! How often one caller has called a tool. The calls themselves are remembered, not a bucket of tokens: a full bucket that
+//! How often one caller has called a tool, or has asked what calls would do. The calls themselves are remembered, not a bucket of tokens: a full bucket that
 //! refills on the way lets nearly twice as many through in some stretch of the time, and the description promises that none
 //! has more.
 
@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use candor_ledger::Key;
+use candor_protocol::Principal;
+use candor_protocol::rpc::{self, ErrorObject};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::ledger::Call;
@@ -19,8 +22,8 @@ const ROOM: usize = 4096;
 #[derive(Clone, Default)]
 pub(crate) struct Rates(Arc<Mutex<HashMap<Whose, Calls>>>);
 
-/// Caller and tool.
-type Whose = (String, String);
+/// Caller and tool; without a tool, what the caller asks about calls.
+type Whose = (String, Option<String>);
 
 #[derive(Default)]
 struct Calls {
@@ -58,11 +61,29 @@ impl Rates {
     ) -> Result<Option<Pass>, ToolError> {
         let Some(rate) = call.entry.safeguards.rate else { return Ok(None) };
         let name = call.entry.name();
-        let whose = (call.exchange.principal.as_str().to_owned(), name.to_owned());
+        let whose = (call.exchange.principal.as_str().to_owned(), Some(name.to_owned()));
         self.pass(rate, whose, coming).map(Some).map_err(|wait| {
             ToolError::new(format!("{name} allows {rate} and caller. Nothing was done"))
                 .code(code::RATE_LIMITED)
                 .retry_after(wait)
+        })
+    }
+
+    /// Lets a question about a call through and counts it, or says when the next one may come. Whatever a tool is about, to be
+    /// asked about it costs what its evaluator costs; so there is one rate for all of them.
+    pub(crate) fn admit_question(
+        &self,
+        rate: Option<Rate>,
+        principal: &Principal,
+    ) -> Result<(), ErrorObject> {
+        const FRESH: Coming<'_> = Coming { key: None, goes_on: false };
+        let Some(rate) = rate else { return Ok(()) };
+        let passed = self.pass(rate, (principal.as_str().to_owned(), None), FRESH);
+        passed.map(|_| ()).map_err(|wait| {
+            let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            let message = format!("Too many questions about calls; ask again in {wait} ms");
+            ErrorObject::new(rpc::code::BUSY, message)
+                .with_data(&json!({"code": "busy", "retryAfterMs": wait}))
         })
     }
 
@@ -147,7 +168,7 @@ mod tests {
     const FRESH: Coming<'_> = Coming { key: None, goes_on: false };
 
     fn who(name: &str) -> Whose {
-        (name.to_owned(), "tool".to_owned())
+        (name.to_owned(), Some("tool".to_owned()))
     }
 
     #[tokio::test(start_paused = true)]

@@ -43,6 +43,7 @@ pub(super) async fn foresee(
     let Some(source) = engine.parts().tools.as_ref().filter(|_| engine.parts().foresees) else {
         return Err(ErrorObject::method_not_found(method));
     };
+    engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
     let asked: ToolAnnotationsParams = params(asked)?;
     let sent = reading::decode(Some(&asked.arguments))?;
     let beside = reading::key_beside(engine, exchange, &asked.extra)?;

@@ -4,6 +4,7 @@
 //! would have gone back. Only the transport is missing, and with it headers, tokens and lines.
 //!
 //! ```
+//! use candor_server::hints::Hints;
 //! use candor_server::tool::{JsonTool, ToolError};
 //! use candor_server::{Elicit, Server};
 //! use serde_json::json;
@@ -18,7 +19,8 @@
 //!             let name = answer.accepted().ok_or(ToolError::new("Then not."))?;
 //!             Ok::<_, ToolError>(format!("Hello, {}!", name["name"].as_str().unwrap_or_default()))
 //!         }
-//!     });
+//!     })
+//!     .does(Hints::READS);
 //!     Server::new("greeter", "1.0.0").tool(greet)
 //! }
 //!

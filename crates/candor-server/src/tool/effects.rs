@@ -8,7 +8,7 @@ use candor_hints::{Declared, Effective, Hints, Table};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use serde_json::Value;
 
-use super::Prepared;
+use super::{Prepared, warning};
 
 /// What is known of a tool's calls before they run.
 ///
@@ -57,6 +57,10 @@ impl<T: Variants> Variants for Option<T> {
 
 /// How long a function may take to say what a call does. It should take microseconds.
 const EVALUATION_TIME: Duration = Duration::from_secs(1);
+
+/// What the author of a tool is told who does not say what it does.
+const UNSAID: &str = "it does not say what its calls do, so callers expect the worst: say it (`does`, `annotations`, \
+                      `effects`), or say that it cannot be said (`unclassified`)";
 
 /// An evaluator that failed: it panicked, did not end, or said something that its own declaration rules out.
 #[derive(Debug)]
@@ -121,6 +125,14 @@ impl Effects {
             other => other.worst(),
         }
     }
+}
+
+/// What a tool's annotations say, where nothing else says it. Silence is no classification: the author hears of it.
+pub(super) fn said_by(definition: &Definition) -> Effects {
+    if definition.annotations.as_ref().map(declared).unwrap_or_default() == Declared::default() {
+        warning::once(&definition.name, UNSAID);
+    }
+    Effects::of_annotations(definition)
 }
 
 /// What an evaluator said, if that is no more than its tool's worst case.

@@ -15,7 +15,7 @@ use super::idempotency::{self, Idempotency};
 use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
-use super::{Effects, Tool, coverage, effects};
+use super::{Effects, Tool, coverage, effects, warning};
 use candor_hints::Ask;
 
 /// A tool that has been checked.
@@ -247,6 +247,6 @@ fn read(schema: &RawValue) -> Result<Value, String> {
 fn warn_about_name(name: &str) {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        tracing::warn!(tool = name, "hosts may refuse this name: use 1 to 64 of A-Z a-z 0-9 _ -");
+        warning::once(name, "hosts may refuse this name: use 1 to 64 of A-Z a-z 0-9 _ -");
     }
 }

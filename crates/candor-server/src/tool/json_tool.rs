@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use candor_hints::{Hints, Table};
+use candor_hints::{Declared, Hints, Table};
 use candor_protocol::json::raw;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use super::effects::{self, Effects};
 use super::{
-    Effects, Idempotency, IntoOutput, Invalid, Output, Prepared, Rate, Safeguards, Sentence, Tool,
-    ToolError,
+    Idempotency, IntoOutput, Invalid, Output, Prepared, Rate, Safeguards, Sentence, Tool, ToolError,
 };
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
@@ -23,6 +23,7 @@ type Handler =
 /// A tool built from a JSON schema and a closure.
 ///
 /// ```
+/// use candor_server::hints::Hints;
 /// use candor_server::tool::{JsonTool, ToolError};
 /// use serde_json::json;
 ///
@@ -30,7 +31,8 @@ type Handler =
 /// let greet = JsonTool::new("greet", &schema, |args, _ctx| async move {
 ///     Ok::<_, ToolError>(format!("Hello, {}!", args["name"].as_str().unwrap_or_default()))
 /// })
-/// .description("Greets somebody");
+/// .description("Greets somebody")
+/// .does(Hints::READS);
 /// ```
 pub struct JsonTool {
     definition: Definition,
@@ -96,11 +98,22 @@ impl JsonTool {
         self
     }
 
-    /// What a call may do to the world, in the worst case. Without it, everything.
+    /// What a call may do to the world, in the worst case.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.definition.annotations = Some(annotations);
+        // The last word counts; a table goes further than annotations, and stays.
+        self.effects = self.effects.filter(Effects::is_dynamic);
         self
+    }
+
+    /// The same in a word: what every call does, all four hints of it.
+    #[must_use]
+    pub fn does(mut self, hints: Hints) -> Self {
+        let mut annotations =
+            self.definition.annotations.take().unwrap_or_else(ToolAnnotations::new);
+        effects::write(hints.declared(), &mut annotations);
+        self.annotations(annotations)
     }
 
     /// What a call does, by its arguments: the first row that fits. Static annotations come from it.
@@ -118,6 +131,17 @@ impl JsonTool {
     {
         self.effects = Some(Effects::Function(at_most));
         self.evaluate = Some(Arc::new(effects));
+        self
+    }
+
+    /// Nothing is known of what a call does: no hints are published, and callers expect the worst. A tool that has neither this
+    /// nor annotations nor effects is taken for the same, and the log warns of it.
+    #[must_use]
+    pub fn unclassified(mut self) -> Self {
+        if let Some(annotations) = &mut self.definition.annotations {
+            effects::write(Declared::default(), annotations);
+        }
+        self.effects = Some(Effects::Unclassified);
         self
     }
 
@@ -245,7 +269,7 @@ impl Tool for JsonTool {
     }
 
     fn effects(&self) -> Effects {
-        self.effects.clone().unwrap_or_else(|| Effects::of_annotations(&self.definition))
+        self.effects.clone().unwrap_or_else(|| effects::said_by(&self.definition))
     }
 }
 

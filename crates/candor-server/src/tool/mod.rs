@@ -1,5 +1,6 @@
 //! Tools: what they are, how they are prepared and run, and where they come from.
 
+mod broken;
 mod coverage;
 pub(crate) mod effects;
 mod entry;
@@ -17,6 +18,7 @@ mod safeguards;
 mod set;
 mod split;
 mod typed;
+mod warning;
 mod words;
 
 use candor_hints::Hints;
@@ -59,9 +61,10 @@ pub trait Tool: Send + Sync + 'static {
     /// Types the arguments, which have passed the input schema. What is prepared here is what runs.
     fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid>;
 
-    /// What its calls do to the world; looked at once, when the tool is registered.
+    /// What its calls do to the world; looked at once, when the tool is registered. Without annotations nobody knows, and the
+    /// log says so: a tool of which nothing can be said returns [`Effects::Unclassified`] itself.
     fn effects(&self) -> Effects {
-        Effects::of_annotations(self.definition())
+        effects::said_by(self.definition())
     }
 
     /// How its calls are recognised when they come again; looked at once, when the tool is registered.

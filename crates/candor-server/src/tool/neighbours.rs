@@ -1,8 +1,7 @@
 //! What tools of one set say about each other: whom they name must be there, and what deletes by an id should stand beside
 //! something that shows which ids there are.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -10,7 +9,7 @@ use super::Effects;
 use super::entry::Entry;
 use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
-use super::words;
+use super::{warning, words};
 
 /// Checks a set. The tool that each preview is of.
 pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, RegistrationError> {
@@ -36,7 +35,7 @@ pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, Registratio
             }
         }
         if let Some(id) = blind(entry, set) {
-            warn_once(
+            warning::once(
                 entry.name(),
                 &format!(
                     "it deletes by `{id}`, and no read-only tool (list_…, get_…, search_…) shows which there are"
@@ -44,7 +43,7 @@ pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, Registratio
             );
         }
         if let Some(said) = words::contradicted(entry) {
-            warn_once(
+            warning::once(
                 entry.name(),
                 &format!("its description says {said:?}, and its declarations do not"),
             );
@@ -114,17 +113,6 @@ fn shows(reader: &Entry, entry: &Entry, id: &str) -> bool {
     };
     let verb = |name: &str| VERBS.iter().any(|verb| name.starts_with(verb));
     reader.worst().hints.is_read_only() && verb(reader.name()) && reader.name().contains(noun)
-}
-
-/// Sets that a provider makes on every request are all alike; once is enough.
-fn warn_once(tool: &str, problem: &str) {
-    static WARNED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
-    const ROOM: usize = 1024;
-    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
-    let warned = warned.get_or_insert_default();
-    if warned.len() < ROOM && warned.insert(format!("{tool}: {problem}")) {
-        tracing::warn!(tool, "{problem}");
-    }
 }
 
 #[cfg(test)]

@@ -21,15 +21,16 @@ use crate::provider::{Provider, ProviderError};
 /// | a [`Provider<ToolSet>`](Provider) | asked on every request, and told for whom |
 /// | a type that implements this trait | the same |
 ///
-/// Of what is called nothing is kept: who wants a cache keeps an `Arc<ToolSet>` and gives it again. A list in which two tools
-/// have one name is a failure of the provider: callers learn that something failed, the log says what.
+/// Of what is called nothing is kept: who wants a cache keeps an `Arc<ToolSet>` and gives it again. Of what is called, a tool
+/// that cannot be used (its schema cannot be compiled) is listed and its calls are refused ([`ToolSet::provided`]). A list in which two
+/// tools have one name is a failure of the provider: callers learn that something failed, the log says what.
 ///
 /// A list:
 ///
 /// ```
-/// # use candor_server::{tool::{JsonTool, Tool, ToolError}, Server};
+/// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
 /// # use std::sync::Arc;
-/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") })) }
+/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS)) }
 /// let tools: Vec<Arc<dyn Tool>> = vec![hello()];
 /// let engine = Server::new("greeter", "1.0.0").tools_from(tools).build()?;
 /// # Ok::<(), candor_server::BuildError>(())
@@ -38,9 +39,9 @@ use crate::provider::{Provider, ProviderError};
 /// A closure, which may fail:
 ///
 /// ```
-/// # use candor_server::{tool::{JsonTool, Tool, ToolError}, Server};
+/// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
 /// # use std::sync::Arc;
-/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") })) }
+/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS)) }
 /// # fn read() -> std::io::Result<Vec<Arc<dyn Tool>>> { Ok(vec![hello()]) }
 /// let engine = Server::new("greeter", "1.0.0").tools_from(|| vec![hello()]).build()?;
 /// let engine = Server::new("greeter", "1.0.0").tools_from(|| read()).build()?;
@@ -50,9 +51,9 @@ use crate::provider::{Provider, ProviderError};
 /// An async closure. One that has captured something hands each future its own: `move || { let pool = pool.clone(); async move { … } }`.
 ///
 /// ```
-/// # use candor_server::{tool::{JsonTool, Tool, ToolError}, Server};
+/// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
 /// # use std::sync::Arc;
-/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") })) }
+/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS)) }
 /// # async fn fetch() -> std::io::Result<Vec<Arc<dyn Tool>>> { Ok(vec![hello()]) }
 /// let engine = Server::new("greeter", "1.0.0").tools_from(async || vec![hello()]).build()?;
 /// let engine = Server::new("greeter", "1.0.0").tools_from(fetch).build()?;
@@ -135,7 +136,7 @@ impl<E: fmt::Display> IntoTools for Result<Vec<Arc<dyn Tool>>, E> {
 }
 
 fn set(tools: impl IntoTools) -> Result<Arc<ToolSet>, ProviderError> {
-    ToolSet::new(tools.into_tools()?).map(Arc::new).map_err(ProviderError::new)
+    ToolSet::provided(tools.into_tools()?).map(Arc::new).map_err(ProviderError::new)
 }
 
 impl<P: Provider<ToolSet>> ToolsProvider<shape::Set> for P {

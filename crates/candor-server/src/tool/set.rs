@@ -12,6 +12,7 @@ use candor_protocol::types::Tool as Definition;
 use candor_schema::Invalid;
 
 use super::Tool;
+use super::broken::Broken;
 use super::effects;
 use super::entry::Entry;
 use super::neighbours;
@@ -99,15 +100,29 @@ impl ToolSet {
     /// Checks and indexes tools. Fails for two tools of one name, for schemas that cannot be honoured, and if a tool names
     /// another that is not there. Previews that are made with a tool stand right after it.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
+        Self::gather(tools, |_, problem| Err(problem))
+    }
+
+    /// The same of tools that somebody else gives while the server runs. One that cannot be used by itself costs the others
+    /// nothing: it is listed with a schema that lets everything through, its calls are refused with the reason, and the log has it.
+    pub fn provided(
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<Self, RegistrationError> {
+        Self::gather(tools, |tool, problem| {
+            Entry::of(Arc::new(Broken::instead_of(tool, &problem))).map(|entry| (entry, None))
+        })
+    }
+
+    /// Puts a set together. A tool that cannot be used is replaced, or refused with what is wrong with it.
+    fn gather(
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+        replace: impl Fn(&dyn Tool, String) -> Result<WithPreview, String>,
+    ) -> Result<Self, RegistrationError> {
         let mut set = Self::default();
         for tool in tools {
-            let name = tool.definition().name.clone();
-            let refuse = |problem: String| RegistrationError { tool: name.clone(), problem };
-            let entry = Entry::of(tool).map_err(refuse)?;
-            let preview = match &entry.safeguards.preview {
-                Some(Preview::Made(plan)) => Some(entry.preview(plan.clone()).map_err(refuse)?),
-                _ => None,
-            };
+            let (entry, preview) = with_preview(tool.clone())
+                .or_else(|problem| replace(&*tool, problem))
+                .map_err(|problem| RegistrationError::of(&tool.definition().name, problem))?;
             set.push(entry)?;
             preview.map_or(Ok(()), |preview| set.push(preview))?;
         }
@@ -250,6 +265,18 @@ impl ToolSet {
         }
         listed
     }
+}
+
+/// A tool that has been checked, with the preview that is made with it.
+type WithPreview = (Entry, Option<Entry>);
+
+fn with_preview(tool: Arc<dyn Tool>) -> Result<WithPreview, String> {
+    let entry = Entry::of(tool)?;
+    let preview = match &entry.safeguards.preview {
+        Some(Preview::Made(plan)) => Some(entry.preview(plan.clone())?),
+        _ => None,
+    };
+    Ok((entry, preview))
 }
 
 fn definitions<'a>(page: &'a [Cow<'_, Definition>]) -> Vec<&'a Definition> {

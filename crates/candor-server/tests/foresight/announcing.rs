@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::common::{Site, greet, initialize, modern, server};
+use crate::log::Log;
 use crate::{Files, OURS, RESOLUTION, clients, errors, files, four, results};
 
 /// Capabilities as each era gets them.
@@ -108,6 +109,47 @@ async fn static_hints_are_published_as_they_were_declared() {
         assert_eq!(list["tools"][0]["annotations"], json!({"readOnlyHint": true}));
         assert_eq!(list["tools"][1].get("annotations"), None);
     }
+}
+
+#[tokio::test]
+async fn nothing_is_unclassified_by_silence() {
+    // C25, S3.4: `#[tool]` does not compile without; here the author reads it in the log.
+    let named = |name: &str| JsonTool::open(name, |_, _| async { Ok("") });
+    let mut titled = ToolAnnotations::new();
+    titled.title = Some("Mute".to_owned());
+    let mut reads = ToolAnnotations::new();
+    reads.read_only_hint = Some(true);
+    let row = Row::when("action", Test::equals("read")).then(Hints::READS);
+    let said = "it does not say what its calls do, so callers expect the worst: say it (`does`, `annotations`, `effects`), or \
+                say that it cannot be said (`unclassified`)";
+    let log = Log::capture();
+    for (tool, is_silent) in [
+        (named("silent"), true),
+        (named("titled").annotations(titled.clone()), true),
+        (named("says_so").unclassified(), false),
+        (named("says_it_last").does(Hints::READS).unclassified(), false),
+        (named("reads").annotations(reads), false),
+        (named("does").unclassified().does(Hints::ADDS), false),
+        (named("by_table").effects(Table::new().row(row)), false),
+        (named("by_function").effects_by(Hints::ADDS, |_| Hints::READS), false),
+    ] {
+        let name = candor_server::tool::Tool::definition(&tool).name.clone();
+        let client = server().tool(tool).test();
+        let expected = is_silent.then(|| format!("WARN message={said} tool={name}"));
+        assert_eq!(log.take(), Vec::from_iter(expected), "{name}");
+        let published = client.tool(&name).await.annotations;
+        let hints = |text: &str| match name.as_str() {
+            "reads" | "does" | "by_table" | "by_function" => text.contains("Hint"),
+            _ => !text.contains("Hint"),
+        };
+        assert!(
+            hints(&published.map_or(String::new(), |said| raw(&said).get().to_owned())),
+            "{name}"
+        );
+    }
+    // Whoever registers it again has read it already.
+    drop(server().tool(named("silent")).test());
+    assert_eq!(log.take(), Vec::<String>::new());
 }
 
 #[tokio::test]

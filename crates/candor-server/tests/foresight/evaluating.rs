@@ -135,3 +135,31 @@ async fn a_call_needs_no_question_and_says_what_was_foreseen() {
         assert_eq!(result["_meta"][OURS], json!({"foreseen": four(true, false, true, true)}));
     }
 }
+
+#[tokio::test]
+async fn hints_are_in_the_answer_and_in_nothing_that_comes_before_it() {
+    // S0.89
+    let tool = JsonTool::open("talks", |_, ctx| async move {
+        ctx.progress(1, 2, "half").await;
+        ctx.progress(2, 2, "done").await;
+        Ok("done")
+    })
+    .effects_by(Hints::ADDS, |_| Hints::READS);
+    let site = Site::of(server().tool(tool));
+    let params = json!({"name": "talks", "arguments": {}, "_meta": {"progressToken": "t"}});
+    let session = Session::open(&site, "2025-11-25").await;
+    for reply in [
+        site.send(modern("tools/call", &params)).await,
+        session.request("tools/call", &params).await,
+    ] {
+        let mut said = reply.events().rest().await;
+        let answer = said.pop().unwrap();
+        assert_eq!(answer["result"]["_meta"][OURS]["foreseen"], is(Hints::READS));
+        assert_eq!(said.len(), 2, "{said:?}");
+        for notice in said {
+            assert_eq!(notice["method"], "notifications/progress");
+            let text = notice.to_string();
+            assert!(!text.contains("Hint") && !text.contains("annotations"), "{text}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use candor_server::tool::{JsonTool, Tool, ToolSet};
 use serde_json::Value;
 
+use crate::log::Log;
 use crate::{Counter, deletes, of, reads, server};
 
 fn tool(name: &str, properties: &[&str]) -> JsonTool {
@@ -96,4 +97,25 @@ fn order_does_not_matter_and_words_of_arguments_may_differ() {
     let tools = [one, two.annotations(reads()), tool("restore_it", &[])];
     let set = ToolSet::new(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>)).unwrap();
     assert_eq!(set.len(), 3);
+}
+
+#[test]
+fn what_is_said_and_not_declared_and_what_deletes_blindly_is_told_when_it_is_registered() {
+    // S3.47, S3.57: an author reads it in the log, once, and the server is built all the same.
+    let log = Log::capture();
+    let register = || {
+        let wishful = look("wishful", &[]).description("Shows it. This cannot be undone.");
+        server().tool(wishful).tool(tool("delete_gadget", &["gadget_id"])).build().unwrap()
+    };
+    register();
+    let said = log.take();
+    let [contradicted, blind] = &said[..] else { panic!("{said:?}") };
+    let words = r#"its description says "This cannot be undone.", and its declarations do not"#;
+    assert_eq!(*contradicted, format!("WARN message={words} tool=wishful"));
+    assert!(
+        blind.contains("deletes by `gadget_id`") && blind.contains("tool=delete_gadget"),
+        "{blind}"
+    );
+    register();
+    assert_eq!(log.take(), Vec::<String>::new());
 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use candor_hints::Hints;
+use candor_server::protocol::Principal;
+use candor_server::protocol::json::raw;
 use candor_server::testing::Called;
 use candor_server::tool::{JsonTool, Rate, ToolError, code};
 use candor_server::{Ctx, Elicit};
@@ -129,4 +132,38 @@ async fn an_answer_that_is_sent_again_and_again_is_charged() {
         assert_eq!(result["isError"] == true, number > 0, "{result}");
     }
     assert_eq!(counter.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
+    // S0.33
+    let counter = Counter::default();
+    let tool = counter.tool("act", &of(&[])).effects_by(Hints::ADDS, |_| Hints::READS);
+    let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(3)));
+    let client = server.test();
+    for _ in 0..3 {
+        assert_eq!(client.hints("act", json!({})).await, Hints::READS);
+    }
+    let refused = client.try_hints("act", json!({})).await.unwrap_err();
+    assert_eq!(refused.code(), 4290);
+    let data: serde_json::Value = serde_json::from_str(refused.data.unwrap().get()).unwrap();
+    assert_eq!(data["code"], "busy");
+    let left = Duration::from_millis(data["retryAfterMs"].as_u64().unwrap());
+    assert!(left > Duration::from_secs(59) && left <= Duration::from_secs(60), "{left:?}");
+    assert!(!client.call("act", json!({})).await.is_error(), "a call is no question");
+    assert_eq!(client.by("bob").hints("act", json!({})).await, Hints::READS, "each for themselves");
+    tokio::time::advance(left).await;
+    assert_eq!(client.hints("act", json!({})).await, Hints::READS);
+    assert_eq!(counter.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_console_asks_no_more_often() {
+    // S0.33
+    let tool = Counter::default().tool("act", &of(&[])).annotations(deletes());
+    let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(1)));
+    let visit = server.build().unwrap().visit(Principal::new("ada"));
+    let foresee = async || visit.foresee("act", &raw(&json!({}))).await;
+    assert!(foresee().await.is_ok());
+    assert_eq!(foresee().await.unwrap_err().code(), 4290);
 }

@@ -440,6 +440,8 @@ async fn descriptions_and_hints_agree() {
             let words = tool["description"].as_str().unwrap().split_whitespace();
             let says = words.collect::<Vec<_>>().join(" ");
             let [reads, destroys, repeatable, _] = meaning(&tool["annotations"]);
+            // S3.1: what is neither harmless to repeat nor marked is what nobody can handle.
+            assert!(reads || repeatable || destroys, "{name}: {says}");
             if says.contains("Safe to retry with") && !says.contains("Not safe") {
                 assert!(repeatable, "{name}: {says}");
             }

@@ -25,6 +25,29 @@ async fn a_host_starts_the_hello_server_greets_and_leaves() {
 }
 
 #[tokio::test]
+async fn what_is_published_is_the_same_bytes_after_a_restart() {
+    // S2.85
+    let listed = async || {
+        let mut schemas = Program::start(example("schemas").arg("--stdio"));
+        for message in [
+            initialize(1),
+            request(2, "tools/list", &json!({})),
+            modern(3, "tools/list", &json!({})),
+        ] {
+            schemas.write(&message.to_string()).await;
+        }
+        schemas.close_stdin();
+        let mut lines = schemas.ended().await.stdout;
+        lines.retain(|line| line.contains(r#""tools":[{"name":"answer","#));
+        lines.sort_unstable();
+        lines
+    };
+    let first = listed().await;
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert_eq!(listed().await, first);
+}
+
+#[tokio::test]
 async fn a_log_filter_that_is_not_understood_is_told_and_stops_nothing() {
     for (filter, told) in [
         ("candor_server=nonsense", true),

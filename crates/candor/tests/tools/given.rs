@@ -128,6 +128,34 @@ async fn a_given_schema_of_no_object_needs_no_box() {
     assert_eq!((called.structured(), called.text()), (None, "9"));
 }
 
+#[candor::args]
+#[derive(serde::Serialize)]
+struct Weather {
+    celsius: f64,
+}
+
+#[tool(read_only, output_schema = none)]
+fn weather(celsius: f64) -> Weather {
+    Weather { celsius }
+}
+
+#[tool(read_only, output_schema = none)]
+fn sum(a: i64, b: i64) -> Result<i64, ToolError> {
+    Ok(a + b)
+}
+
+#[tokio::test]
+async fn an_output_schema_can_be_left_out_and_results_are_sent_all_the_same() {
+    for client in both(|| tools![weather, sum]) {
+        assert_eq!(output(&client, "weather").await, None);
+        assert_eq!(output(&client, "sum").await, None);
+        let called = call(&client, "weather", json!({"celsius": 7.5})).await;
+        assert_eq!(called.structured(), Some(&json!({"celsius": 7.5})));
+        let called = call(&client, "sum", json!({"a": 3, "b": 4})).await;
+        assert_eq!((called.text(), called.structured()), ("7", Some(&json!({"result": 7}))));
+    }
+}
+
 #[test]
 fn a_schema_that_cannot_be_honoured_is_refused_by_name() {
     #[tool(read_only, input_schema = json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a"}}}))]
