@@ -47,7 +47,7 @@ await tell(({ transport, place, options, extensions, host, ear }) => {
       client.connect(
         tapped(
           transport === 'stdio'
-            ? new StdioClientTransport({ command: place, args: ['--stdio', ...options] })
+            ? new StdioClientTransport({ command: place, args: [...options, '--stdio'] })
             : new StreamableHTTPClientTransport(new URL(place), withToken()),
         ),
       ),

@@ -33,7 +33,7 @@ await tell(({ era, transport, place, options, extensions, host, ear }) => {
     connect: () =>
       client.connect(
         transport === 'stdio'
-          ? new StdioClientTransport({ command: place, args: ['--stdio', ...options] })
+          ? new StdioClientTransport({ command: place, args: [...options, '--stdio'] })
           : new StreamableHTTPClientTransport(new URL(place), withToken()),
       ),
     revision: () => client.getNegotiatedProtocolVersion(),

@@ -28,6 +28,14 @@ pub(crate) fn build(at: &Workspace, example: &str) -> Outcome<PathBuf> {
     Ok(at.target.join("debug").join("examples").join(name))
 }
 
+/// Builds the command line in the same way.
+pub(crate) fn build_candor(at: &Workspace) -> Outcome<PathBuf> {
+    let mut build = Command::new("cargo");
+    build.args(["build", "--workspace", "--all-features", "--bin", "candor"]);
+    process::quietly(&mut build, &at.log("candor-build"))?;
+    Ok(at.target.join("debug").join(format!("candor{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// A server that listens.
 pub(crate) struct Server {
     child: StoppedOnDrop,
@@ -50,7 +58,7 @@ impl Server {
     /// Starts the server on a free port and waits until it listens.
     pub(crate) fn start(program: &Path, options: &[OsString], log: &Path) -> Outcome<Self> {
         let mut command = Command::new(program);
-        command.args(["--http", "127.0.0.1:0"]).args(options).env("CANDOR_LEDGER", "memory:");
+        command.args(options).args(["--http", "127.0.0.1:0"]).env("CANDOR_LEDGER", "memory:");
         Self::run(&mut command, LISTENING, log)
     }
 

@@ -10,6 +10,24 @@ use candor::desk::shown::shown;
 
 const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
 
+/// What every command that reads a ledger is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reading {
+    /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
+    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", global = true)]
+    ledger: Option<String>,
+
+    /// One JSON object per line, for programs; a failure is one on stderr, {"error": {"code", "message"}}
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+impl Reading {
+    pub(crate) fn ledger(&self) -> candor::Result<Ledger> {
+        Ledger::of(self.ledger.as_deref())
+    }
+}
+
 /// A ledger that can be looked at.
 pub(crate) struct Ledger(Place);
 

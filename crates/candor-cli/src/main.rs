@@ -92,8 +92,8 @@ enum Command {
 async fn main() -> ExitCode {
     let command = Cli::parse().command;
     let as_json = match &command {
-        Command::Approvals(args) => args.json,
-        Command::History(args) => args.json,
+        Command::Approvals(args) => args.read.json,
+        Command::History(args) => args.read.json,
         _ => false,
     };
     let done: Result<(), Failure> = match command {

@@ -542,6 +542,35 @@ async fn whoever_decides_sees_the_preview_in_the_queue_and_in_the_client() {
 }
 
 #[tokio::test]
+async fn secrets_are_for_the_handler_and_not_for_who_decides() {
+    let schema = json!({"type": "object", "properties": {"user": {}, "password": {"type": "string", "format": "password"}}});
+    let reset = JsonTool::new("reset", &schema, |args, _| async move {
+        Ok::<_, ToolError>(json!({"length": args["password"].as_str().map(str::len)}))
+    });
+    let client = asking().tool(reset).test();
+    let arguments = json!({"user": "ada", "password": "hunter2"});
+    client.call("reset", arguments.clone()).await;
+    let [entry] = &waiting(client.engine()).await[..] else { panic!("not one question waits") };
+    let covered = json!({"user": "ada", "password": "•••• (7 characters)"});
+    assert_eq!(shown(entry)["arguments"], covered);
+    let person = client.by("tester").on_elicit(|asked| {
+        assert!(asked.message.contains("7 characters") && !asked.message.contains("hunter2"));
+        json!({"decision": "approve"})
+    });
+    let ran = person.call("reset", arguments).await;
+    assert_eq!(ran.structured(), Some(&json!({"length": 7})), "{}", ran.text());
+}
+
+#[test]
+fn a_secret_may_not_stand_in_history() {
+    let schema =
+        json!({"type": "object", "properties": {"pin": {"type": "integer", "writeOnly": true}}});
+    let tool = JsonTool::new("pay", &schema, |_, _| async { Ok::<_, ToolError>("paid") });
+    let refused = Server::new("bank", "1").tool(tool.recorded(["pin"])).build().unwrap_err();
+    assert!(refused.to_string().contains("its schema says that it is a secret"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_yes_is_to_the_world_that_the_preview_has_shown() {
     let world = Arc::new(AtomicUsize::new(7));
     let (tool, starts) = looked_at(&world);

@@ -5,7 +5,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `story` | which stories there are, and the example server of each |
+//! | `story` | which stories there are, and the server of each |
 //! | `sdk` | which SDKs there are, and how each client is started |
 //! | `install` | the pinned packages of npm and PyPI |
 //! | `run` | one client in one era over one transport |
@@ -26,7 +26,7 @@ use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 use run::{Run, Transport};
 use sdk::{SDKS, Sdk};
-use story::{STORIES, Story};
+use story::{Program, STORIES, Story};
 
 /// Which clients to run; the default is all of them.
 #[derive(Default)]
@@ -71,8 +71,15 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
 /// Lets the SDKs go through the story; gives the names of the runs that failed.
 fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     let place = at.target.join("clients");
-    let what = format!("example server {} (debug build)", story.example);
-    let program = process::timed(&what, || example_server::build(at, story.example))?;
+    let program = match story.program {
+        Program::Example(example) => {
+            let what = format!("example server {example} (debug build)");
+            process::timed(&what, || example_server::build(at, example))?
+        }
+        Program::Files => {
+            process::timed("candor (debug build)", || example_server::build_candor(at))?
+        }
+    };
     let options = options(story, &place)?;
     let mut stage =
         Stage { program: &program, options: &options, place: &place, server: None, checks: None };
@@ -103,11 +110,20 @@ fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     Ok(failed)
 }
 
-/// What the server of a story is started with: its folder, if it has one, and its ledger. Both are empty in the beginning.
+/// What the server of a story is started with: its folder, if it has one, and its ledger. Both are made anew.
 fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
     let mut options = Vec::new();
     if story.in_folder {
-        options.extend(["--root".into(), anew(&place.join("folders").join(story.name))?.into()]);
+        let folder = anew(&place.join("folders").join(story.name))?;
+        if let Program::Files = story.program {
+            fs::create_dir(folder.join("drafts"))
+                .and_then(|()| fs::write(folder.join("note.txt"), "Buy milk.\nCall Ada.\n"))
+                .map_err(|e| format!("cannot write into {}: {e}", folder.display()))?;
+            options.push("files".into());
+        } else {
+            options.push("--root".into());
+        }
+        options.push(folder.into());
     }
     if story.asks {
         let mut ledger = OsString::from("sqlite:");

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::install;
 use super::run::Client;
-use super::story::{APPROVALS, EVERYTHING, FORESIGHT, SCHEMAS, Story, TREE};
+use super::story::{APPROVALS, EVERYTHING, FILES, FORESIGHT, SCHEMAS, Story, TREE};
 use crate::npm;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
@@ -26,19 +26,19 @@ pub(super) static SDKS: [Sdk; 4] = [
     Sdk {
         name: "typescript",
         eras: &[LEGACY, MODERN],
-        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &APPROVALS],
+        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &APPROVALS, &FILES],
         ready: |_, place| typescript(place, "client-2.mjs"),
     },
     Sdk {
         name: "typescript-1",
         eras: &[LEGACY],
-        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &APPROVALS],
+        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &APPROVALS, &FILES],
         ready: |_, place| typescript(place, "client-1.mjs"),
     },
     Sdk {
         name: "python",
         eras: &[LEGACY, MODERN],
-        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE],
+        stories: &[&EVERYTHING, &SCHEMAS, &FORESIGHT, &TREE, &FILES],
         ready: |_, place| python(place),
     },
     Sdk { name: "rust", eras: &[LEGACY, MODERN], stories: &[&EVERYTHING], ready: |at, _| rust(at) },

@@ -14,7 +14,7 @@ mod permission;
 mod show;
 mod watch;
 
-use crate::ledger::Ledger;
+use crate::ledger::Reading;
 use crate::out::Out;
 use candor::desk::waiting;
 
@@ -23,13 +23,8 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
-    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", global = true)]
-    ledger: Option<String>,
-
-    /// One JSON object per line, for programs; a failure is one on stderr, {"error": {"code", "message"}}
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) read: Reading,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -54,10 +49,10 @@ enum Command {
 }
 
 pub(crate) async fn run(args: Args) -> candor::Result<()> {
-    let Args { command, ledger, json } = args;
-    let place = Ledger::of(ledger.as_deref())?;
+    let Args { command, read } = args;
+    let place = read.ledger()?;
     let store = place.open()?;
-    let (store, mut out) = (&*store, Out::new(json));
+    let (store, mut out) = (&*store, Out::new(read.json));
     let done = match command.unwrap_or(Command::List) {
         Command::List => list::run(store, &mut out).await,
         Command::Show(args) => show::run(store, &args, &mut out).await,

@@ -11,7 +11,7 @@ mod list;
 mod resolve;
 mod show;
 
-use crate::ledger::Ledger;
+use crate::ledger::Reading;
 use crate::out::{Out, misused};
 use candor::desk::{operation, row};
 
@@ -23,13 +23,8 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
-    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", global = true)]
-    ledger: Option<String>,
-
-    /// One JSON object per line, for programs; a failure is one on stderr, {"error": {"code", "message"}}
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) read: Reading,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -48,13 +43,13 @@ enum Command {
 }
 
 pub(crate) async fn run(args: Args) -> candor::Result<()> {
-    let Args { list, command, ledger, json } = args;
+    let Args { list, command, read } = args;
     if command.is_some() && list != list::Args::default() {
         misused("flags of the list stand behind `list`, and other commands have their own");
     }
-    let place = Ledger::of(ledger.as_deref())?;
+    let place = read.ledger()?;
     let store = place.open()?;
-    let mut out = Out::new(json);
+    let mut out = Out::new(read.json);
     let done = match command.unwrap_or(Command::List(list)) {
         Command::List(args) => list::run(&*store, &args, &mut out).await,
         Command::Show(args) => show::run(&*store, &args, &mut out).await,

@@ -390,7 +390,8 @@ fn types(flat: &Schema, nullable: &mut bool) -> Vec<&'static str> {
 
 fn text(flat: &Schema) -> Text {
     let short = flat.get("maxLength").and_then(Value::as_u64).is_some_and(|most| most <= 100);
-    let secret = flat.get("writeOnly") == Some(&Value::Bool(true));
+    let secret =
+        ["writeOnly", "x-secret"].iter().any(|name| flat.get(*name) == Some(&Value::Bool(true)));
     match flat.get("format").and_then(Value::as_str) {
         _ if secret => Text::Secret,
         Some("date") => Text::Date,

@@ -112,10 +112,13 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
         limits.body_time = Duration::from_secs(3600);
     }));
     let ((unfinished, held), (waits, taken)) = (in_pieces(None), in_pieces(Some(8)));
-    let mut unfinished = Box::pin(post(&site, "/tools/t/call", unfinished));
+    let post = |path: &str, body| {
+        site.ask("POST", path).known().text("application/json", body).hand_over()
+    };
+    let mut unfinished = Box::pin(post("/tools/t/call", unfinished));
     assert!(futures_util::poll!(&mut unfinished).is_pending());
     assert_eq!(held.load(Ordering::SeqCst), 4, "it is read as far as it comes");
-    let mut waits = Box::pin(post(&site, "/tools/t/call", waits));
+    let mut waits = Box::pin(post("/tools/t/call", waits));
     for _ in 0..10 {
         assert!(futures_util::poll!(&mut waits).is_pending());
         tokio::task::yield_now().await;
@@ -128,7 +131,7 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
     site.post("/tools/t/call", json!({})).await.ok();
     // Whoever wants to log in is not known yet, and gets no room.
     let (login, taken_of_login) = in_pieces(Some(8));
-    post(&site, "/ui/session", login).await.problem(413, "too_large");
+    post("/ui/session", login).await.problem(413, "too_large");
     assert_eq!(taken_of_login.load(Ordering::SeqCst), 3);
     drop(unfinished);
     waits.await.problem(400, "bad_request");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use candor_server::Server;
-use candor_server::tool::{Tool, ToolSet, provider_fn};
+use candor_server::tool::{JsonTool, Tool, ToolError, ToolSet, provider_fn};
 use serde_json::json;
 
 use crate::site::{Site, named, server};
@@ -110,4 +110,20 @@ async fn the_name_in_the_log_is_the_callers_own_if_it_has_one() {
     assert_eq!(reply.problem(500, "internal")["trace_id"], trace);
     let reply = site.ask("GET", "/tools").header("traceparent", "00-xyz").send().await;
     assert_ne!(reply.problem(500, "internal")["trace_id"], "xyz");
+}
+
+/// Never 5xx, and never "valid".
+#[tokio::test]
+async fn a_tool_whose_schema_cannot_be_read_fits_no_arguments_and_costs_the_others_nothing() {
+    let site = Site::of(server().tools_from(|| {
+        let schema = json!({"type": "object", "properties": {"a": {"$ref": "https://example.invalid/a.json"}}});
+        let broken = JsonTool::new("broken", &schema, |_, _| async { Ok::<_, ToolError>("never") });
+        vec![named("t"), Arc::new(broken) as Arc<dyn Tool>]
+    }));
+    let listed = site.get("/tools").await.ok();
+    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
+    site.post("/tools/t/call", json!({})).await.ok();
+    let said = site.post("/tools/broken/validate", json!({"a": 1})).await.ok();
+    assert_eq!(said["valid"], json!(false), "{said}");
+    assert!(said.to_string().contains("cannot be called"), "{said}");
 }

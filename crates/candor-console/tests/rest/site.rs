@@ -21,6 +21,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OnceCell;
+use tower::ServiceExt as _;
 
 pub(crate) struct Site {
     router: Router,
@@ -129,13 +130,13 @@ impl Ask<'_> {
     }
 
     pub(crate) async fn send(self) -> Reply {
-        let (parts, body) = self.open().await.into_parts();
-        let body = body.collect().await.unwrap().to_bytes().to_vec();
-        Reply {
-            status: parts.status,
-            headers: parts.headers,
-            body: String::from_utf8(body).unwrap(),
-        }
+        Reply::read(self.open().await).await
+    }
+
+    /// Without a connection, which would take pieces of a body that nobody has asked for.
+    pub(crate) async fn hand_over(self) -> Reply {
+        let request = self.request.body(self.body).unwrap();
+        Reply::read(self.site.router.clone().oneshot(request).await.unwrap()).await
     }
 }
 
@@ -173,6 +174,16 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    async fn read<B: axum::body::HttpBody<Error: std::fmt::Debug>>(response: Response<B>) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body).unwrap(),
+        }
+    }
+
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }

@@ -25,7 +25,7 @@ use crate::ledger::Call;
 use crate::ledger::once::{Operation, Told};
 use crate::ledger::words;
 use crate::round::{Questions, Resumes, Round};
-use crate::tool::{Entry, KEY_ARGUMENT, ToolError, effects};
+use crate::tool::{Entry, KEY_ARGUMENT, ToolError, effects, secret};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -251,7 +251,7 @@ impl<'a> Approval<'a> {
         json!({
             "tool": entry.name(),
             "title": entry.definition.title,
-            "arguments": arguments(self.call).as_value(),
+            "arguments": readable(self.call),
             "effect": hints.in_words(),
             "annotations": effects::annotations(*hints),
             "description": entry.tool.definition().description,
@@ -264,8 +264,7 @@ impl<'a> Approval<'a> {
 
     fn form(&self, asked: &Asked<'_>) -> ElicitForm {
         let Call { entry, hints, .. } = self.call;
-        let pretty =
-            serde_json::to_string_pretty(arguments(self.call).as_value()).unwrap_or_default();
+        let pretty = serde_json::to_string_pretty(&readable(self.call)).unwrap_or_default();
         let preview = asked.look.as_ref().map(|look| format!("\nWhat it would do:\n{}", look.text));
         let message = format!(
             "May {} run?\n{}\nArguments:\n{pretty}{}\nOperation {}",
@@ -294,6 +293,12 @@ pub(crate) async fn granted(
     Ok(grants.into_iter().filter(|grant| grant.covers(binding)).find(|grant| {
         Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
     }))
+}
+
+/// The arguments as a person may see them.
+fn readable(call: &Call<'_>) -> Value {
+    let schema = serde_json::from_str(call.entry.definition.input_schema.get());
+    secret::covered(&schema.unwrap_or_default(), arguments(call).as_value())
 }
 
 /// The arguments without the key, which is another one in each call.

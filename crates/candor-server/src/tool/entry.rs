@@ -15,7 +15,7 @@ use super::idempotency::{self, Idempotency};
 use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
-use super::{Effects, Tool, coverage, effects, warning};
+use super::{Effects, Tool, coverage, effects, secret, warning};
 use candor_hints::Ask;
 
 /// A tool that has been checked.
@@ -95,6 +95,11 @@ impl Entry {
         definition.output_schema.as_deref().map(read).transpose()?;
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
+        }
+        if let Some(argument) = tool.recorded().iter().find(|name| secret::is_in(&schema, name)) {
+            return Err(format!(
+                "`{argument}` may not stand in history: its schema says that it is a secret"
+            ));
         }
         let mirrors = mirrors(&schema)?;
         let input = Schema::compile(definition.input_schema.get())

@@ -15,6 +15,7 @@ mod publish;
 #[doc(hidden)]
 pub mod returned;
 mod safeguards;
+pub(crate) mod secret;
 mod set;
 mod split;
 mod typed;
