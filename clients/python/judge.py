@@ -10,16 +10,17 @@ class Judge:
 
     def __init__(self, tools):
         self.takes = {tool["name"]: validator(tool["inputSchema"]) for tool in tools}
-        self.gives = {tool["name"]: validator(tool["outputSchema"]) for tool in tools}
+        # A preview shows text, and promises nothing.
+        self.gives = {tool["name"]: validator(tool["outputSchema"]) for tool in tools if "outputSchema" in tool}
 
     def hear(self, step, result):
         """One call: its arguments fit if the server took them, and what it gives fits always."""
-        takes, gives = self.takes[step["call"]], self.gives[step["call"]]
+        takes, gives = self.takes[step["call"]], self.gives.get(step["call"])
         if "refuses" in step:
             refuses(takes, step["arguments"])
         else:
             accepts(takes, step["arguments"])
-        if not result.get("isError"):
+        if gives and not result.get("isError"):
             accepts(gives, result["structuredContent"])
         if "withholds" in step:
             refuses(gives, step["withholds"])

@@ -20,7 +20,10 @@ export class Judge {
     ajv.addKeyword(BOX);
     for (const { name, inputSchema, outputSchema } of tools) {
       this.#takes.set(name, compiled(ajv, inputSchema));
-      this.#gives.set(name, compiled(ajv, outputSchema));
+      // A preview shows text, and promises nothing.
+      if (outputSchema) {
+        this.#gives.set(name, compiled(ajv, outputSchema));
+      }
     }
   }
 
@@ -29,7 +32,7 @@ export class Judge {
     const takes = this.#takes.get(step.call);
     const gives = this.#gives.get(step.call);
     (step.refuses ? refuses : accepts)(takes, step.arguments);
-    if (!result.isError) {
+    if (gives && !result.isError) {
       accepts(gives, result.structuredContent);
     }
     if (step.withholds) {
