@@ -54,8 +54,9 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   check [--fast]      Everything a change must pass: format, lints, tests, docs,
-                      dependencies, a minute's soak, conformance, official clients, servers of
-                      others, a fuzzed REST API, a browser. Installs what it needs under target/. --fast stops after the tests.
+                      every feature alone, dependencies, a minute's soak, conformance, official
+                      clients, servers of others, a fuzzed REST API, a browser. Installs what it
+                      needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
                       The official MCP conformance suite against the example server, and
