@@ -42,6 +42,8 @@ impl Progress {
     pub(super) fn tell(&self, news: &candor_client::Progress) {
         if let Some(operation) = awaited(news) {
             self.tell_of_wait(operation);
+            self.say("waiting for the decision; Ctrl-C ends");
+            return;
         }
         let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
         self.say(&format!("{} {message}", bar(news.done, news.total)));
@@ -57,7 +59,7 @@ impl Progress {
         let _ = writeln!(
             io::stderr().lock(),
             "this call waits for a person's approval, who is not asked here (operation {operation})\n  \
-             candor approvals approve {operation} (or deny), or in the server's console"
+             in the server's console, or: candor approvals approve {operation} (--ledger, if the server has one of its own)"
         );
     }
 

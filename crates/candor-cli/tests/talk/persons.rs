@@ -99,7 +99,7 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     let call = at(&world, &delete, &[]);
     call.says("this call waits for a person's approval, who is not asked here (operation ");
     call.says("candor approvals approve ");
-    call.says("or in the server's console");
+    call.says("in the server's console, or: candor approvals approve");
     let text = call.text();
     assert!(!text.contains("Decision (approve|deny):") && !text.contains("[y/N]"), "{text}");
     let (_, operation) = text.split_once("candor approvals approve ").unwrap();
