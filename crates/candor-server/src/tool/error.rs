@@ -229,7 +229,9 @@ impl ToolError {
         let mut advice = Vec::new();
         // The message of invalid arguments names them already.
         if failure.code != code::INVALID_ARGUMENTS {
-            advice.extend(failure.fields.iter().map(|v| format!("{}: {}.", v.pointer, v.problem)));
+            let said =
+                |v: &Violation| format!("{}: {}.", v.pointer, v.problem.trim_end_matches('.'));
+            advice.extend(failure.fields.iter().map(said));
         }
         match &failure.instead {
             None => {}
@@ -364,6 +366,12 @@ mod tests {
         let shown = text(fails().unwrap_err());
         assert!(shown.contains(HIDDEN) && !shown.contains("No such file"), "{shown}");
         assert!(shown.contains(r#""code":"internal""#), "{shown}");
+    }
+
+    #[test]
+    fn a_sentence_about_a_field_ends_once() {
+        let error = ToolError::new("It cannot be written.").field("/text", "The disk is full.");
+        assert_eq!(error.to_string(), "It cannot be written. /text: The disk is full.");
     }
 
     #[test]
