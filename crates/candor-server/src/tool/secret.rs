@@ -3,10 +3,9 @@
 //! They reach the handler and nothing else: whoever is asked about a call sees that they are there and how long they are, and the
 //! ledger keeps no more of them.
 
-use serde_json::{Map, Value};
+use std::collections::HashSet;
 
-/// More branches and references than this of one place are not looked at; what stands there is covered.
-const MOST: usize = 64;
+use serde_json::{Map, Value};
 
 /// The value with its secrets covered.
 pub(crate) fn covered(schema: &Value, value: &Value) -> Value {
@@ -15,31 +14,22 @@ pub(crate) fn covered(schema: &Value, value: &Value) -> Value {
 
 /// Whether an argument of this name is a secret, or has one in it.
 pub(super) fn is_in(schema: &Value, argument: &str) -> bool {
-    fn somewhere(root: &Value, at: &[&Value], levels: usize) -> bool {
-        let Some(all) = branches(root, at) else { return true };
-        let below = all.iter().flat_map(|schema| {
-            let members = ["properties", "patternProperties"].map(|name| schema.get(name));
-            let members = members.into_iter().flatten().filter_map(Value::as_object);
-            let rest = ["items", "additionalProperties", "contains"].map(|name| schema.get(name));
-            let places = schema.get("prefixItems").and_then(Value::as_array);
-            members
-                .flat_map(Map::values)
-                .chain(rest.into_iter().flatten())
-                .chain(places.into_iter().flatten())
-        });
-        all.iter().any(|schema| says_so(schema))
-            || (levels > 0 && below.into_iter().any(|inner| somewhere(root, &[inner], levels - 1)))
-    }
-    let Some(all) = branches(schema, &[schema]) else { return true };
-    let found = all.iter().filter_map(|schema| schema.get("properties")?.get(argument));
-    somewhere(schema, &found.collect::<Vec<_>>(), 8)
+    let whole = reachable(schema, &[schema], beside);
+    let of_argument: Vec<&Value> =
+        whole.iter().filter_map(|schema| schema.get("properties")?.get(argument)).collect();
+    let all = reachable(schema, &of_argument, |schema| {
+        let mut inner = beside(schema);
+        inner.extend(beneath(schema));
+        inner
+    });
+    all.into_iter().any(says_so)
 }
 
 fn cover(root: &Value, at: &[&Value], value: &Value) -> Value {
-    let all = branches(root, at);
-    let Some(all) = all.filter(|all| !all.iter().any(|schema| says_so(schema))) else {
+    let all = reachable(root, at, beside);
+    if all.iter().any(|schema| says_so(schema)) {
         return in_place_of(value);
-    };
+    }
     match value {
         Value::Object(members) => {
             let covered = |(name, member): (&String, &Value)| {
@@ -70,24 +60,39 @@ fn in_place_of(value: &Value) -> Value {
     }
 }
 
-/// All schemas that may speak of one place; nothing if there are too many.
-fn branches<'s>(root: &'s Value, at: &[&'s Value]) -> Option<Vec<&'s Value>> {
-    let mut all: Vec<&Value> = at.to_vec();
-    let mut next = 0;
-    while let Some(schema) = all.get(next).copied() {
-        for name in ["allOf", "anyOf", "oneOf"] {
-            all.extend(schema.get(name).and_then(Value::as_array).into_iter().flatten());
-        }
-        all.extend(["then", "else"].into_iter().filter_map(|name| schema.get(name)));
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        let referred = reference.and_then(|to| root.pointer(to.strip_prefix('#')?));
-        all.extend(referred.filter(|to| !all.iter().any(|known| std::ptr::eq(*known, *to))));
-        next += 1;
-        if all.len() > MOST {
-            return None;
+/// Schemas, and all that `next` and references lead to, each once: a schema may go round in circles.
+fn reachable<'s>(
+    root: &'s Value,
+    from: &[&'s Value],
+    next: impl Fn(&'s Value) -> Vec<&'s Value>,
+) -> Vec<&'s Value> {
+    let (mut found, mut left, mut seen) = (Vec::new(), from.to_vec(), HashSet::new());
+    while let Some(schema) = left.pop() {
+        if seen.insert(std::ptr::from_ref(schema)) {
+            found.push(schema);
+            left.extend(next(schema));
+            let reference = schema.get("$ref").and_then(Value::as_str);
+            left.extend(reference.and_then(|to| root.pointer(to.strip_prefix('#')?)));
         }
     }
-    Some(all)
+    found
+}
+
+/// What may speak of the same value as a schema.
+fn beside(schema: &Value) -> Vec<&Value> {
+    let branches = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name));
+    let branches = branches.filter_map(Value::as_array).flatten();
+    branches.chain(["then", "else"].into_iter().filter_map(|name| schema.get(name))).collect()
+}
+
+/// What speaks of the values in the one that a schema speaks of.
+fn beneath(schema: &Value) -> Vec<&Value> {
+    let get = |name: &'static str| schema.get(name);
+    let members = ["properties", "patternProperties"].into_iter().filter_map(get);
+    let members = members.filter_map(Value::as_object).flat_map(Map::values);
+    let places = get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+    let rest = ["items", "additionalProperties"].into_iter().filter_map(get);
+    members.chain(places).chain(rest).collect()
 }
 
 fn of_member<'s>(all: &[&'s Value], name: &str) -> Vec<&'s Value> {
@@ -151,14 +156,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_tangled_to_be_understood_is_covered_and_nothing_hangs() {
-        let many: Vec<Value> = (0..100).map(|n| json!({"minimum": n})).collect();
-        let schema = json!({"type": "object", "properties": {"a": {"allOf": many}, "b": {}}});
-        assert_eq!(covered(&schema, &json!({"a": 1, "b": 1})), json!({"a": "••••", "b": 1}));
-        let loops =
-            json!({"$ref": "#", "properties": {"a": {"$ref": "#"}, "s": {"writeOnly": true}}});
-        let sent = json!({"a": {"a": {"s": "x"}}});
-        assert_eq!(covered(&loops, &sent), json!({"a": {"a": {"s": "•••• (1 characters)"}}}));
-        assert!(is_in(&loops, "a"));
+    fn what_is_no_secret_is_seen_however_many_ways_there_are_to_say_it() {
+        let many: Vec<Value> = (0..1000).map(|n| json!({"const": n})).collect();
+        let schema = json!({"type": "object", "properties": {"a": {"oneOf": many}}});
+        assert_eq!(covered(&schema, &json!({"a": 7})), json!({"a": 7}));
+        assert!(!is_in(&schema, "a"));
+    }
+
+    #[test]
+    fn what_goes_round_in_circles_is_looked_at_once() {
+        let members: Map<String, Value> =
+            (0..50).map(|n| (format!("a{n}"), json!({"$ref": "#"}))).collect();
+        let mut loops = json!({"$ref": "#", "properties": members});
+        assert!(!is_in(&loops, "a0"));
+        loops["properties"]["s"] = json!({"writeOnly": true});
+        let sent = json!({"a0": {"a1": {"s": "x"}}});
+        assert_eq!(covered(&loops, &sent), json!({"a0": {"a1": {"s": "•••• (1 characters)"}}}));
+        assert!(is_in(&loops, "a0"));
     }
 }
