@@ -357,6 +357,27 @@ async fn the_person_behind_the_client_decides_and_is_asked_once() {
     }
 }
 
+/// A caller answers a question that it was not asked, in the ways of its era, and nothing comes of it.
+async fn says_yes_unasked(client: &Client, era: Era) {
+    match era {
+        Era::Modern => {
+            let mut unasked = yes(&Value::Null);
+            unasked.as_object_mut().unwrap().shift_remove("requestState");
+            let told = client.call_once("delete_invoice", &one(), &unasked).await;
+            assert_eq!(code(&told), Some("approval_required"), "{told}");
+            let told = client.call_once("delete_invoice", &one(), &yes(&json!("AAAA"))).await;
+            assert_eq!(told["error"]["code"], -32602, "{told}");
+        }
+        Era::Legacy => {
+            let yes = json!({"action": "accept", "content": {"decision": "approve"}});
+            for id in [json!(1), json!("candor-1")] {
+                client.answer(&id, &yes).await;
+            }
+            assert_eq!(code(&delete(client).await), Some("approval_required"));
+        }
+    }
+}
+
 /// Where only operators decide, the caller's own channel decides nothing, whatever comes through it.
 #[tokio::test]
 async fn out_of_band_the_callers_own_yes_is_none() {
@@ -368,19 +389,7 @@ async fn out_of_band_the_callers_own_yes_is_none() {
         invoices(&client).await;
         let told = delete(&client).await;
         assert_eq!(code(&told), Some("approval_required"), "{kind}: {told}");
-        match kind.era {
-            Era::Modern => {
-                let mut forged = yes(&Value::Null);
-                forged.as_object_mut().unwrap().shift_remove("requestState");
-                let told = client.call_once("delete_invoice", &one(), &forged).await;
-                assert_eq!(code(&told), Some("approval_required"), "{kind}: {told}");
-            }
-            Era::Legacy => {
-                let yes = json!({"action": "accept", "content": {"decision": "approve"}});
-                client.answer(&json!(1), &yes).await;
-                assert_eq!(code(&delete(&client).await), Some("approval_required"));
-            }
-        }
+        says_yes_unasked(&client, kind.era).await;
         let operator = Operator::of(&shop);
         assert_eq!(
             (shown.times(), there(&shop), operator.count("decide").await),
@@ -404,23 +413,7 @@ async fn a_caller_without_a_name_cannot_say_yes_to_itself() {
         invoices(&client).await;
         let told = delete(&client).await;
         assert_eq!(code(&told), Some("approval_required"), "{kind}: {told}");
-        match kind.era {
-            Era::Modern => {
-                let mut unasked = yes(&Value::Null);
-                unasked.as_object_mut().unwrap().shift_remove("requestState");
-                let told = client.call_once("delete_invoice", &one(), &unasked).await;
-                assert_eq!(code(&told), Some("approval_required"), "{told}");
-                let told = client.call_once("delete_invoice", &one(), &yes(&json!("AAAA"))).await;
-                assert_eq!(told["error"]["code"], -32602, "{told}");
-            }
-            Era::Legacy => {
-                let yes = json!({"action": "accept", "content": {"decision": "approve"}});
-                for id in [json!(1), json!("candor-1")] {
-                    client.answer(&id, &yes).await;
-                }
-                assert_eq!(code(&delete(&client).await), Some("approval_required"));
-            }
-        }
+        says_yes_unasked(&client, kind.era).await;
         let operator = Operator::of(&shop);
         assert_eq!(
             (shown.times(), there(&shop), operator.count("decide").await),
