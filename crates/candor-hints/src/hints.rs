@@ -8,6 +8,16 @@ use crate::declared::Declared;
 /// neither destructive nor different the second time.
 ///
 /// Each answer has a safe side and a risky one; a set of hints is at most as risky as another if each answer is.
+///
+/// ```
+/// use candor_hints::Hints;
+///
+/// let append = Hints::ADDS.closed_world();
+/// let replace = Hints::DELETES.repeatable().closed_world();
+/// assert!(Hints::READS.closed_world().is_at_most(append));
+/// // Either of the two: it may delete, and not even a repetition is harmless.
+/// assert_eq!(append.join(replace), Hints::WORST.closed_world());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hints {
     read_only: bool,

@@ -3,6 +3,7 @@
 //! - [`derive()`]: the schema of a Rust type; [`input`] that of a tool's arguments, [`output`] that of its
 //!   result.
 //! - [`Schema`]: a schema compiled once, that says exactly what is wrong with a value.
+//! - [`References`]: what the references of a schema lead to.
 //! - [`read`]: from a checked value to a Rust value.
 //! - [`canonical`]: one text for all spellings of a value.
 //! - [`nearest`](nearest()): the name that someone probably meant.
@@ -35,6 +36,7 @@ pub use nearest::nearest;
 pub use output::{BOX_FIELD, BOX_KEYWORD, OutputSchema, output};
 pub use read::read;
 pub use schema::{Schema, SchemaError};
+pub use validate::References;
 pub use violation::{Invalid, Violation};
 
 /// The crate whose `JsonSchema` is derived from, so that everyone derives with the same one.

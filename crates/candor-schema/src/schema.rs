@@ -118,7 +118,8 @@ fn compiled() -> std::sync::MutexGuard<'static, HashMap<Arc<str>, Arc<Schema>>> 
     COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
+/// The draft that a schema is written in.
+pub(crate) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(named) = schema.get("$schema").and_then(Value::as_str) else {
         return Ok(Draft::Twenty);
     };

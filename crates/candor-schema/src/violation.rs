@@ -19,6 +19,8 @@ pub struct Violation {
     pub expected: Option<String>,
     /// The values that are allowed there, all of them; empty if they cannot be listed.
     pub valid_values: Vec<Value>,
+    /// `schema` if no value fits, because the schema itself cannot be used.
+    pub keyword: Option<&'static str>,
 }
 
 impl Violation {
@@ -30,7 +32,14 @@ impl Violation {
             problem: problem.into(),
             expected: None,
             valid_values: Vec::new(),
+            keyword: None,
         }
+    }
+
+    /// That no value fits a schema that cannot be used.
+    #[must_use]
+    pub fn of_schema(problem: impl Into<String>) -> Self {
+        Self { keyword: Some("schema"), ..Self::new("", problem) }
     }
 
     /// What was expected there, for programs; the problem says it too.

@@ -59,7 +59,6 @@ async fn what_is_there_throughout_is_listed_once_whatever_comes_and_goes() {
     }
 }
 
-// S4.33
 #[tokio::test]
 async fn a_cursor_fits_its_own_folder_only() {
     let scratch = Scratch::new();

@@ -223,7 +223,6 @@ async fn compare_read(client: &TestClient, resource: &Value, full: &Path) {
     }
 }
 
-// S4.7
 fn agree(content: &Value, resource: &Value) {
     for member in ["uri", "name", "mimeType", "size", "annotations", "capabilities"] {
         assert_eq!(content[member], resource[member], "{member} of {resource}");

@@ -70,6 +70,13 @@ impl Object {
         }
     }
 
+    /// How many bytes stay in memory for as long as this does because they arrived together with its members: all of the message
+    /// that they stand in.
+    #[must_use]
+    pub fn arrived_bytes(&self) -> usize {
+        self.arrived.as_ref().map_or(0, |text| text.len())
+    }
+
     /// True if there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -129,6 +136,14 @@ impl Object {
     pub fn retain(
         &mut self,
         mut keep: impl FnMut(&str, Json<'_>) -> Result<bool, Malformed>,
+    ) -> Result<(), Malformed> {
+        self.keep(&mut keep)
+    }
+
+    /// [`retain`](Self::retain), compiled once: each message type has a `keep` of its own, and there are eighty.
+    fn keep(
+        &mut self,
+        keep: &mut dyn FnMut(&str, Json<'_>) -> Result<bool, Malformed>,
     ) -> Result<(), Malformed> {
         let mut members = std::mem::take(&mut self.members);
         let mut failed = None;

@@ -296,6 +296,17 @@ mod tests {
     }
 
     #[test]
+    fn an_id_is_short_because_it_is_said_again_and_again() {
+        let message = |length: usize| {
+            format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "a".repeat(length))
+        };
+        assert!(decode_message(message(1022).as_bytes(), 8).is_ok());
+        assert_eq!(rejected(&message(1023)), (None, code::INVALID_REQUEST));
+        let digits = format!(r#"{{"jsonrpc":"2.0","id":{},"method":"x"}}"#, "7".repeat(1025));
+        assert_eq!(rejected(&digits), (None, code::INVALID_REQUEST));
+    }
+
+    #[test]
     fn batches_are_split_into_their_messages() {
         assert_eq!(split_batch(b"{}", 8).unwrap(), None);
         assert_eq!(split_batch(br#" [{"a":1}, 2]"#, 8).unwrap(), Some(vec![r#"{"a":1}"#, "2"]));

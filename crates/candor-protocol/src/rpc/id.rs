@@ -8,6 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::json::{Decode, Json, Malformed};
 
+/// The longest id, as JSON text. It stands in everything that is said of its request, and what waits for a slow reader is held.
+const LONGEST: usize = 1024;
+
 /// An id as its canonical JSON text, so that `1` and `"1"` differ and no digit is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestId(Arc<str>);
@@ -35,6 +38,9 @@ impl From<&str> for RequestId {
 impl Decode for RequestId {
     fn decode(json: Json<'_>) -> Result<Self, Malformed> {
         let text = json.text();
+        if text.len() > LONGEST {
+            return Err(Malformed::here(format!("is longer than {LONGEST} bytes")));
+        }
         let digits = text.strip_prefix('-').unwrap_or(text);
         if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
             Ok(Self(text.into()))

@@ -106,6 +106,13 @@ message! {
 macro_rules! content {
     ($( $variant:ident($type:ty) = $tag:literal, )*) => {
         /// A content block, told apart by its `type`.
+        ///
+        /// ```
+        /// use candor_protocol::types::{Content, ImageContent};
+        ///
+        /// let blocks = vec![Content::text("One pixel:"), ImageContent::new("iVBORw0KGgo=", "image/png").into()];
+        /// assert_eq!(blocks[0].as_text(), Some("One pixel:"));
+        /// ```
         #[derive(Debug, Clone)]
         #[non_exhaustive]
         pub enum Content {

@@ -219,13 +219,7 @@ impl<'d> Compiler<'d> {
             let (target, _) = self.resolve(id, "$ref", reference)?;
             found.push(Keyword::Ref(target));
         }
-        let (keyword, since) = match draft {
-            Draft::Twenty => ("$dynamicRef", Draft::Twenty),
-            _ => ("$recursiveRef", Draft::Nineteen),
-        };
-        if draft < since {
-            return Ok(());
-        }
+        let Some(keyword) = draft.dynamic_ref() else { return Ok(()) };
         let Some(reference) = shape.text(keyword)? else { return Ok(()) };
         let (target, name) = self.resolve(id, keyword, reference)?;
         // `$recursiveRef` knows one anchor, which has no name.

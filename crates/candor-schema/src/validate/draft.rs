@@ -35,6 +35,15 @@ impl Draft {
         if self == Self::Four { "id" } else { "$id" }
     }
 
+    /// The keyword of a reference that may find another schema each time.
+    pub(super) fn dynamic_ref(self) -> Option<&'static str> {
+        match self {
+            Self::Twenty => Some("$dynamicRef"),
+            Self::Nineteen => Some("$recursiveRef"),
+            _ => None,
+        }
+    }
+
     /// Up to draft 7 a `$ref` replaces everything beside it.
     pub(super) fn ref_stands_alone(self) -> bool {
         self <= Self::Seven

@@ -32,6 +32,7 @@ mod objects;
 mod options;
 mod patterns;
 mod places;
+mod references;
 mod refs;
 mod run;
 mod seldom;
@@ -46,6 +47,7 @@ use serde_json::Value;
 
 pub(crate) use draft::Draft;
 pub(crate) use failure::{Failure, Kind};
+pub use references::References;
 pub(crate) use shape::whole;
 
 use failure::{Faults, Path, Spot};

@@ -1,4 +1,4 @@
-//! The arguments of tools, as the seed document prints them.
+//! The arguments of tools, as they are published.
 
 use std::collections::BTreeMap;
 
