@@ -173,6 +173,17 @@ fn a_principal_has_a_limit_and_others_do_not_feel_it() {
         told.later(Duration::from_secs(25 * 3600));
         store.sweep(10).await.unwrap();
         call(store, &id("c"), "x").await;
+        // And takes it again when it is used anew.
+        call(store, &id("d"), "x").await;
+        let anew = Event::Ask {
+            fingerprint: SAME,
+            binding: Binding([3; 32]),
+            asked: b"may it?"[..].into(),
+            by_nature: false,
+            keyless: true,
+        };
+        let refused = store.apply(&id("a"), anew, Circumstances::default()).await;
+        assert_eq!(refused, Err(StoreError::Quota(Quota::Records { most: 2 })));
     });
 }
 

@@ -269,6 +269,117 @@ proptest! {
     }
 }
 
+const OWNER: Owner = Owner([1; 16]);
+const OTHER: Owner = Owner([2; 16]);
+
+fn id() -> RecordId {
+    let [principal, server, instance, tool] = ["ada", "bank", "", "pay"].map(str::to_owned);
+    let scope = Scope { principal, server, instance, tool };
+    RecordId { scope, key: Key::new("k").unwrap() }
+}
+
+impl Bare {
+    fn say(&mut self, event: Event) -> Answer {
+        self.apply(&id(), event)
+    }
+
+    fn starts(&mut self, owner: Owner, by_nature: bool) -> Holder {
+        let event = Event::Start { fingerprint: fingerprint(0), owner, by_nature, approval: None };
+        match self.say(event) {
+            Answer::Started { fence, .. } => Holder { owner, fence },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn stands(&mut self) -> StateKind {
+        self.say(Event::Sweep);
+        self.stored(&id()).map_or(StateKind::Absent, |record| record.state.kind())
+    }
+}
+
+fn ended(text: &str) -> Outcome {
+    Outcome::new(OutcomeKind::Success, text.as_bytes())
+}
+
+#[test]
+fn an_answer_is_for_the_arguments_and_the_start_that_its_question_is_of() {
+    let mut bare = Bare::default();
+    let asks = |bare: &mut Bare| {
+        let holder = bare.starts(OWNER, true);
+        match bare.say(Event::Suspend { holder, asked: ended("sure?") }) {
+            Answer::Suspended { fence, round, .. } => (fence, round),
+            other => panic!("{other:?}"),
+        }
+    };
+    let answers = |args, (fence, round)| Event::Resume {
+        fingerprint: fingerprint(args),
+        fence,
+        round,
+        owner: OTHER,
+    };
+    let first = asks(&mut bare);
+    assert_eq!(bare.say(answers(1, first)), Answer::KeyReused);
+    // Nobody answers in time. By its nature it may be started again, and asks the same.
+    bare.jump(301);
+    let second = asks(&mut bare);
+    assert_eq!(second.1, first.1, "the first question of its start, too");
+    assert!(
+        matches!(bare.say(answers(0, first)), Answer::Suspended { fence, .. } if fence == second.0)
+    );
+    assert!(matches!(bare.say(answers(0, second)), Answer::Resumed { .. }));
+    assert!(matches!(bare.say(answers(0, second)), Answer::InFlight { .. }));
+}
+
+#[test]
+fn an_outcome_may_be_said_twice_and_no_other_after_it() {
+    let mut bare = Bare::default();
+    let holder = bare.starts(OWNER, false);
+    let complete = |text| Event::Complete { holder, outcome: ended(text) };
+    assert_eq!(bare.say(complete("paid")), Answer::Done);
+    assert_eq!(bare.say(complete("paid")), Answer::Done);
+    assert_eq!(bare.say(complete("not paid")), Answer::Lost);
+}
+
+#[test]
+fn who_has_started_it_may_say_late_what_came_of_it_unless_it_was_started_since() {
+    let resolved = || {
+        let mut bare = Bare::default();
+        let holder = bare.starts(OWNER, false);
+        bare.jump(101);
+        let not_done = Event::Resolve { by: "olga".into(), resolution: Resolution::NotDone };
+        assert_eq!(bare.say(not_done), Answer::Done);
+        (bare, Event::Complete { holder, outcome: ended("paid") })
+    };
+    let (mut bare, late) = resolved();
+    assert_eq!(bare.say(late), Answer::Done, "it knows better than the operator");
+    assert_eq!(bare.stands(), StateKind::Completed);
+    let (mut bare, late) = resolved();
+    bare.starts(OTHER, false);
+    assert_eq!(bare.say(late), Answer::Lost);
+    assert_eq!(bare.stands(), StateKind::Dispatched);
+}
+
+/// That a call has failed, and that to repeat it does no harm, is known; it does not become unknown by being about to start.
+#[test]
+fn what_has_failed_without_harm_is_open_after_a_claim_that_was_not_used() {
+    let mut bare = Bare::default();
+    let holder = bare.starts(OWNER, true);
+    assert_eq!(bare.say(Event::Discard { holder, why: Harmless::ByNature }), Answer::Done);
+    let claims = |bare: &mut Bare| {
+        let (fingerprint, owner) = (fingerprint(0), OTHER);
+        match bare.say(Event::Claim { fingerprint, owner, by_nature: true }) {
+            Answer::Claimed { fence, .. } => Holder { owner, fence },
+            other => panic!("{other:?}"),
+        }
+    };
+    let holder = claims(&mut bare);
+    assert_eq!(bare.say(Event::Release(holder)), Answer::Done);
+    assert_eq!(bare.stands(), StateKind::Open);
+    claims(&mut bare);
+    bare.jump(101);
+    assert_eq!(bare.stands(), StateKind::Open);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 

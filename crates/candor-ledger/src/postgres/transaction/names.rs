@@ -1,0 +1,43 @@
+//! What locks are called.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::id::RecordDigest;
+
+/// Names of locks. They are the whole database's, so the schema is part of them; should two meet, somebody waits without need.
+pub(in super::super) struct Names(String);
+
+impl Names {
+    pub(in super::super) fn of_schema(schema: &str) -> Self {
+        Self(schema.to_owned())
+    }
+
+    fn name(&self, kind: &str, of: &[u8]) -> i64 {
+        let hash = Sha256::new()
+            .chain_update(b"candor-ledger/lock/1/")
+            .chain_update(kind)
+            .chain_update([0])
+            .chain_update(&self.0)
+            .chain_update([0])
+            .chain_update(of)
+            .finalize();
+        i64::from_be_bytes(std::array::from_fn(|at| hash[at]))
+    }
+
+    pub(in super::super) fn migration(&self) -> i64 {
+        self.name("migration", b"")
+    }
+
+    /// Held, and shared, by all that write.
+    pub(in super::super) fn writing(&self) -> i64 {
+        self.name("writing", b"")
+    }
+
+    pub(super) fn record(&self, digest: &RecordDigest) -> i64 {
+        self.name("record", &digest.0)
+    }
+
+    pub(super) fn principal(&self, slot: i64, principal: &str) -> i64 {
+        self.name(&format!("principal/{slot}"), principal.as_bytes())
+    }
+}
