@@ -53,7 +53,7 @@ struct Inner {
     info: Implementation,
     host: Arc<Host>,
     limits: Limits,
-    pub(crate) trust: Trust,
+    trust: Trust,
     policy: Policy,
     retry: Retry,
     cache: Cache,

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use candor_protocol::Era;
 use candor_protocol::json::Object;
-use candor_protocol::names::extension;
 use candor_protocol::types::{CreateMessageParams, CreateMessageResult, Implementation, Root};
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -147,6 +146,18 @@ impl fmt::Debug for Target {
 }
 
 /// What is taken from a server, and how long is waited for it.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use candor_client::{Client, Limits};
+///
+/// # async fn example() -> Result<(), candor_client::Error> {
+/// let mut limits = Limits::default();
+/// limits.answer = Duration::from_secs(5);
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").limits(limits).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
@@ -215,18 +226,9 @@ pub struct Connect {
 
 impl Connect {
     pub(crate) fn to(target: Target) -> Self {
-        let mut host = Host::default();
-        host.extensions.extend([
-            extension::TOOL_RESOLUTION,
-            extension::DYNAMIC_ANNOTATIONS,
-            extension::IDEMPOTENCY,
-            extension::RESOURCE,
-            extension::APPROVAL,
-            extension::SKILLS,
-        ]);
         Self {
             target,
-            host,
+            host: Host::default(),
             limits: Limits::default(),
             era: None,
             info: Implementation::new("candor-client", env!("CARGO_PKG_VERSION")),

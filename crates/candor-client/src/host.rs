@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use candor_protocol::json::{Decode as _, Json, Object, RawValue, raw};
-use candor_protocol::names::{method, notification};
+use candor_protocol::names::{extension, method, notification};
 use candor_protocol::rpc::{
     ErrorObject, Notification, Request, RequestId, write_error, write_result,
 };
@@ -71,6 +71,16 @@ pub(crate) type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 /// How many questions of a server are answered at a time.
 const QUESTIONS: usize = 64;
 
+/// What the client declares that it knows.
+const EXTENSIONS: [&str; 6] = [
+    extension::TOOL_RESOLUTION,
+    extension::DYNAMIC_ANNOTATIONS,
+    extension::IDEMPOTENCY,
+    extension::RESOURCE,
+    extension::APPROVAL,
+    extension::SKILLS,
+];
+
 /// The host's side of all sessions of a client.
 #[derive(Default)]
 pub(crate) struct Host {
@@ -79,8 +89,6 @@ pub(crate) struct Host {
     pub(crate) sample: Option<SampleFn>,
     pub(crate) roots: Option<Vec<Root>>,
     pub(crate) hear: Option<HearFn>,
-    /// Extensions that the client declares.
-    pub(crate) extensions: Vec<&'static str>,
     progress: Mutex<HashMap<RequestId, ProgressFn>>,
     listeners: Mutex<Vec<Weak<Listener>>>,
     answering: Mutex<HashMap<RequestId, AbortHandle>>,
@@ -114,9 +122,14 @@ impl Host {
         });
         can.sampling = self.sample.is_some().then(SamplingCapability::new);
         can.roots = self.roots.is_some().then(Object::new);
-        let extensions = self.extensions.iter().map(|id| ((*id).to_owned(), Object::new()));
-        can.extensions = Some(extensions.collect());
+        let extensions = EXTENSIONS.map(|id| (id.to_owned(), Object::new()));
+        can.extensions = Some(extensions.into_iter().collect());
         can
+    }
+
+    /// Whether there is anything that a server may ask of it.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.elicit.is_some() || self.sample.is_some() || self.roots.is_some()
     }
 
     /// Hears of the progress of a request until what is returned is dropped.

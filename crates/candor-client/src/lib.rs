@@ -51,8 +51,11 @@ mod walk;
 
 pub use cache::Cache;
 pub use call::{Call, Key};
+pub use candor_hints as hints;
 pub use candor_hints::{Ask, Hints, Judgement};
+pub use candor_protocol as protocol;
 pub use candor_protocol::{Era, Revision, types};
+pub use candor_schema::{Invalid, Violation};
 pub use client::Client;
 pub use connect::{Connect, Limits, Program};
 pub use error::{Error, Refusal};
@@ -66,3 +69,8 @@ pub use retry::Retry;
 pub use safely::{Proposal, SafeCall};
 pub use tools::{KnownTool, Tools};
 pub use walk::{Snapshot, Step, Stopped, Walk, WalkError};
+
+/// What the guide shows compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/client.md")]
+struct Guide;

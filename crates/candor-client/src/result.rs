@@ -195,7 +195,6 @@ mod tests {
 
     #[test]
     fn boxes_are_opened_by_their_marks() {
-        // S2.48
         let ours = json!({"x-dedalus-box": {"field": "result"}});
         let other = json!({"x-fastmcp-wrap-result": true});
         assert_eq!(value(&ours, &json!({"result": 7})), json!(7));

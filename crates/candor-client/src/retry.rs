@@ -7,6 +7,16 @@ use crate::error::Error;
 use crate::host::locked;
 
 /// How often and how soon what failed is tried again. Whether it may be is not decided here.
+///
+/// ```no_run
+/// use candor_client::{Client, Retry};
+///
+/// # async fn example() -> Result<(), candor_client::Error> {
+/// let mut retry = Retry::default();
+/// retry.attempts = 2;
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").retry(retry).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Retry {

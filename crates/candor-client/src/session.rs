@@ -21,6 +21,9 @@ use crate::link::http::{Endpoint, Http, Mode};
 use crate::link::pipe::Pipe;
 use crate::link::{Link, Outgoing, child};
 
+/// How long the stream of a legacy server is waited for: some say nothing at all before they have something to say.
+const UNTIL_HEARD: Duration = Duration::from_millis(500);
+
 /// A server, after the handshake.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -285,7 +288,11 @@ impl Session {
         }
         self.notify(notification::INITIALIZED, &Object::new()).await?;
         if let Link::Http(http) = &self.link {
-            http.listen();
+            let heard = http.listen();
+            // Servers put questions there, also about a call that comes at once; what nobody hears is lost to most of them.
+            if self.host.is_asked() {
+                let _ = tokio::time::timeout(UNTIL_HEARD, heard).await;
+            }
         }
         Ok(())
     }

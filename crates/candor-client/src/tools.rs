@@ -12,7 +12,7 @@ use candor_schema::Schema;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// The argument that seed documents and many servers use for a key.
+/// The argument that servers of ours, and many others, take a key by.
 pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// The tools of a server at one time.

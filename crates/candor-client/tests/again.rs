@@ -62,7 +62,6 @@ fn overloaded() -> Say {
 
 #[tokio::test]
 async fn reads_and_what_has_no_further_effect_are_tried_four_times() {
-    // S3.75, S3.76
     let server = failing(false, |_| overloaded()).await;
     let client =
         soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
@@ -85,7 +84,6 @@ async fn a_strangers_word_licenses_no_repetition() {
 
 #[tokio::test]
 async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time() {
-    // S3.23, S3.76
     for (keys, attempts) in [(true, 3), (false, 1)] {
         let server =
             failing(keys, |asked| if asked.nth < 2 { overloaded() } else { said("done") }).await;
@@ -214,7 +212,7 @@ async fn an_unknown_outcome_is_never_tried_again() {
 
 #[tokio::test]
 async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() {
-    // S3.36, S3.75: Retry-After wins.
+    // Retry-After wins.
     let server = failing(false, |asked| match asked.nth {
         0 => failed(
             "rate_limited",
@@ -261,7 +259,6 @@ async fn write_page(seen: u64, text: String, page: State<Page>) -> Result<u64, T
 
 #[tokio::test]
 async fn of_two_writes_at_once_one_is_told_of_the_conflict_and_is_not_repeated() {
-    // S3.36
     let page = Page {
         version_and_text: Arc::default(),
         two: Arc::new(tokio::sync::Barrier::new(2)),
@@ -301,7 +298,7 @@ fn half_said(name: &str, destructive: Option<bool>) -> JsonTool {
 
 #[tokio::test]
 async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said() {
-    // S3.65: left out, it means yes.
+    // Left out, it means yes.
     let store = candor::store::MemoryStore::new(candor::store::Options::default());
     let server = Server::new("s", "1")
         .ledger(Arc::new(store))
@@ -352,7 +349,6 @@ async fn retry_after_of_http_is_waited_for_and_absurd_ones_are_not() {
 
 #[tokio::test]
 async fn a_server_that_keeps_failing_is_left_alone() {
-    // S3.77
     let server = failing(false, |_| overloaded()).await;
     let mut retry = quick();
     (retry.failures, retry.attempts) = (5, 10);
@@ -400,7 +396,6 @@ async fn write(inside: State<Inside>) -> String {
 
 #[tokio::test]
 async fn reads_run_together_and_writes_one_after_another() {
-    // S3.27, S3.35
     let most = async |tool: &str, parallel: bool| {
         let inside = Inside::default();
         let server = Server::new("w", "1").state(inside.clone()).tools(tools![look, write]);

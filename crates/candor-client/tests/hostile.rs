@@ -147,7 +147,7 @@ async fn lists_without_end_are_given_up() {
 
 #[tokio::test]
 async fn one_bad_tool_does_not_spoil_the_others() {
-    // S0.8: what nobody knows yet is no reason to refuse.
+    // What nobody knows yet is no reason to refuse.
     let list = json!([
         tool("good", &json!({"readOnlyHint": true, "futureHint": {"x": 1}})),
         {"name": 3}, "text", {"name": "no schema"}, {"name": "odd", "inputSchema": "x"},

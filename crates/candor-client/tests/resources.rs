@@ -1,4 +1,4 @@
-//! Trees of resources from the client's side: what seed 4 wants of it, and trees that want to trap it.
+//! Trees of resources from the client's side: what a client may rely on, and trees that want to trap it.
 
 mod common;
 
@@ -53,7 +53,6 @@ async fn endless() -> Scripted {
 
 #[tokio::test]
 async fn trees_without_end_are_left_at_a_limit() {
-    // S4.38, S4.39
     let server = endless().await;
     let client = soon(server.client().into_future()).await.unwrap();
     let (found, stopped) = names(client.walk("x:/").depth(3)).await;
@@ -71,7 +70,6 @@ async fn trees_without_end_are_left_at_a_limit() {
 
 #[tokio::test]
 async fn circles_are_walked_once() {
-    // S4.39
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/metadata" => complete(json!({"resource": folder("x:/a")})),
         "resources/list" => {
@@ -108,7 +106,6 @@ async fn a_folder_with_endless_pages_and_one_that_fails_do_not_end_the_walk() {
 
 #[tokio::test]
 async fn nothing_is_assumed_of_what_says_nothing() {
-    // S4.15, S4.19, S4.60
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/list" if asked.params["uri"].is_null() => complete(json!({"resources": [
             {"uri": "x:/silent/", "name": "silent"},
@@ -128,7 +125,7 @@ async fn nothing_is_assumed_of_what_says_nothing() {
 
 #[tokio::test]
 async fn news_come_of_what_can_be_watched_and_of_nothing_beside_it() {
-    // S4.15: the server tells of resources, but not of this one.
+    // The server tells of resources, but not of this one.
     let resource = |set: ResourceSet, uri: &'static str| {
         let contents = |uri: String, _| async move {
             Ok(vec![ResourceContents::of_text(uri, "text/plain", "x")])
@@ -151,7 +148,6 @@ async fn news_come_of_what_can_be_watched_and_of_nothing_beside_it() {
 
 #[tokio::test]
 async fn each_way_to_list_is_used_where_it_is_there() {
-    // S4.28, S4.43, S4.44
     let children = || {
         json!({"resources": [
             {"uri": "file:///project/src/main.ts", "name": "main.ts", "mimeType": "text/typescript"},
@@ -216,13 +212,12 @@ async fn a_server_that_says_it_can_and_cannot_is_asked_the_next_way() {
     let client = soon(server.client().into_future()).await.unwrap();
     assert_eq!(names(client.walk_all()).await.0, ["x:/", "x:/a"]);
     assert_eq!(soon(client.children("x:/")).await.unwrap().unwrap().len(), 1);
-    // S4.28: metadata, from the list.
+    // Metadata, from the list.
     assert_eq!(soon(client.metadata("x:/")).await.unwrap().name, "x:/");
 }
 
 #[tokio::test]
 async fn what_has_not_changed_is_left_out() {
-    // S4.26
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/list" => {
             let modified = if asked.nth < 1 { "2026-01-01T00:00:00Z" } else { "2026-02-02T00:00:00Z" };
@@ -248,7 +243,6 @@ async fn what_has_not_changed_is_left_out() {
 
 #[tokio::test]
 async fn names_pictures_and_sizes_are_refreshed_without_the_contents() {
-    // S4.26
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/metadata" => {
             let (title, picture, size) = if asked.nth == 0 {
@@ -273,7 +267,6 @@ async fn names_pictures_and_sizes_are_refreshed_without_the_contents() {
 
 #[tokio::test]
 async fn a_format_is_picked_and_others_beside_it_are_told_apart() {
-    // S4.5, S4.6, S4.51, S4.55, S4.56, S4.58
     let server = modern(json!({"resources": {}}), |asked| match asked.params["uri"].as_str().unwrap() {
         "x:/report" => complete(json!({"contents": [
             {"uri": "x:/report", "mimeType": "application/pdf", "blob": "JVBERg=="},
@@ -305,7 +298,6 @@ async fn a_format_is_picked_and_others_beside_it_are_told_apart() {
 
 #[tokio::test]
 async fn advice_on_embedded_resources_is_found_in_both_places() {
-    // S4.66, S4.67
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => common::scripted::tools(&json!([common::scripted::tool("t", &Value::Null)])),
         _ => Say::Result(json!({"resultType": "complete", "content": [

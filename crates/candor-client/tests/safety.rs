@@ -1,4 +1,4 @@
-//! Asking first: what seed 0 wants of a client, row by row, as it is seen on the wire.
+//! Asking first: what a careful client does and leaves undone, as it is seen on the wire.
 
 mod common;
 #[path = "../../candor-server/tests/resources/log.rs"]
@@ -79,7 +79,6 @@ fn person(
 
 #[tokio::test]
 async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
-    // S0.42, S0.55, S0.56, S0.64, S0.78, S0.82
     let server = server().await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let (shown, confirm) = person(false);
@@ -95,7 +94,7 @@ async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
 
 #[tokio::test]
 async fn with_static_hints_alone_the_same_read_is_asked_about() {
-    // S0.64, S0.85: a host that ignores the flag ends at the worst case.
+    // A host that ignores the flag ends at the worst case.
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&hints(WORST))])),
         "tools/call" => said("done"),
@@ -106,13 +105,12 @@ async fn with_static_hints_alone_the_same_read_is_asked_about() {
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
     assert_eq!(shown.lock().unwrap().len(), 1);
-    // S0.50: a server without the capability is not asked, whatever its tools say.
+    // A server without the capability is not asked, whatever its tools say.
     assert!(!server.methods().contains(&"tools/annotations".to_owned()));
 }
 
 #[tokio::test]
 async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
-    // S0.57, S0.58, S0.80
     let server = server().await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
@@ -139,7 +137,6 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
 
 #[tokio::test]
 async fn a_no_leaves_nothing_on_the_wire() {
-    // S0.57, S0.81
     let server = server().await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let (_, confirm) = person(false);
@@ -155,7 +152,6 @@ async fn a_no_leaves_nothing_on_the_wire() {
 
 #[tokio::test]
 async fn unknown_tools_are_named_and_not_called() {
-    // S0.76
     let server = server().await;
     let client = soon(server.client().into_future()).await.unwrap();
     let error = soon(client.call_safely("mange", json!({})).into_future()).await.unwrap_err();
@@ -165,7 +161,6 @@ async fn unknown_tools_are_named_and_not_called() {
 
 #[tokio::test]
 async fn a_tool_is_found_on_the_last_page() {
-    // S0.76
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => match asked.params["cursor"].as_str() {
             None => {
@@ -186,7 +181,6 @@ async fn a_tool_is_found_on_the_last_page() {
 
 #[tokio::test]
 async fn missing_hints_are_never_the_safe_ones() {
-    // S0.23, S0.77, S0.83, S0.87
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([
             tool("bare", &Value::Null),
@@ -205,8 +199,24 @@ async fn missing_hints_are_never_the_safe_ones() {
 }
 
 #[tokio::test]
+async fn hints_that_an_answer_leaves_out_count_as_the_worst_whatever_was_declared() {
+    let declared = hints([false, false, true, false]);
+    let server = modern(capabilities(), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&declared)])),
+        "tools/annotations" => {
+            Say::Result(json!({"resultType": "complete", "annotations": {"readOnlyHint": false}}))
+        }
+        other => panic!("{other}"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let foreseen = soon(client.foresee("manage", &read())).await.unwrap();
+    assert_eq!((foreseen.basis, foreseen.hints), (Basis::Asked, Hints::WORST));
+    assert_eq!(foreseen.judgement, Judgement::Ask);
+}
+
+#[tokio::test]
 async fn a_failed_question_falls_back_to_what_is_declared() {
-    // S0.46, S0.48, S0.79
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&hints(WORST))])),
         "tools/annotations" => Say::Error(-32603, "Internal error"),
@@ -231,7 +241,6 @@ async fn a_failed_question_falls_back_to_what_is_declared() {
 
 #[tokio::test]
 async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
-    // S0.47, S0.49
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&Value::Null)])),
         "tools/annotations" => Say::Error(-32000, "no"),
@@ -269,7 +278,6 @@ async fn arguments_that_the_server_refuses_are_not_called() {
 
 #[tokio::test]
 async fn a_stranger_is_not_believed() {
-    // S0.51, S0.52, S0.53, S0.54
     let lies = json!([
         tool("delete_everything", &hints([true, false, true, false])),
         tool("send_secrets", &hints([false, false, true, false])),
@@ -297,7 +305,6 @@ async fn a_stranger_is_not_believed() {
 
 #[tokio::test]
 async fn a_strangers_words_make_the_hosts_own_opinion_only_worse() {
-    // S0.54
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([
             tool("quiet", &Value::Null),
@@ -320,7 +327,7 @@ async fn a_strangers_words_make_the_hosts_own_opinion_only_worse() {
 
 #[tokio::test]
 async fn an_answer_riskier_than_declared_counts() {
-    // S0.54, and the bound of tools/resolve
+    // What tools/resolve may say has the same bound.
     let safe = hints([true, false, true, false]);
     let mut resolvable = tool("resolvable", &safe);
     resolvable["_meta"] = json!({"io.modelcontextprotocol/tool-resolution": {"resolvable": true}});
@@ -382,7 +389,6 @@ async fn broken_answers_of_resolve_are_failures() {
 
 #[tokio::test]
 async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
-    // S0.44, S0.91
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let server = modern(capabilities(), move |asked| match asked.method.as_str() {
@@ -415,7 +421,6 @@ async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
 
 #[tokio::test]
 async fn answers_of_tables_are_kept_if_the_host_wants_it() {
-    // S0.91
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => {
             let mut table = manage(&hints(WORST));
@@ -465,7 +470,6 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
 
 #[tokio::test]
 async fn a_question_may_be_given_up() {
-    // S0.59
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&hints(WORST))])),
         "tools/annotations" if asked.nth == 0 => {
@@ -496,7 +500,6 @@ async fn a_question_may_be_given_up() {
 
 #[tokio::test]
 async fn where_static_hints_suffice_nobody_need_be_asked() {
-    // S0.45, S0.50
     let adds = hints([false, false, false, false]);
     let list = json!([manage(&adds), tool("plain", &hints([true, false, true, false]))]);
     let server = modern(capabilities(), move |asked| match asked.method.as_str() {
@@ -539,7 +542,6 @@ async fn arguments_are_checked_before_anything_is_sent() {
 
 #[tokio::test]
 async fn a_model_is_told_the_same_in_words() {
-    // S0.43
     let server = server().await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let words = soon(client.describe_for_model("manage", &read())).await.unwrap();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::{Response, StatusCode};
-use candor_client::{Client, Era, Error, Limits, Program, Revision, Trust};
+use candor_client::{Client, Elicited, Era, Error, Limits, Program, Revision, Trust};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -174,6 +174,30 @@ async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
         }
     })
     .await;
+}
+
+/// Servers put their questions there, and do not put them again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_can_be_asked_listens_before_anything_is_called() {
+    let listens = AtomicUsize::new(0);
+    let server = scripted(move |asked| match asked.method.as_str() {
+        "server/discover" => Say::Error(-32601, "Method not found"),
+        "initialize" => welcome(asked, "s", false),
+        "GET" => {
+            std::thread::sleep(Duration::from_millis(100));
+            listens.fetch_add(1, Ordering::SeqCst);
+            Say::Whole(events(""))
+        }
+        "tools/call" if listens.load(Ordering::SeqCst) == 0 => {
+            Say::Error(-32000, "nobody would hear a question")
+        }
+        _ => answer(asked),
+    })
+    .await;
+    let client = server.client().trust(Trust::Known).on_elicit(|_| async { Elicited::Cancel });
+    let client = soon(client.into_future()).await.unwrap();
+    let result = soon(client.call("look", json!({})).into_future()).await.unwrap();
+    assert_eq!(result.text(), "seen");
 }
 
 /// Looks at the tools until the server was asked so often.

@@ -5,12 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use candor_protocol::rpc::RequestId;
+use tokio::sync::oneshot;
 
-use super::{LONGEST_RETRY, RETRY, Shared};
+use super::Shared;
+use super::answer::{LONGEST_RETRY, RETRY};
 use crate::link::sse::Events;
 
-/// Reads what a legacy server says unasked, for as long as the session is there.
-pub(super) async fn listen(http: Weak<Shared>) {
+/// Reads what a legacy server says unasked, for as long as the session is there. `asked` is dropped once the server has said whether
+/// there is such a stream.
+pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
+    let mut asked = Some(asked);
     let mut place: Option<String> = None;
     let mut wait = RETRY;
     let nobody = RequestId::from("");
@@ -23,7 +27,7 @@ pub(super) async fn listen(http: Weak<Shared>) {
                 // What was said before this may not be said again.
                 shared.host.missed();
                 shared.hears.store(true, Ordering::Release);
-                drop(shared);
+                drop((shared, asked.take()));
                 let begun = Instant::now();
                 let mut events = Events::new(body, limit);
                 loop {
@@ -43,7 +47,7 @@ pub(super) async fn listen(http: Weak<Shared>) {
                 wait = events.retry.unwrap_or(if short { wait * 2 } else { RETRY });
             }
             Err(error) if error.is_passing() && shared.is_in_session() => {
-                drop(shared);
+                drop((shared, asked.take()));
                 wait *= 2;
             }
             // It has no such stream, or no such session.

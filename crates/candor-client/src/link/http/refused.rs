@@ -1,0 +1,88 @@
+//! What an answer that is no success says: who is not let in, whose session is forgotten, the server's own error, or a page for people.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use candor_protocol::json::{Decode as _, Object, scan};
+use candor_protocol::rpc::{ErrorObject, Incoming, decode_message};
+use http::Response;
+use http::header::{HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::body::Incoming as Body;
+
+use super::answer::collect;
+use super::{Mode, Shared};
+use crate::error::Error;
+
+/// How much of a body that is no answer is shown.
+pub(super) const SHOWN: usize = 300;
+
+/// What the TypeScript SDK's examples answer to a session that they do not know, among other things.
+const NO_SESSION: i64 = -32000;
+
+impl Shared {
+    fn has_session(&self) -> bool {
+        matches!(self.mode, Mode::Legacy { session: Some(_) })
+    }
+
+    /// The server does not know the session any more. It has done nothing.
+    fn forget(&self) -> Error {
+        self.forgotten.store(true, Ordering::Release);
+        Error::Lost { why: "the server has forgotten the session".to_owned(), sent: false }
+    }
+
+    /// What an answer that is no success says.
+    pub(super) async fn refused(&self, response: Response<Body>) -> Error {
+        let (head, body) = response.into_parts();
+        let status = head.status.as_u16();
+        let said = |name: HeaderName| {
+            head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        if matches!(status, 401 | 403) {
+            return Error::Unauthorized { status, challenge: said(WWW_AUTHENTICATE) };
+        }
+        if status == 404 && self.has_session() {
+            return self.forget();
+        }
+        if head.status.is_redirection() {
+            let to = said(LOCATION).unwrap_or_default();
+            // Whoever is sent elsewhere would take the token along.
+            return Error::protocol(format!("it has moved to {to:?}; name that URL instead"));
+        }
+        let retry_after = said(RETRY_AFTER).and_then(|text| text.trim().parse().ok());
+        let retry_after = retry_after.map(Duration::from_secs);
+        let body = collect(body, self.limits.max_message.min(1 << 20)).await.unwrap_or_default();
+        match error_of(&body, self.limits.max_depth) {
+            // The protocol says 404, but the examples of the TypeScript SDK, and whoever has learned from them, say this.
+            Some(error)
+                if status == 400
+                    && self.has_session()
+                    && error.code() == NO_SESSION
+                    && error.message.to_ascii_lowercase().contains("session") =>
+            {
+                self.forget()
+            }
+            Some(error) if retry_after.is_none() => Error::Server(error),
+            Some(error) => Error::Http { status, body: error.message, retry_after },
+            None => {
+                let text = String::from_utf8_lossy(&body);
+                let body = text.trim().chars().take(SHOWN).collect();
+                Error::Http { status, body, retry_after }
+            }
+        }
+    }
+}
+
+/// The error in a body, with an id or without.
+fn error_of(body: &[u8], depth: usize) -> Option<ErrorObject> {
+    match decode_message(body, depth) {
+        Ok(Incoming::Response(response)) => response.outcome.err(),
+        Ok(_) => None,
+        Err(_) => error_without_id(body, depth),
+    }
+}
+
+pub(super) fn error_without_id(body: &[u8], depth: usize) -> Option<ErrorObject> {
+    let message = Object::decode(scan(body, depth).ok()?).ok()?;
+    message.get("jsonrpc")?;
+    message.read("error").ok().flatten()
+}
