@@ -1,4 +1,4 @@
-//! Everything that a server can do, small: the server that the official conformance suite is run against.
+//! Everything that the protocol has, small: the server that the official conformance suite is run against.
 //!
 //! Run with `cargo run --example everything`, then `cargo xtask conformance` to see it examined.
 

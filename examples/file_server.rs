@@ -89,6 +89,7 @@ impl Folder {
     }
 }
 
+/// Files behind one tool that says of each call what it will do
 #[derive(Parser)]
 struct Flags {
     /// The folder that is served

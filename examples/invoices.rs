@@ -142,6 +142,7 @@ fn revoke_sent_invoice(
     Ok(format!("Invoice {invoice_id} is not sent."))
 }
 
+/// Invoices in a database of their own: what can be repeated safely, and what is made so
 #[derive(Parser)]
 struct Options {
     /// The database file; made if it is missing

@@ -96,6 +96,7 @@ async fn github_api(
     }
 }
 
+/// Three tools that do everything from reading to deleting, and say of each call which it is
 #[derive(Parser)]
 struct Flags {
     /// The folder that is served

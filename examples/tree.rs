@@ -23,6 +23,7 @@ use candor::prelude::*;
 use candor::run::ServeArgs;
 use clap::Parser;
 
+/// Resources as a tree
 #[derive(Parser)]
 struct Flags {
     /// A folder to serve at file:///
@@ -38,13 +39,16 @@ struct Flags {
 #[tokio::main]
 async fn main() -> candor::Result<()> {
     let flags = Flags::parse();
-    let mut server = Server::new("tree", "1.0.0")
-        .resources(project::tree())
-        .resources(database::Database::open(flags.database.as_deref())?)
-        .resources(endless::Maze)
-        .resources(endless::Numbers);
+    let mut server = Server::new("tree", "1.0.0");
+    // First: whoever walks over all of it does not get past the numbers.
     if let Some(root) = flags.root {
         server = server.resources(Directory::open(root)?.at("file:///"));
     }
-    server.serve(flags.serve, &[]).await
+    server
+        .resources(project::tree())
+        .resources(database::Database::open(flags.database.as_deref())?)
+        .resources(endless::Maze)
+        .resources(endless::Numbers)
+        .serve(flags.serve, &[])
+        .await
 }

@@ -85,7 +85,86 @@ export async function journey(stage) {
   await focused(questions.getByRole('button', { name: 'Deny', exact: true }));
   await page.keyboard.press('Enter');
   assert.equal((await another).isError, true);
-  await undone(stage);
+  await Promise.all([undone(stage), byOneself(stage), quicker(stage), secret(stage)]);
+}
+
+/** What a secret was is not known here, so a person says what it may be before calls like it are permitted. */
+async function secret(stage) {
+  const server = await stage.with(Server.trial());
+  const page = await stage.operator(server);
+  const answer = server.call('asks', { text: 'a', pin: '1234' });
+  await page.goto(`${server.origin}/ui/approvals`);
+  await at(page, 'permit').locator('summary').click();
+  const permit = page.getByRole('button', { name: 'Approve, and permit such calls' });
+  await permit.click();
+  await says(page.locator('#trouble'), 'Choose what pin may be');
+  await focused(page.locator('[data-like=pin]'));
+  assert.equal((await server.waiting()).length, 1, 'nothing is decided');
+  await page.locator('[data-like=pin]').selectOption('any');
+  await permit.click();
+  assert.equal((await answer).isError ?? false, false);
+  await at(page, 'rule').waitFor();
+}
+
+/** Two who look at the same question: the slower one is told, and can decide nothing any more. */
+async function quicker(stage) {
+  const server = await stage.with(Server.files(folder({ 'a.txt': 'a' }), '--ask', 'destructive'));
+  const page = await stage.operator(server);
+  const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
+  const [{ id }] = await server.waiting();
+  await page.goto(`${server.origin}/ui/approvals/${id}`);
+  await server.decide('deny');
+  assert.equal((await answer).isError, true);
+  const approve = page.getByRole('button', { name: 'Approve once' });
+  await approve.click();
+  const trouble = page.locator('#trouble');
+  await says(trouble, 'denied');
+  assert.doesNotMatch(await trouble.innerText(), /candor /, 'commands are for terminals');
+  assert.ok(await approve.isDisabled());
+  await trouble.getByRole('link', { name: 'How it stands' }).click();
+  await says(at(page, 'stands'), 'denied by operator');
+}
+
+/** Somebody who calls and decides alone: each step says what comes next, and the result comes to where the call was made. */
+async function byOneself(stage) {
+  const files = folder({ 'a.txt': 'a', 'b.txt': 'b' });
+  const server = await stage.with(Server.files(files, '--ask', 'destructive'));
+  const page = await stage.operator(server);
+  const call = async (path) => {
+    await page.goto('about:blank');
+    await page.goto(`${server.origin}/ui/tools/manage_files#args=${encodeURIComponent(JSON.stringify({ path, action: 'delete' }))}`);
+    await becomes(at(page, 'foresight'), 'data-state', 'exact');
+    await at(page, 'call').click();
+    await at(page, 'confirm-call').click();
+    await says(at(page, 'result'), /approval[\s\S]*The result appears here/);
+    assert.ok(await at(page, 'result-says').evaluate((one) => one.getBoundingClientRect().bottom <= innerHeight), 'it is in sight');
+  };
+  await call('a.txt');
+  const [desk] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Approve or deny it' }).click()]);
+  await at(desk, 'question').getByRole('button', { name: 'Approve once' }).click();
+  await says(at(desk, 'decided'), 'You approved manage_files: it starts if its caller still waits');
+  await becomes(at(page, 'result'), 'data-state', 'ok');
+  assert.ok(!existsSync(join(files, 'a.txt')));
+  await at(desk, 'decided').getByRole('link').click();
+  await becomes(at(desk, 'stands'), 'data-state', 'done');
+
+  // Whoever stops it is told that, and nothing else.
+  await call('b.txt');
+  await at(page, 'cancel').click();
+  await becomes(at(page, 'result'), 'data-state', 'cancelled');
+  assert.doesNotMatch(await at(page, 'result').innerText(), /appears here/);
+
+  // Whoever leaves the page takes the call back. Then a yes starts nothing, and that is seen.
+  await call('b.txt');
+  await page.getByRole('link', { name: 'Approvals' }).click();
+  await at(page, 'question').getByRole('button', { name: 'Approve once' }).click();
+  await at(page, 'decided').getByRole('link').click();
+  await says(at(page, 'stands'), 'it starts as soon as its caller is there');
+  assert.ok(existsSync(join(files, 'b.txt')));
+  await page.getByRole('link', { name: 'History' }).first().click();
+  await says(at(page, 'call').first(), 'approved, not started');
+  await page.goto(`${server.origin}/ui/tools/manage_files#args=${encodeURIComponent('{"path":"b.txt","action":"delete"}')}`);
+  await says(at(page, 'standing'), 'Approved by operator: it would start at once');
 }
 
 /** Who decides sees by which tool it could be taken back, and gets there; so does who calls. */

@@ -107,6 +107,16 @@ export async function journey(stage) {
   assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'true');
   assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run', 'nothing was sent');
 
+  // Nor is there a preview of what cannot be read.
+  await at(page, 'view-json').click();
+  await at(page, 'raw').fill('{"path":');
+  await at(page, 'preview').click();
+  await says(at(page, 'raw-error'), 'This is not JSON that can be sent');
+  await focused(at(page, 'raw'));
+  assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run');
+  await at(page, 'raw').fill('{}');
+  await at(page, 'view-form').click();
+
   await validated(stage, server);
 
   // Deleting is asked about; nothing happens by accident.

@@ -91,6 +91,53 @@ async function broken(page) {
   assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run');
 }
 
+/** A result is a tree that can be read; all of it as it came is behind that, and stands back again after the next call. */
+async function parsed(page) {
+  const tree = at(page, 'structured');
+  const names = (within) => within.locator(':scope > .inside > * > summary > .k, :scope > .inside > div > .k').allInnerTexts();
+  const order = tree.locator('details', { has: page.locator(':scope > summary > .k', { hasText: /^order$/ }) });
+  assert.deepEqual((await names(order)).sort(), [...Object.keys(ORDER), 'reference'].sort());
+  const lines = order.locator('details', { has: page.locator(':scope > summary > .k', { hasText: /^lines$/ }) });
+  await lines.locator(':scope > summary').click();
+  await says(lines, /lamp[\s\S]*desk/);
+  const raw = at(page, 'raw-result');
+  assert.ok(await tree.isVisible() && await raw.isHidden());
+  await page.getByText('Raw JSON').click();
+  await raw.waitFor();
+  const before = await raw.elementHandle();
+  await at(page, 'call').click();
+  await until('the next result', async () => !(await before.evaluate((element) => element.isConnected)));
+  await becomes(at(page, 'result'), 'data-state', 'ok');
+  await tree.waitFor();
+  assert.ok(await raw.isHidden(), 'one sees what was made of it first');
+}
+
+/** Calling may be switched off after the page was loaded: it says so, and offers it no longer. */
+async function disabled(page) {
+  const problem = { status: 403, code: 'execution_disabled', detail: 'Tool execution is disabled.' };
+  await page.route('**/tools/place_order/call', (route) => route.fulfill({
+    status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem),
+  }));
+  await at(page, 'call').click();
+  await becomes(at(page, 'result'), 'data-state', 'error');
+  await says(at(page, 'result-says'), 'Tool execution is disabled.');
+  await says(at(page, 'cannot-call'), 'Calling is switched off');
+  assert.equal(await at(page, 'call').count(), 0);
+  assert.ok(await at(page, 'validate').isVisible());
+}
+
+/** Two members of one name: that is said of them, by the name of what they stand in. */
+async function twice(page) {
+  const labels = field(page, 'labels');
+  await labels.getByRole('button', { name: 'Add a member' }).click();
+  await labels.locator('[data-key]').nth(1).fill('cost centre');
+  await at(page, 'call').click();
+  await says(at(page, 'errors'), 'labels: the name "cost centre" is there twice');
+  assert.equal(await labels.locator('[data-key]').nth(1).getAttribute('aria-invalid'), 'true');
+  await labels.getByRole('button', { name: 'Remove' }).nth(1).click();
+  await at(page, 'errors').waitFor({ state: 'hidden' });
+}
+
 /** The call as a command: copied by a button that says so, and good for the shell that it is pasted into. */
 async function copied(page, server) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -100,6 +147,7 @@ async function copied(page, server) {
   assert.equal(await button.textContent(), 'Copy');
   await button.click();
   await says(button, /^Copied$/);
+  await button.click();
   const text = await line.textContent();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
   await says(page.locator('#live'), 'Copied');
@@ -119,6 +167,7 @@ export async function journey(stage) {
   await page.waitForURL('**/ui/tools/place_order');
   await fill(page);
   await becomes(at(page, 'valid'), 'data-valid', 'true');
+  await twice(page);
 
   await at(page, 'view-json').click();
   const json = await at(page, 'raw').inputValue();
@@ -147,8 +196,10 @@ export async function journey(stage) {
   const sent = JSON.parse(await at(page, 'raw-result').textContent());
   const { reference: _, ...order } = sent.structuredContent.order;
   assert.deepEqual(order, changed);
+  await parsed(page);
   await copied(page, server);
   const line = await at(page, 'as-candor').textContent();
   assert.match(line, / --arguments '\{/);
   assert.match(typed(`${line} --yes --json`), new RegExp(REFERENCE));
+  await disabled(page);
 }

@@ -115,6 +115,7 @@ async function breaks(page, server) {
     await until(`${name} ends`, async () => !/not-run|running/.test(await at(page, 'result').getAttribute('data-state')));
     assert.match(await at(page, 'result').getAttribute('data-state'), state, name);
     await harmless(page, name);
+    if (name === 'large') assert.ok(await at(page, 'result').evaluate((one) => one.offsetHeight < 4 * innerHeight), 'what stands below it can be reached');
     if (state.test('error')) assert.doesNotMatch(await at(page, 'result').textContent(), /window\.ran/, 'what a crash says is for the log');
     await until(`after ${name} one can go on`, () => at(page, 'call').isEnabled());
   }

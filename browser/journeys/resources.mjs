@@ -63,7 +63,18 @@ export async function journey(stage) {
   await page.reload();
   await becomes(at(page, 'resource'), 'data-state', 'known');
   await says(at(page, 'metadata'), 'story.txt');
-  await Promise.all([formats(stage), drawn(stage)]);
+  await Promise.all([formats(stage), drawn(stage), once(stage)]);
+}
+
+/** A folder that is listed beside what is in it: everything stands in the tree once. */
+async function once(stage) {
+  const server = await stage.with(Server.listening('candor', ['demo', '--http', '127.0.0.1:0']));
+  const listed = (await server.rest('GET', '/resources')).resources.map(({ uri }) => uri);
+  assert.ok(listed.includes('scratch:///') && listed.includes('scratch:///notes'), listed.join());
+  const page = await stage.operator(server);
+  await page.goto(`${server.origin}/ui/resources`);
+  await until('it is opened', async () => (await page.locator('[role=treeitem][aria-level="2"]').count()) === 3);
+  assert.deepEqual(await page.locator('[role=treeitem][aria-level="1"] > .row > .mono').allInnerTexts(), ['/', 'database']);
 }
 
 /** One resource in two formats: one is looked at, the other is a click away. */

@@ -1,7 +1,6 @@
 //! Changes of the database itself: shown first, and done only as they were shown.
 
 use candor::prelude::*;
-use candor::tool::Plan;
 use rusqlite::Connection;
 
 use super::books::Books;

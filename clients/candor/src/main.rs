@@ -12,11 +12,12 @@
 //! | `reading` | resources, prompts, completion |
 //! | `peer` | `peers.json`: what is known of each server |
 //! | `process` | which processes are left |
-//! | `check` | one line per check, each bounded |
+//! | `../../check` | one line per check, each bounded |
 
 #![allow(clippy::print_stdout, reason = "what it checks is what it prints")]
 
 mod calls;
+#[path = "../../check.rs"]
 mod check;
 mod peer;
 mod process;

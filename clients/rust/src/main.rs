@@ -9,10 +9,11 @@
 //! | `main` | the story in its order, and what of it needs code |
 //! | `step` | one check of `story.json` |
 //! | `host` | what stands behind the client |
-//! | `check` | one line per check, each bounded |
+//! | `../../check` | one line per check, each bounded |
 
 #![allow(clippy::print_stdout, reason = "what it checks is what it prints")]
 
+#[path = "../../check.rs"]
 mod check;
 mod host;
 mod step;
@@ -33,8 +34,9 @@ use tokio::process::Command;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::sleep;
 
-use check::{Mismatch, check, equal, holds};
+use check::{Checked, Mismatch, check, holds};
 use host::{Change, Host};
+use step::equal;
 
 const WATCHED: &str = "test://watched-resource";
 
@@ -57,12 +59,12 @@ impl Client {
         std::mem::take(&mut self.sdk.service().asked.lock().expect("no holder panics"))
     }
 
-    async fn tool_names(&self) -> Result<Vec<String>, Mismatch> {
+    async fn tool_names(&self) -> Checked<Vec<String>> {
         let tools = self.sdk.list_all_tools().await?;
         Ok(tools.into_iter().map(|tool| tool.name.into_owned()).collect())
     }
 
-    async fn text(&self, tool: &str, arguments: &Value, expected: &str) -> Result<(), Mismatch> {
+    async fn text(&self, tool: &str, arguments: &Value, expected: &str) -> Checked {
         let call = serde_json::from_value(json!({"name": tool, "arguments": arguments}))?;
         let result = json!(self.sdk.call_tool(call).await?);
         equal(&result["content"], &json!([{"type": "text", "text": expected}]))
@@ -98,7 +100,7 @@ async fn main() {
     .await;
 }
 
-async fn open(story: &Value, era: &str, transport: &str, place: &str) -> Result<Client, Mismatch> {
+async fn open(story: &Value, era: &str, transport: &str, place: &str) -> Checked<Client> {
     let (progress_in, progress) = mpsc::unbounded_channel();
     let (changes_in, changes) = mpsc::unbounded_channel();
     let host = Host {
@@ -173,12 +175,12 @@ enum Ear {
 }
 
 impl Ear {
-    async fn hears(&mut self, expected: &Change, client: &mut Client) -> Result<(), Mismatch> {
+    async fn hears(&mut self, expected: &Change, client: &mut Client) -> Checked {
         let heard = self.next(client).await?;
-        holds(heard == *expected, &format!("expected {expected:?}\n     got {heard:?}"))
+        holds(heard == *expected, format!("expected {expected:?}\n     got {heard:?}"))
     }
 
-    async fn next(&mut self, client: &mut Client) -> Result<Change, Mismatch> {
+    async fn next(&mut self, client: &mut Client) -> Checked<Change> {
         let Self::Subscription(subscription) = self else {
             return client.changes.recv().await.ok_or(Mismatch("the ear is closed".to_owned()));
         };

@@ -4,10 +4,10 @@ use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
 
 use crate::Client;
-use crate::check::{Mismatch, equal, holds};
+use crate::check::{Checked, Mismatch, holds};
 
 /// Follows the step and compares what came of it.
-pub(crate) async fn follow(step: &Value, client: &mut Client, era: &str) -> Result<(), Mismatch> {
+pub(crate) async fn follow(step: &Value, client: &mut Client, era: &str) -> Checked {
     client.asked();
     while client.progress.try_recv().is_ok() {}
 
@@ -133,4 +133,8 @@ fn some(document: &Value, members: &[&str]) -> Value {
 fn present<const N: usize>(members: [(&str, &Value); N]) -> Value {
     let there = members.into_iter().filter(|(_, value)| !value.is_null());
     there.map(|(name, value)| (name.to_owned(), value.clone())).collect::<Map<_, _>>().into()
+}
+
+pub(crate) fn equal(actual: &Value, expected: &Value) -> Checked {
+    holds(actual == expected, format!("expected {expected}\n     got {actual}"))
 }

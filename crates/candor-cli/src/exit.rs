@@ -65,6 +65,11 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
+    /// A person said no, or there was none to say yes.
+    pub(crate) fn refused(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Refused, message)
+    }
+
     /// Anything without a number of its own.
     pub(crate) fn failed(message: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, message)
@@ -79,7 +84,7 @@ impl fmt::Display for Failure {
 
 impl From<candor::Error> for Failure {
     fn from(error: candor::Error) -> Self {
-        Self::failed(error)
+        if error.is_usage() { Self::usage(error) } else { Self::failed(error) }
     }
 }
 

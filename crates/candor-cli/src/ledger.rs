@@ -1,12 +1,22 @@
 //! Which ledger is read. To look at one never makes one.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use std::{env, fs, thread};
 
 use candor_ledger::{Options, Place, Store, StoreError, default_path};
 
 use candor::desk::shown::shown;
+
+use crate::exit::Failure;
+use crate::shell::quoted;
+
+const VARIABLE: &str = "CANDOR_LEDGER";
+
+/// Silence that is longer makes people wonder.
+const SILENCE: Duration = Duration::from_secs(2);
 
 const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
 
@@ -14,7 +24,7 @@ const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Reading {
     /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
-    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", global = true)]
+    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true, global = true)]
     ledger: Option<String>,
 
     /// One JSON object per line, for programs; a failure is one on stderr, {"error": {"code", "message"}}
@@ -23,9 +33,36 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn ledger(&self) -> candor::Result<Ledger> {
+    pub(crate) fn ledger(&self) -> Result<Ledger, Failure> {
         Ledger::of(self.ledger.as_deref())
     }
+
+    /// What a command line that is proposed here needs to mean the same ledger: nothing where it finds it by itself.
+    pub(crate) fn same(&self) -> String {
+        let is_set = |url: &&String| env::var(VARIABLE).is_ok_and(|set| set == **url);
+        match self.ledger.as_ref().filter(|url| !url.is_empty() && !is_set(url)) {
+            Some(url) => format!(" {}", flag(url)),
+            None => String::new(),
+        }
+    }
+}
+
+/// The flag that names a ledger, for a shell. The password of a server is nobody's to read over a shoulder or in a log; the shell knows it
+/// by the name of the variable.
+pub(crate) fn flag(url: &str) -> String {
+    match url.starts_with("postgres") && url.contains(['@', '?']) {
+        true => format!("--ledger \"${VARIABLE}\""),
+        false => format!("--ledger {}", quoted(&shown(url).to_string())),
+    }
+}
+
+/// The same ledger, named so that it is the same in any folder.
+pub(crate) fn from_anywhere(url: &str) -> String {
+    let whole = match Place::parse(url) {
+        Ok(Place::File(path)) if path.is_relative() => std::path::absolute(path).ok(),
+        _ => None,
+    };
+    whole.map_or_else(|| url.to_owned(), |path| format!("sqlite:{}", path.display()))
 }
 
 /// A ledger that can be looked at.
@@ -33,58 +70,89 @@ pub(crate) struct Ledger(Place);
 
 impl Ledger {
     /// What the flag says; the file in the state directory without it.
-    pub(crate) fn of(flag: Option<&str>) -> candor::Result<Self> {
+    pub(crate) fn of(flag: Option<&str>) -> Result<Self, Failure> {
         let Some(flag) = flag.filter(|flag| !flag.is_empty()) else {
             return default_path().map(|path| Self(Place::File(path))).ok_or_else(|| {
-                candor::Error::new(format!("there is no state directory here: {OTHERS}"))
+                Failure::failed(format!("there is no state directory here: {OTHERS}"))
             });
         };
         match Place::parse(flag) {
-            Ok(Place::Memory) => Err(candor::Error::new(
+            Ok(Place::Memory) => Err(Failure::usage(
                 "memory: is the memory of the one process that uses it; nobody else can look into it. \
                  Start the server with --ledger sqlite:PATH to have a history",
             )),
             Ok(place) => Ok(Self(place)),
-            Err(error) => Err(candor::Error::new(shown(&error.to_string()))),
+            Err(StoreError::UnknownUrl(url)) => Err(Failure::usage(format!(
+                "--ledger: there is no ledger `{}`: use `sqlite:PATH`, a path, or `postgres://HOST/DATABASE`",
+                shown(&url)
+            ))),
+            Err(error) => Err(Failure::usage(format!("--ledger: {}", shown(&error.to_string())))),
         }
     }
 
-    pub(crate) fn open(&self) -> candor::Result<Arc<dyn Store>> {
+    /// `aloud`: a person reads along, who is told if it takes long.
+    pub(crate) fn open(&self, aloud: bool) -> Result<Arc<dyn Store>, Failure> {
         if let Place::File(path) = &self.0 {
             self.exists(path)?;
         }
+        // Whoever holds it is waited for, and for longer than people like to wait in silence.
+        let (opening, opened) = mpsc::channel::<()>();
+        let name = self.name();
+        thread::spawn(move || {
+            if aloud && opened.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("waiting for the ledger {name}; Ctrl-C ends");
+            }
+        });
         let opened = self.0.open_existing(Options::default());
+        drop(opening);
         opened.map_err(|error| match (&self.0, error.to_string()) {
             _ if error == StoreError::Absent => self.absent(),
+            (_, text) if matches!(error, StoreError::BadUrl(_)) => {
+                Failure::usage(format!("--ledger {}: {}", self.name(), shown(&text)))
+            }
             // Some errors of a file name it themselves.
             (Place::File(path), text) if text.contains(&*path.to_string_lossy()) => {
-                candor::Error::new(shown(&text))
+                let another = matches!(error, StoreError::Unavailable(_));
+                let another = if another { format!("; {OTHERS}") } else { String::new() };
+                Failure::failed(format!("{}{another}", shown(&text)))
             }
-            (_, text) => self.problem(&text),
+            _ => self.failed(&error),
         })
     }
 
     /// Whether a file is there, or what stands in its place, in words for people.
-    fn exists(&self, path: &Path) -> candor::Result<()> {
+    fn exists(&self, path: &Path) -> Result<(), Failure> {
         match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Err(self.problem("this is a folder, not a ledger")),
+            Ok(found) if found.is_dir() => {
+                Err(self.problem(&format!("this is a folder, not a ledger; {OTHERS}")))
+            }
             Ok(found) if found.len() == 0 => {
                 Err(self.problem(&format!("this file is empty, not a ledger; {OTHERS}")))
             }
             Ok(_) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.absent()),
-            Err(error) => Err(self.problem(&error.to_string())),
+            Err(error) => Err(self.problem(&format!("{error}; {OTHERS}"))),
         }
     }
 
-    fn absent(&self) -> candor::Error {
+    fn absent(&self) -> Failure {
         self.problem(&format!(
             "there is no ledger here. A server makes it when it starts; {OTHERS}"
         ))
     }
 
-    pub(crate) fn problem(&self, problem: &str) -> candor::Error {
-        candor::Error::new(format!("{}: {}", self.name(), shown(problem)))
+    /// Why it cannot be used, and what to do.
+    pub(crate) fn failed(&self, error: &StoreError) -> Failure {
+        match (&self.0, error) {
+            (Place::File(_), StoreError::Corrupt(_)) => {
+                self.problem(&format!("{error}; restore a backup of it; {OTHERS}"))
+            }
+            _ => self.problem(&error.to_string()),
+        }
+    }
+
+    fn problem(&self, problem: &str) -> Failure {
+        Failure::failed(format!("{}: {}", self.name(), shown(problem)))
     }
 
     /// For people.

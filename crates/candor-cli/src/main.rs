@@ -23,8 +23,10 @@ mod files;
 mod history;
 mod ledger;
 mod new;
+mod number;
 mod operator;
 mod out;
+mod program;
 mod reach;
 mod remembered;
 mod shape;
@@ -35,8 +37,11 @@ mod terminal;
 mod token;
 mod toml;
 
+use std::env;
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use exit::{Exit, Failure};
@@ -52,10 +57,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant)] // there is one of it
 enum Command {
+    /// Begin here: a small world to try everything in, with invoices, files, and a crash
+    Demo(demo::Args),
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
-    /// A small world to try everything in: invoices, files, and a crash
-    Demo(demo::Args),
     /// List the tools of a server, and what they do
     Tools(talk::tools::Args),
     /// What a call would do, without doing it
@@ -90,14 +95,18 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(problem) => return misread(problem),
+    };
     let as_json = match &command {
         Command::Approvals(args) => args.read.json,
         Command::History(args) => args.read.json,
+        Command::Demo(args) => args.json,
         _ => false,
     };
     let done: Result<(), Failure> = match command {
-        Command::Files(args) => files::run(args).await.map_err(Failure::from),
+        Command::Files(args) => files::run(args).await,
         Command::Tools(args) => return talk::tools::run(args).await,
         Command::Explain(args) => return talk::explain::run(args).await,
         Command::Call(args) => return talk::call::run(args).await,
@@ -107,9 +116,9 @@ async fn main() -> ExitCode {
         Command::Prompts(args) => return talk::prompts::run(args).await,
         Command::Doctor(args) => return talk::doctor::run(args).await,
         Command::Demo(args) => demo::run(args).await.map_err(Failure::from),
-        Command::Approvals(args) => approvals::run(args).await.map_err(Failure::from),
-        Command::History(args) => history::run(args).await.map_err(Failure::from),
-        Command::Console(args) => console::run(args).await.map_err(Failure::from),
+        Command::Approvals(args) => approvals::run(args).await,
+        Command::History(args) => history::run(args).await,
+        Command::Console(args) => console::run(args).await,
         Command::Token(args) => token::run(&args).map_err(Failure::from),
         Command::Config(args) => config::run(args),
         Command::New(args) => new::run(&args),
@@ -119,4 +128,37 @@ async fn main() -> ExitCode {
         Ok(()) => Exit::Done.into(),
         Err(failure) => talk::failed(failure, as_json),
     }
+}
+
+/// What the parser says of a command line that it cannot read; help is among it. Programs that asked for JSON get that.
+fn misread(problem: clap::Error) -> ExitCode {
+    let problem = without_dashes(candor::run::value::with_variable(problem));
+    let mut words = env::args_os().take_while(|word| word != "--");
+    if !(problem.use_stderr() && words.any(|word| word == "--json")) {
+        problem.exit();
+    }
+    let said = problem.to_string();
+    let said = said.strip_prefix("error: ").unwrap_or(&said).trim_end();
+    talk::failed(Failure::usage(said), true)
+}
+
+/// Behind two dashes stands a program here, not what the parser would have there; and arguments of a tool have none before them.
+fn without_dashes(mut problem: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(flag)) = problem.get(ContextKind::InvalidArg) else {
+        return problem;
+    };
+    if problem.kind() != ErrorKind::UnknownArgument {
+        return problem;
+    }
+    let name = flag.trim_start_matches('-').to_owned();
+    let tip = match env::args_os().nth(1).as_deref().and_then(OsStr::to_str) {
+        Some("call" | "explain" | "prompts") => {
+            Some(format!("what a tool or a prompt takes is written without dashes: {name}=VALUE"))
+        }
+        Some("tools" | "resources" | "read" | "watch" | "doctor" | "config") => None,
+        _ => return problem,
+    };
+    let tips = tip.into_iter().map(Into::into).collect();
+    problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    problem
 }

@@ -1,23 +1,24 @@
 //! Who it is that decides, as the ledger will name them.
 
-use crate::out::misused;
+use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
 pub(crate) struct Args {
     /// Who says so [default: the user of this system]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = named)]
     by: Option<String>,
 }
 
 impl Args {
-    pub(crate) fn name(&self) -> String {
-        let by = self.by.clone().or_else(user).unwrap_or_default();
-        if by.trim().is_empty() {
-            misused("who says so? Use --by NAME");
-        }
-        by
+    pub(crate) fn name(&self) -> Result<String, Failure> {
+        let by = self.by.clone().or_else(user);
+        by.ok_or_else(|| Failure::usage("who says so? Use --by NAME"))
     }
+}
+
+fn named(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("write who says so") } else { Ok(text.to_owned()) }
 }
 
 /// The user of this system: who they are, not who a variable says they are.
@@ -31,11 +32,11 @@ fn user() -> Option<String> {
         (parts.nth(1)? == id).then(|| name.to_owned())
     });
     // Users of a directory service do not stand in the file.
-    let variable = || std::env::var("USER").ok().filter(|name| !name.is_empty());
+    let variable = || std::env::var("USER").ok().filter(|name| !name.trim().is_empty());
     name.or_else(variable).or_else(|| Some(format!("uid {id}")))
 }
 
 #[cfg(not(unix))]
 fn user() -> Option<String> {
-    std::env::var("USERNAME").ok()
+    std::env::var("USERNAME").ok().filter(|name| !name.trim().is_empty())
 }

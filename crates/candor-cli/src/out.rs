@@ -6,10 +6,11 @@ use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 use candor::desk;
 use candor::desk::shown::json_shown;
 use candor_ledger::StoreError;
-use clap::error::ErrorKind;
 use serde_json::Value;
 
-use crate::ledger::Ledger;
+use crate::exit::Failure;
+use crate::ledger::{Ledger, Reading};
+use crate::terminal;
 
 /// Why a command ends early.
 pub(crate) enum Problem {
@@ -18,23 +19,18 @@ pub(crate) enum Problem {
     /// The ledger.
     Store(StoreError),
     /// Anything else, in words.
-    Told(candor::Error),
+    Told(Failure),
 }
 
 pub(crate) fn told(problem: impl std::fmt::Display) -> Problem {
-    Problem::Told(candor::Error::new(problem))
-}
-
-/// Ends as the parser of the command line does when it does not understand it.
-pub(crate) fn misused(problem: &str) -> ! {
-    clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
+    Failure::failed(problem).into()
 }
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
-            _ => Self::Told(error.into()),
+            _ => told(error),
         }
     }
 }
@@ -45,6 +41,12 @@ impl From<desk::Problem> for Problem {
             desk::Problem::Store(error) => Self::Store(error),
             other => told(other),
         }
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self::Told(failure)
     }
 }
 
@@ -61,15 +63,22 @@ pub(crate) struct Out {
     /// A person reads it now, not a file later.
     pub(crate) terminal: bool,
     colour: bool,
+    /// What a command that is proposed here says of the ledger ([`Reading::same`](crate::ledger::Reading::same)).
+    pub(crate) same: String,
 }
 
 impl Out {
     pub(crate) fn new(json: bool) -> Self {
         let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         let terminal = io::stdout().is_terminal();
-        let plain = set("NO_COLOR") || env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let plain = set("NO_COLOR") || terminal::is_dumb();
         let stdout = BufWriter::new(io::stdout());
-        Self { stdout, json, terminal, colour: terminal && !plain }
+        Self { stdout, json, terminal, colour: terminal && !plain, same: String::new() }
+    }
+
+    /// For what a ledger holds.
+    pub(crate) fn of_ledger(read: &Reading) -> Self {
+        Self { same: read.same(), ..Self::new(read.json) }
     }
 
     /// A line that is safe to show already.
@@ -89,14 +98,8 @@ impl Out {
     /// How many characters stand in a line; where nobody looks, as many as one reads.
     pub(crate) fn width(&self) -> usize {
         const USUAL: usize = 160;
-        #[cfg(unix)]
-        if self.terminal
-            && let Ok(size) = rustix::termios::tcgetwinsize(io::stdout())
-            && size.ws_col > 0
-        {
-            return usize::from(size.ws_col).max(60);
-        }
-        USUAL
+        let columns = self.terminal.then(|| terminal::columns(io::stdout())).flatten();
+        columns.map_or(USUAL, |columns| columns.max(60))
     }
 
     /// Bytes as they are.
@@ -130,11 +133,15 @@ impl Out {
     }
 
     /// How a command on this ledger ended.
-    pub(crate) fn end(&mut self, done: Result<(), Problem>, ledger: &Ledger) -> candor::Result<()> {
+    pub(crate) fn end(
+        &mut self,
+        done: Result<(), Problem>,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
         match done.and_then(|()| Ok(self.flush()?)) {
             Ok(()) | Err(Problem::NobodyReads) => Ok(()),
-            Err(Problem::Store(error)) => Err(ledger.problem(&error.to_string())),
-            Err(Problem::Told(error)) => Err(error),
+            Err(Problem::Store(error)) => Err(ledger.failed(&error)),
+            Err(Problem::Told(failure)) => Err(failure),
         }
     }
 

@@ -1,10 +1,27 @@
 //! A person at a terminal, who sees what they are asked and answers it now.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
+
+/// Whether escapes do nothing there but stand in the way.
+pub(crate) fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// How many letters stand in a line of a terminal, if it is one and says so.
+#[cfg(unix)]
+pub(crate) fn columns(of: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(of).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn columns<T>(_of: T) -> Option<usize> {
+    None
+}
 
 /// Between a question that was taken away and the next: time enough to see that it is another one.
 const SECOND_LOOK: Duration = Duration::from_secs(1);

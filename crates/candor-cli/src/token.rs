@@ -4,11 +4,17 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use candor::auth::{BearerTokens, is_reserved};
+use candor::auth::{BearerTokens, reserved};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+From the token to a call:
+  candor token ada >> tokens               the line goes into the file, the token to ada
+  candor files DIR --tokens tokens         lets in who has a token of the file
+  candor tools :7332 --bearer-file FILE    ada, with the token in FILE")]
 pub(crate) struct Args {
     /// Whom the token stands for
+    #[arg(value_parser = name)]
     name: String,
 
     /// It may decide about the calls of others, and see them
@@ -16,15 +22,21 @@ pub(crate) struct Args {
     operator: bool,
 }
 
+/// A name that a line of the file can hold, and that is not the server's own.
+fn name(text: &str) -> Result<String, String> {
+    let odd = |c: char| c.is_whitespace() || c.is_control();
+    if text.is_empty() || text.contains(odd) || text.starts_with('#') {
+        let problem = "a name has no spaces and does not begin with #; write one such as ada";
+        return Err(problem.to_owned());
+    }
+    if let Some(whose) = reserved(text) {
+        let problem = format!("this is a name of the server's own, for {whose}");
+        return Err(format!("{problem}; take another, such as ada"));
+    }
+    Ok(text.to_owned())
+}
+
 pub(crate) fn run(args: &Args) -> candor::Result<()> {
-    if args.name.is_empty() || args.name.contains(char::is_whitespace) || args.name.starts_with('#')
-    {
-        return Err(candor::Error::new("a name has no spaces and does not begin with #"));
-    }
-    if is_reserved(&args.name) {
-        let problem = format!("{} is a name of the server's own; take another", args.name);
-        return Err(candor::Error::new(problem));
-    }
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(candor::Error::new)?;
     let token = URL_SAFE_NO_PAD.encode(bytes);

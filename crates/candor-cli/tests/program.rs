@@ -14,6 +14,8 @@ mod messages;
 mod misplaced;
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
+#[path = "program/state.rs"]
+mod state;
 #[path = "program/tokens.rs"]
 mod tokens;
 

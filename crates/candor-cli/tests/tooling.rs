@@ -12,6 +12,8 @@ mod ending;
 mod making;
 #[path = "../../candor/tests/run/messages.rs"]
 mod messages;
+#[path = "tooling/mistaking.rs"]
+mod mistaking;
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
 

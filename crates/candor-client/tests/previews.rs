@@ -1,4 +1,4 @@
-//! Looked at, confirmed, then done: never the last without the first two (S3.37, S3.44).
+//! Looked at, confirmed, then done: never the last without the first two.
 
 mod common;
 
@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use candor::prelude::*;
-use candor::tool::Plan;
 use candor_client::{Error, Refusal, Trust};
 use serde_json::json;
 

@@ -1,9 +1,11 @@
 // Approvals: questions arrive by themselves, and a decision is on exactly what was shown.
 
 import { ask, base, say, told } from "./console.js";
+import { make } from "./result.js";
 
 const desk = document.getElementById("desk");
 const trouble = document.getElementById("trouble");
+const done = document.getElementById("decided");
 
 function complain(text) {
   trouble.textContent = text;
@@ -21,7 +23,24 @@ function rule(card) {
   return wanted;
 }
 
+/** Where its whole story is. */
+const stands = (card) => make("a", { href: `${base}/ui/history/${card.dataset.id}` }, "How it stands");
+
+/** What comes next for a call that was decided. */
+function tellDecided(card, verb) {
+  const [word, next] = verb === "approve" ? ["approved", ": it starts if its caller still waits, or else when it is called again. "] : ["denied", "; its caller is told. "];
+  done.replaceChildren(`You ${word} `, make("span", { class: "name" }, card.querySelector(".name").textContent), next, stands(card));
+  done.hidden = false;
+}
+
 async function decide(card, button) {
+  // Of a secret nothing is chosen beforehand.
+  const open = button.dataset.with === "rule" && [...card.querySelectorAll("[data-like]")].find((select) => !select.value);
+  if (open) {
+    complain(`Choose what ${open.dataset.like} may be: it is a secret, so the same value cannot be asked for again.`);
+    open.focus();
+    return;
+  }
   const body = { question: card.dataset.question };
   if (button.dataset.with === "reason") body.reason = card.querySelector("[data-reason]").value;
   if (button.dataset.with === "rule") body.for = rule(card);
@@ -30,13 +49,18 @@ async function decide(card, button) {
   const response = await ask("POST", `/approvals/${card.dataset.id}/${verb}`, body);
   if (response.ok) {
     complain("");
-    say(verb === "approve" ? "Approved" : "Denied");
     if ("one" in desk.dataset) { location.href = `${base}/ui/history/${card.dataset.id}`; return; }
+    say(verb === "approve" ? "Approved" : "Denied");
+    tellDecided(card, verb);
     decided = card;
     await refresh();
   } else {
-    complain(await told(response));
-    card.querySelectorAll("button").forEach((one) => { one.disabled = false; });
+    // Where to look on the command line is not what is needed here.
+    complain((await told(response)).replace(/ (See|Look again): candor .*$/, ""));
+    // Somebody was quicker, or it is another question by now.
+    const over = response.status === 409;
+    if (over) trouble.append(" ", stands(card));
+    card.querySelectorAll("button").forEach((one) => { one.disabled = over; });
     await refresh();
   }
 }

@@ -21,7 +21,7 @@ function wantLogIn() {
   if (banner) banner.hidden = false;
 }
 
-/** Asks the server, and brings the proof that it is we who ask. */
+/** Asks the server, and brings the proof that it is we who ask. A server that is not there gives an answer, too: of type `error`. */
 export async function ask(method, path, body, headers = {}, signal) {
   const init = { method, headers: { Accept: "application/json", ...headers }, credentials: "same-origin", signal };
   const proof = kept();
@@ -30,7 +30,10 @@ export async function ask(method, path, body, headers = {}, signal) {
     init.headers["Content-Type"] = "application/json";
     init.body = typeof body === "string" ? body : JSON.stringify(body);
   }
-  const response = await fetch(base + path, init);
+  const response = await fetch(base + path, init).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return Response.error();
+  });
   if (response.status === 401 || (response.status === 403 && (await code(response)) === "csrf")) wantLogIn();
   return response;
 }
@@ -39,6 +42,7 @@ const code = (response) => response.clone().json().then((problem) => problem.cod
 
 /** What a problem says, for people. */
 export async function told(response) {
+  if (response.type === "error") return "The server cannot be reached.";
   try {
     const problem = await response.clone().json();
     return problem.detail ?? problem.error ?? response.statusText;
@@ -54,24 +58,31 @@ export function say(text) {
   requestAnimationFrame(() => { live.textContent = text; });
 }
 
-export function typing(target = document.activeElement) {
-  return target?.matches?.("input, textarea, select, [contenteditable]") ?? false;
+function typing(target) {
+  return target.matches?.("input, textarea, select, [contenteditable]") ?? false;
 }
 
 /** Exchanges a token for a cookie and a proof. Gives why not, if not. */
 async function logIn(token) {
-  const response = await ask("POST", "/ui/session", { token }).catch(() => undefined);
-  if (!response) return "The server cannot be reached";
+  const response = await ask("POST", "/ui/session", { token });
   if (!response.ok) return told(response);
   const { proof, principal } = await response.json();
   keep(proof);
   // Whoever is still the same goes on with what they were writing.
   if (document.querySelector("[data-who]")?.textContent !== principal) { location.reload(); return ""; }
-  banner.hidden = true;
-  dispatchEvent(new Event("candor:logged-in"));
+  goOn();
   say("Logged in");
   return "";
 }
+
+function goOn() {
+  banner.hidden = true;
+  dispatchEvent(new Event("candor:logged-in"));
+}
+// Whoever logs in does so for all tabs that know somebody, also for the one that listens.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === KEPT && newValue && document.querySelector("[data-who]")) goOn();
+});
 
 const login = document.querySelector("form.login");
 /** Says why somebody was not let in; or no longer. */
@@ -110,20 +121,17 @@ document.addEventListener("click", async (event) => {
     location.reload();
   }
   if (button.dataset.do === "copy") {
-    const text = document.getElementById(button.dataset.of)?.textContent ?? button.dataset.text ?? "";
-    const was = button.textContent;
+    const source = document.getElementById(button.dataset.of);
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(source.textContent);
       button.textContent = "Copied";
     } catch {
       // Without a safe origin there is no clipboard; what is selected can be copied by hand.
-      const range = document.createRange();
-      const source = document.getElementById(button.dataset.of);
-      if (source) { range.selectNodeContents(source); getSelection().removeAllRanges(); getSelection().addRange(range); }
+      getSelection().selectAllChildren(source);
       button.textContent = "Press Ctrl+C";
     }
     say(button.textContent);
-    setTimeout(() => { button.textContent = was; }, 1500);
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
   }
 });
 
@@ -154,7 +162,7 @@ addEventListener("keydown", (event) => {
 });
 
 /** How many calls wait, in the navigation, the title and the icon. */
-export function waiting(count) {
+function waiting(count) {
   const badge = document.getElementById("waiting");
   if (!badge) return;
   badge.hidden = count === 0;
@@ -171,25 +179,35 @@ if (operator && document.getElementById("waiting")) {
   const tabs = new BroadcastChannel(`candor:${base}`);
   const WHAT = "what is known?";
   let known;
+  const lost = document.getElementById("lost");
+  let since;
+  /** Says that nobody is there, if that lasts; or that somebody is again. */
+  const miss = (gone) => {
+    clearTimeout(since);
+    if (!gone) lost.hidden = true;
+    else since = setTimeout(() => { if (lost.hidden) say("The server cannot be reached"); lost.hidden = false; }, 1000);
+  };
   const hear = (said) => {
+    miss(said.lost);
+    if (said.out) wantLogIn();
+    if (said.waiting === undefined) return;
     if (known !== undefined && said.waiting > known.waiting) say(said.waiting === 1 ? "A call waits for you" : `${said.waiting} calls wait for you`);
     known = said;
     waiting(said.waiting);
     dispatchEvent(new CustomEvent("candor:waiting", { detail: said }));
   };
+  const tell = (said) => { hear(said); tabs.postMessage(said); };
   let listens = false;
   const listen = () => {
     listens = true;
     const source = new EventSource(`${base}/approvals/events`);
-    source.addEventListener("waiting", (event) => {
-      hear(JSON.parse(event.data));
-      tabs.postMessage(known);
-    });
+    source.addEventListener("waiting", (event) => tell(JSON.parse(event.data)));
     // A browser tries again by itself, but not where it was refused: a server that was started anew knows nobody.
     source.addEventListener("error", async () => {
-      if (source.readyState !== EventSource.CLOSED) return;
+      if (source.readyState !== EventSource.CLOSED) { tell({ lost: true }); return; }
       addEventListener("candor:logged-in", listen, { once: true });
-      ask("GET", "/approvals/rules").catch(() => {});
+      const response = await ask("GET", "/approvals/rules");
+      tell({ out: response.status === 401 });
     });
   };
   tabs.addEventListener("message", ({ data }) => {

@@ -62,7 +62,7 @@ export function read(node, wrong = [], there = false) {
       for (const row of entries ? rows(entries) : []) {
         content = true;
         const name = row.querySelector("[data-key]");
-        if (Object.hasOwn(value, name.value)) wrong.push({ node: row, control: name, message: "is there twice" });
+        if (Object.hasOwn(value, name.value)) wrong.push({ node: row, control: name, message: `the name ${JSON.stringify(name.value)} is there twice` });
         value[name.value] = read(kid(row, ".field"), wrong, true);
       }
       return content || kept || "empty" in node.dataset ? value : undefined;
@@ -194,7 +194,7 @@ function choose(node, at) {
   place.append(field);
 }
 
-export const uuid = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) =>
+const uuid = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) =>
   (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
 
 /** Lets lists grow and shrink, and shapes be chosen; `changed` hears of it. */

@@ -36,15 +36,15 @@ function gist(entries, isList) {
 }
 
 /** A value as a tree that opens. The first levels are open. */
-export function tree(value, name, depth = 0) {
+function tree(value, name, depth = 0) {
   const label = name === undefined ? [] : [make("span", { class: "k" }, name), " "];
   if (!isTree(value)) {
     const kind = value === null ? "null" : typeof value;
-    return make("div", { class: "leaf" }, ...label, make("span", { class: `t ${kind}` }, typeof value === "string" ? value : String(value)));
+    return make("div", {}, ...label, make("span", { class: `t ${kind}` }, typeof value === "string" ? value : String(value)));
   }
   const entries = Object.entries(value);
   const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  if (!entries.length) return make("div", { class: "leaf" }, ...label, make("span", { class: "soft" }, open + close));
+  if (!entries.length) return make("div", {}, ...label, make("span", { class: "soft" }, open + close));
   const details = make("details", {}, make("summary", {}, ...label, make("span", { class: "soft" }, `${open} ${entries.length} ${close}`),
     make("span", { class: "soft gist" }, ` ${gist(entries, Array.isArray(value))}`)));
   // Not before it is looked at: a result may be large.
@@ -72,7 +72,7 @@ function media(kind, item) {
 }
 
 /** A link where it leads to the web; otherwise its text. */
-export function link(uri, text = uri) {
+function link(uri, text = uri) {
   const web = /^https?:\/\//i.test(uri);
   return web ? make("a", { href: uri, target: "_blank", rel: "noopener noreferrer nofollow" }, text) : make("span", { class: "mono" }, text === uri ? uri : `${text} (${uri})`);
 }
@@ -82,8 +82,11 @@ function written(text) {
     const value = JSON.parse(text);
     if (isTree(value)) return make("div", { class: "tree" }, tree(value));
   } catch { /* It is text. */ }
-  return make("pre", { class: "text" }, text);
+  return plain(text);
 }
+
+/** A text as it is; a long one scrolls by itself, so that what stands below it is not out of reach. */
+const plain = (text) => make("pre", { class: "text", tabindex: "0" }, text);
 
 /** One piece of content. */
 function piece(item) {
@@ -100,7 +103,7 @@ function piece(item) {
 export function contents(item) {
   const block = make("div", { class: "contents" }, make("p", { class: "soft mono" }, [item.uri, item.mimeType].filter(Boolean).join(" · ")));
   const kind = (item.mimeType ?? "").split("/")[0].toLowerCase();
-  if (typeof item.text === "string") block.append(item.mimeType?.includes("json") ? written(item.text) : make("pre", { class: "text" }, item.text));
+  if (typeof item.text === "string") block.append(item.mimeType?.includes("json") ? written(item.text) : plain(item.text));
   else if (kind === "image" || kind === "audio") block.append(media(kind, { mimeType: item.mimeType, data: item.blob }));
   else if (typeof item.blob === "string") block.append(make("p", { class: "soft" }, `${Math.floor((item.blob.replace(/=+$/, "").length * 3) / 4)} bytes, not text`));
   return block;

@@ -97,9 +97,9 @@ function mark(errors) {
   for (const element of fields.querySelectorAll("[aria-invalid=true]")) element.setAttribute("aria-invalid", "false");
   for (const element of fields.querySelectorAll(".field > .error")) element.hidden = true;
   if (view !== "form") return;
-  for (const { node, message } of errors) {
+  for (const { node, control, message } of errors) {
     if (!node || !(all || seen.has(node))) continue;
-    target(node).setAttribute("aria-invalid", "true");
+    (control ?? target(node)).setAttribute("aria-invalid", "true");
     const place = node.querySelector(":scope > .error");
     if (place) { place.textContent = message; place.hidden = false; }
   }
@@ -224,7 +224,8 @@ async function* events(body) {
   }
 }
 
-const waitsThere = () => make("p", {}, make("a", { href: `${base}/ui/approvals` }, "See what waits for approval"));
+// In another tab: a call whose page is left is taken back.
+const waitsThere = (then) => make("p", {}, make("a", { href: `${base}/ui/approvals`, target: "_blank" }, "Approve or deny it in a new tab"), `. ${then}`);
 
 // Codes with which nobody can say whether it was done.
 const UNSURE = ["outcome_unknown", "timed_out", "in_progress", "internal"];
@@ -236,9 +237,10 @@ function refused(problem, status) {
   const said = problem.detail ?? problem.error ?? `Status ${status}`;
   state(waits ? "waiting" : unsure ? "unknown" : "error", unsure ? `The outcome is unknown. ${said}` : said);
   const more = [];
-  if (waits && operator) more.push(waitsThere());
+  if (waits && operator) more.push(waitsThere("Then call it again."));
   if (status === 401) more.push(make("p", {}, "Log in at the top of the page, then call again."));
-  if (problem.suggestions?.length) more.push(make("ul", {}, ...problem.suggestions.map((text) => make("li", {}, text))));
+  const next = (problem.suggestions ?? []).filter((text) => !waits && !said.includes(text));
+  if (next.length) more.push(make("ul", {}, ...next.map((text) => make("li", {}, text))));
   by("outcome-shows").replaceChildren(...more, rawJson(problem));
   if (code === "execution_disabled" && callButton) {
     callButton.replaceWith(make("p", { class: "soft", "data-testid": "cannot-call" }, "Calling is switched off in this console."));
@@ -252,7 +254,7 @@ function arrived(result, verb) {
   const says = [];
   if (verb === "preview") says.push("This is a preview: nothing was done.");
   if (replayed) says.push("Replayed: this is the first result of this key; it did not run again.");
-  if (result.isError) says.unshift("The tool says that it failed.");
+  if (result.isError) says.unshift("The call failed.");
   else if (isEmpty(result)) says.push("It succeeded and gave nothing back.");
   state(result.isError ? "error" : isEmpty(result) ? "empty" : "ok", says.join(" "));
   show(result, by("outcome-shows"), canon);
@@ -274,10 +276,12 @@ function takePlan(token) {
 
 function progressed({ progress, total, message }) {
   const bar = by("progress");
+  const first = bar.hidden;
   bar.hidden = false;
   if (total) { bar.max = total; bar.value = progress; } else bar.removeAttribute("value");
   const part = total ? ` (${progress} of ${total})` : "";
   state("running", `${message || "Running…"}${part}`);
+  if (first) outcome.scrollIntoView({ block: "nearest" });
 }
 
 let running;
@@ -286,9 +290,10 @@ async function run(verb, text) {
   const label = callButton?.textContent;
   if (callButton) { callButton.disabled = true; callButton.textContent = verb === "call" ? "Calling…" : "Previewing…"; }
   if (cancelButton) cancelButton.hidden = false;
-  const decide = verb === "call" && known?.approval === "ask" && operator;
-  by("outcome-shows").replaceChildren(...(decide ? [waitsThere()] : []));
+  const decide = verb === "call" && known?.approval === "ask" && (known.standing?.state ?? "waiting") === "waiting" && operator;
+  by("outcome-shows").replaceChildren(...(decide ? [waitsThere("The result appears here.")] : []));
   state("running", "Running…");
+  outcome.scrollIntoView({ block: "nearest" });
   say(verb === "call" ? "Calling" : "Previewing");
   let ended = false;
   try {
@@ -310,6 +315,7 @@ async function run(verb, text) {
     if (error.name === "AbortError") state("cancelled", "You stopped it. It was taken back as far as it could be; what it had done by then is done.");
     else if (!ended) state("unknown", "The server cannot be reached. If the call had started, its outcome is unknown.");
   } finally {
+    if (!ended) by("outcome-shows").replaceChildren();
     by("progress").hidden = true;
     if (callButton) { callButton.disabled = false; callButton.textContent = label; }
     if (cancelButton) cancelButton.hidden = true;
@@ -328,23 +334,33 @@ function checked(says) {
   if (says) say(says);
 }
 
-/** Whether it may be sent: asks the server, and says what is wrong. */
-async function check() {
+/** Whether what is written can be sent to anybody; says why, if not. */
+function isReadable({ value, wrong }) {
   clearTimeout(soon);
   checked("");
-  const { value, text, wrong } = written();
   all = true;
+  if (value === undefined) { unreadable(); raw.focus(); return false; }
+  if (!wrong.length) return true;
+  mark(wrong);
+  // What has no name of its own is called by what it stands in.
+  const name = (node) => node?.closest("[data-name]:not([data-name=''])")?.dataset.name;
+  summarise(wrong.map((one) => ({ pointer: name(one.node) && `/${name(one.node)}`, ...one })));
+  return false;
+}
+
+/** Whether it may be sent: asks the server, and says what is wrong. */
+async function check() {
+  const { value, text, wrong } = written();
   if (!keyFits()) wrong.push({ control: by("key"), pointer: "/Idempotency-Key", message: "takes up to 255 letters, digits and signs of ASCII" });
   by("key")?.setAttribute("aria-invalid", String(!keyFits()));
-  if (value === undefined) { unreadable(); raw.focus(); return undefined; }
-  if (wrong.length) {
-    mark(wrong);
-    summarise(wrong.map((one) => ({ pointer: `/${one.node?.dataset.name ?? ""}`, ...one })));
-    return undefined;
-  }
+  if (!isReadable({ value, wrong })) return undefined;
   elsewhere(tool, path, key(), value, text);
   const answer = await foresee(text);
-  if (answer === undefined) state("error", `Nothing was sent: ${by("fits").textContent}`);
+  if (answer === undefined) {
+    state("error", `Nothing was sent: ${by("fits").textContent}`);
+    by("outcome-shows").replaceChildren();
+    outcome.scrollIntoView({ block: "nearest" });
+  }
   if (!answer) return undefined;
   const errors = placed(answer.errors ?? []);
   mark(errors);
@@ -377,8 +393,9 @@ form.querySelector("[data-act=validate]").addEventListener("click", async () => 
   if (fit) checked("The arguments fit the schema. Nothing was called.");
 });
 form.querySelector("[data-act=preview]")?.addEventListener("click", () => {
+  if (running) return;
   const { value, text, wrong } = written();
-  if (running || wrong.length || value === undefined) return;
+  if (!isReadable({ value, wrong })) return;
   // The token of another preview is not part of what is previewed.
   const { plan_token: _, ...rest } = value;
   run("preview", "plan_token" in value ? JSON.stringify(rest) : text);

@@ -258,13 +258,25 @@ root.addEventListener("keydown", (event) => {
   event.stopPropagation();
 });
 
+/** A folder may be listed beside what is in it. Then it is opened, and what is in it stands there alone. */
+async function nest(listed) {
+  const opens = (one) => one.hasAttribute("aria-expanded") && listed.some((other) => other !== one && other.resource.uri.startsWith(one.resource.uri));
+  for (const folder of listed.filter(opens)) {
+    if (!folder.isConnected) continue;
+    await expand(folder);
+    const inside = new Set([...folder.querySelectorAll("[role=treeitem]")].map((one) => one.resource?.uri));
+    for (const other of listed) if (inside.has(other.resource.uri)) other.remove();
+  }
+}
+
 async function begin() {
   try {
     const added = await fill(root, undefined, 1);
     says.hidden = added.length > 0;
     says.textContent = added.length ? "" : "There is nothing here yet.";
-    if (added[0]) added[0].tabIndex = 0;
-    if (added.length === 1) await expand(added[0]);
+    if (added.length === 1) await expand(added[0]); else await nest(added);
+    const first = root.querySelector("[role=treeitem]");
+    if (first && !root.querySelector("[tabindex='0']")) first.tabIndex = 0;
   } catch (error) {
     says.textContent = error.message;
   }

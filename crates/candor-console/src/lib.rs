@@ -20,6 +20,7 @@
 //! | a request, stage by stage | `serve` |
 //! | what a path means | `route` |
 //! | who is asking, and whether they may | `guard`, `session` |
+//! | how much may be under way | `room` |
 //! | why there is no answer | `problem`; the name by which the log knows it: `trace` |
 //! | JSON for programs | `rest`, a file for each subject |
 //! | schemas as forms and tables | `form`, pure functions |
@@ -33,6 +34,7 @@ mod guard;
 mod html;
 mod problem;
 mod rest;
+mod room;
 mod route;
 mod serve;
 mod session;
@@ -45,7 +47,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::Router;
 use candor_server::auth::Authenticator;
 use candor_server::store::Store;
-use candor_server::transport::http::{AllowedHosts, Bodies, Http};
+use candor_server::transport::http::{AllowedHosts, Bodies, Http, Rooms};
 use candor_server::{Engine, Limits};
 
 use session::Sessions;
@@ -73,6 +75,10 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
     pub(crate) bodies: Bodies,
+    /// Where requests and streams have their places: that of the server, or with a ledger alone its own.
+    pub(crate) rooms: Arc<Rooms>,
+    /// Whether callers are told apart, so that one of them gets a share of all that.
+    pub(crate) shares: bool,
     pub(crate) lists: rest::tools::Lists,
     closing: Arc<AtomicBool>,
 }
@@ -110,6 +116,7 @@ impl Console {
         limits: Limits,
     ) -> Self {
         let launch = session::random_token();
+        let rooms = engine.as_ref().map(|engine| Arc::clone(engine.rooms()));
         let inner = Inner {
             engine,
             store,
@@ -121,6 +128,8 @@ impl Console {
             launch: session::hash(&launch),
             sessions: Sessions::default(),
             bodies: Bodies::new(&limits, false),
+            rooms: rooms.unwrap_or_else(|| Arc::new(Rooms::new(&limits))),
+            shares: false,
             limits,
             lists: rest::tools::Lists::default(),
             closing: Arc::default(),
@@ -140,11 +149,13 @@ impl Console {
         self
     }
 
-    /// How it is reached: the same names and the same authenticator as the MCP endpoint beside it.
+    /// How it is reached: the same names and the same authenticator as the MCP endpoint beside it. With an authenticator one
+    /// caller gets at most half of what may be under way, there and here together.
     pub fn reached(mut self, http: &Http) -> Self {
         self.inner.hosts = http.hosts.clone();
         self.inner.authenticator = http.authenticator.clone();
-        self.inner.bodies = Bodies::new(&self.inner.limits, http.authenticator.is_some());
+        self.inner.shares = http.tells_callers_apart();
+        self.inner.bodies = Bodies::new(&self.inner.limits, self.inner.shares);
         self
     }
 

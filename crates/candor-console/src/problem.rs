@@ -3,9 +3,12 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use candor_server::transport::http::Full;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
+
+use crate::trace;
 
 /// A request that cannot be answered.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", "Nothing is served at this path")
     }
 
-    /// A tool that is not there. Its body is the seed's, to the letter.
+    /// A tool that is not there. Its body has no other members: clients of the API compare it as a whole.
     pub(crate) fn no_such_tool(name: &str) -> Self {
         let mut problem =
             Self::new(StatusCode::NOT_FOUND, "not_found", format!("Tool not found: {name}"));
@@ -67,6 +70,21 @@ impl Problem {
 
     pub(crate) fn forbidden(code: &str, detail: &str) -> Self {
         Self::new(StatusCode::FORBIDDEN, code, detail)
+    }
+
+    /// There is no room for it, and nothing was begun: so it may be sent again, as at the MCP endpoint.
+    pub(crate) fn full(full: Full) -> Self {
+        let words = full.why().message;
+        let problem = match full {
+            Full::Caller => Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", words),
+            Full::Everybody => {
+                let trace_id = trace::new();
+                tracing::warn!(trace_id, "there is no room for a request");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words)
+                    .member("trace_id", trace_id)
+            }
+        };
+        problem.retry_after_ms(1000)
     }
 
     /// A failure of ours: `trace_id` is in the log.

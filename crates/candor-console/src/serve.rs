@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::OriginalUri;
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::transport::http::{HeldBody, Unread};
+use candor_server::transport::http::{HeldBody, Taken, Unread, hold};
 use futures_util::FutureExt as _;
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use crate::guard::{self, Visitor};
 use crate::problem::Problem;
 use crate::route::{Page, Resource, Route};
-use crate::{Inner, rest, trace, ui};
+use crate::{Inner, rest, room, trace, ui};
 
 /// A request that was let in.
 pub(crate) struct Asked {
@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     pub(crate) visitor: Visitor,
     /// The path at which the router is mounted, without a slash at its end.
     pub(crate) base: String,
+    /// The room that the body takes, if it is large.
+    pub(crate) room: Option<Arc<Taken>>,
 }
 
 impl Asked {
@@ -137,42 +139,47 @@ async fn answer(
     let visitor = guard::visitor(console, &parts).await?;
     guard::admit(console, &visitor, &route)?;
     guard::check_proof(&visitor, &route, &parts.method, &parts.headers)?;
-    // Its room is taken until there is an answer.
-    let held = read(console, (&visitor, &route), body).await?;
-    let asked = Asked { parts, body: held.bytes.clone(), visitor, base };
+    let HeldBody { bytes: body, room } = read(console, (&visitor, &route), body).await?;
+    // Only now: who sends slowly has not begun anything yet.
+    let place = room::take(console, &visitor, &route)?;
+    let asked = Asked { parts, body, visitor, base, room };
+    let response = act(console, &asked, route).await?;
+    Ok(hold(response, (place, asked.room)))
+}
+
+/// Does what the path means.
+async fn act(console: &Arc<Inner>, asked: &Asked, route: Route) -> Result<Response, Problem> {
     match route {
-        Route::Home => ui::tools::page(console, &asked).await,
+        Route::Home => ui::tools::page(console, asked).await,
         Route::Page(page) => match page {
-            Page::Tool(name) => ui::tool::page(console, &asked, &name).await,
-            Page::Approvals => ui::approvals::page(console, &asked).await,
-            Page::Approval(id) => ui::approvals::one(console, &asked, &id).await,
-            Page::History => ui::history::page(console, &asked).await,
-            Page::Operation(id) => ui::history::one(console, &asked, &id).await,
-            Page::Resources => ui::resources::page(console, &asked),
-            Page::Server => ui::server::page(console, &asked).await,
+            Page::Tool(name) => ui::tool::page(console, asked, &name).await,
+            Page::Approvals => ui::approvals::page(console, asked).await,
+            Page::Approval(id) => ui::approvals::one(console, asked, &id).await,
+            Page::History => ui::history::page(console, asked).await,
+            Page::Operation(id) => ui::operation::page(console, asked, &id).await,
+            Page::Resources => ui::resources::page(console, asked),
+            Page::Server => ui::server::page(console, asked).await,
         },
-        Route::Session => ui::session::answer(console, &asked).await,
-        Route::Asset(name) => ui::assets::answer(&asked, &name),
-        Route::Tools => rest::tools::list(console, &asked).await,
-        Route::Tool(name) => rest::tools::one(console, &asked, &name).await,
-        Route::Verb(name, verb) => rest::tools::act(console, &asked, &name, verb).await,
-        Route::Resources(Resource::List) => rest::resources::list(console, &asked).await,
-        Route::Resources(Resource::Metadata) => rest::resources::metadata(console, &asked).await,
-        Route::Resources(Resource::Content) => rest::resources::content(console, &asked).await,
-        Route::Resources(Resource::Events) => rest::watching::events(console, &asked),
-        Route::Approvals => rest::approvals::list(console, &asked).await,
-        Route::ApprovalEvents => rest::approvals::events(console, &asked),
-        Route::Approval(id) => rest::approvals::one(console, &asked, &id).await,
-        Route::Decision(id, decided) => {
-            rest::approvals::decide(console, &asked, &id, decided).await
-        }
-        Route::Rules => rest::approvals::rules(console, &asked).await,
-        Route::Rule(id) => rest::approvals::revoke(console, &asked, &id).await,
-        Route::History => rest::history::list(console, &asked).await,
-        Route::Export => rest::history::export(console, &asked),
-        Route::Operation(id) => rest::history::one(console, &asked, &id).await,
-        Route::Resolve(id) => rest::history::resolve(console, &asked, &id).await,
-        Route::OpenApi => rest::openapi::answer(console, &asked).await,
+        Route::Session => ui::session::answer(console, asked).await,
+        Route::Asset(name) => ui::assets::answer(asked, &name),
+        Route::Tools => rest::tools::list(console, asked).await,
+        Route::Tool(name) => rest::tools::one(console, asked, &name).await,
+        Route::Verb(name, verb) => rest::tools::act(console, asked, &name, verb).await,
+        Route::Resources(Resource::List) => rest::resources::list(console, asked).await,
+        Route::Resources(Resource::Metadata) => rest::resources::metadata(console, asked).await,
+        Route::Resources(Resource::Content) => rest::resources::content(console, asked).await,
+        Route::Resources(Resource::Events) => rest::watching::events(console, asked),
+        Route::Approvals => rest::approvals::list(console, asked).await,
+        Route::ApprovalEvents => rest::approvals::events(console, asked),
+        Route::Approval(id) => rest::approvals::one(console, asked, &id).await,
+        Route::Decision(id, decided) => rest::approvals::decide(console, asked, &id, decided).await,
+        Route::Rules => rest::approvals::rules(console, asked).await,
+        Route::Rule(id) => rest::approvals::revoke(console, asked, &id).await,
+        Route::History => rest::history::list(console, asked).await,
+        Route::Export => rest::history::export(console, asked),
+        Route::Operation(id) => rest::history::one(console, asked, &id).await,
+        Route::Resolve(id) => rest::history::resolve(console, asked, &id).await,
+        Route::OpenApi => rest::openapi::answer(console, asked).await,
     }
 }
 

@@ -18,7 +18,8 @@ use sha2::{Digest as _, Sha256};
 /// A session that nobody uses for this long is over.
 const IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// More browsers than one person has. Of more, the one longest unused is forgotten.
+/// More browsers than a few people have. Of more, one of whoever has the most is forgotten, the longest unused: nobody logs others
+/// out by logging in.
 const MOST: usize = 256;
 
 /// 256 random bits as text.
@@ -60,10 +61,16 @@ impl Sessions {
         let now = Instant::now();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, (_, used)| now.duration_since(*used) < IDLE);
-        if open.len() >= MOST
-            && let Some(oldest) = open.iter().min_by_key(|(_, (_, used))| *used).map(|(id, _)| *id)
-        {
-            open.remove(&oldest);
+        if open.len() >= MOST {
+            let mut of: HashMap<Principal, usize> = HashMap::new();
+            for (logged_in, _) in open.values() {
+                *of.entry(logged_in.principal.clone()).or_default() += 1;
+            }
+            let most = of.values().max().copied();
+            let theirs =
+                open.iter().filter(|(_, (one, _))| of.get(&one.principal).copied() == most);
+            let oldest = theirs.min_by_key(|(_, (_, used))| *used).map(|(id, _)| *id);
+            oldest.and_then(|oldest| open.remove(&oldest));
         }
         open.insert(hash(&opened.cookie), (logged_in, now));
         opened
@@ -104,5 +111,6 @@ mod tests {
             sessions.open(Principal::new("olga"), true);
         }
         assert_eq!(sessions.0.lock().unwrap().len(), MOST);
+        assert!(sessions.get(&other).is_some(), "who has one keeps it");
     }
 }

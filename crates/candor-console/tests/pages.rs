@@ -12,7 +12,7 @@ use candor_server::hints::{Hints, Row, Table, Test};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use site::{Site, delete_record, is_harmless, seed, server, weather};
+use site::{Site, delete_record, is_harmless, sample, server, weather};
 
 async fn page(site: &Site, path: &str) -> String {
     let reply = site.ask("GET", path).header("accept", "text/html").known().send().await;
@@ -27,13 +27,33 @@ fn tool(name: &str, schema: &Value) -> JsonTool {
 
 #[tokio::test]
 async fn tools_are_listed_with_one_verdict_each() {
-    let html = page(&Site::of(seed()), "/").await;
+    let html = page(&Site::of(sample()), "/").await;
     assert_eq!(html.matches("data-testid=\"tool\"").count(), 2);
     assert!(html.contains("<li data-verdict=\"reads\""), "{html}");
     assert!(html.contains("href=\"/ui/tools/get_weather\""), "{html}");
     let (_, deletes) = html.split_once("<li data-verdict=\"deletes\"").unwrap();
     assert!(deletes.contains("<b>delete_record</b>"), "nothing declared is the worst case");
     is_harmless(&html);
+}
+
+/// Besides the verdict a line says how far a call reaches, and whether it may be repeated.
+#[tokio::test]
+async fn a_tool_in_the_list_says_whether_it_reaches_outside_and_is_repeatable() {
+    let schema = json!({"type": "object"});
+    let rows = [
+        ("looks", Hints::new(true, false, true, true), "reaches outside · repeatable"),
+        ("keeps", Hints::new(false, true, true, false), "stays local · repeatable"),
+        ("sends", Hints::new(false, false, false, true), "reaches outside · not repeatable"),
+        ("notes", Hints::new(false, false, false, false), "stays local · not repeatable"),
+    ];
+    let of = |(name, hints, _): &(&str, Hints, &str)| tool(name, &schema).does(*hints);
+    let server = rows.iter().map(of).fold(server(), Server::tool);
+    let html = page(&Site::of(server), "/").await;
+    for (name, _, says) in rows {
+        let (_, line) = html.split_once(&format!("<b>{name}</b>")).unwrap();
+        let line = line.split("</li>").next().unwrap();
+        assert!(line.contains(&format!("<span class=\"besides\">{says}</span>")), "{line}");
+    }
 }
 
 #[tokio::test]
@@ -54,6 +74,19 @@ async fn tools_that_begin_alike_stand_together() {
     assert!(at(">mail</h2>") < at("<b>mail/read") && at("<b>mail/read") < at("<b>mail/send"));
     assert!(at("<b>mail/send") < at(">others</h2>") && at(">others</h2>") < at("<b>git_log"));
     assert!(!html.contains(">git</h2>"), "two of an underscore are no group");
+}
+
+#[tokio::test]
+async fn a_preview_stands_behind_its_tool_and_makes_no_group() {
+    let schema = json!({"type": "object"});
+    let previewed =
+        |name: &str| tool(name, &schema).preview(|_, _| async { Ok::<_, ToolError>("") });
+    let all = ["move", "copy", "drop"].map(|name| std::sync::Arc::new(previewed(name)) as _);
+    let html = page(&Site::of(server().tools(all.to_vec())), "/").await;
+    let names: Vec<&str> =
+        html.split("<b>").skip(1).map(|rest| rest.split('<').next().unwrap()).collect();
+    assert_eq!(names, ["move", "preview_move", "copy", "preview_copy", "drop", "preview_drop"]);
+    assert!(!html.contains("class=\"group"), "{html}");
 }
 
 #[tokio::test]
@@ -99,6 +132,31 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
     is_harmless(&html);
 }
 
+/// Exactly what must be there, with its default, even one that is false; and nothing of what is inside.
+#[tokio::test]
+async fn json_begins_with_exactly_what_must_be_there() {
+    let place = json!({"type": "object", "required": ["city"], "properties": {"city": {"default": "Oslo"}}});
+    let properties = json!({
+        "name": {"type": "string"},
+        "sure": {"type": "boolean", "default": false},
+        "times": {"type": "integer", "default": 2},
+        "place": place,
+    });
+    let some =
+        json!({"type": "object", "required": ["name", "sure", "place"], "properties": properties});
+    let none = json!({"type": "object", "properties": properties});
+    let site = Site::of(server().tool(tool("some", &some)).tool(tool("none", &none)));
+    for (tool, begins) in
+        [("some", json!({"name": null, "sure": false, "place": null})), ("none", json!({}))]
+    {
+        let html = page(&site, &format!("/ui/tools/{tool}")).await;
+        let (_, raw) = html.split_once("<textarea id=\"raw\"").unwrap();
+        let (_, raw) = raw.split_once('>').unwrap();
+        let raw = raw.split("</textarea>").next().unwrap().replace("&quot;", "\"");
+        assert_eq!(serde_json::from_str::<Value>(&raw).unwrap(), begins, "{tool}: {raw}");
+    }
+}
+
 #[tokio::test]
 async fn a_tool_that_takes_its_key_as_an_argument_is_not_asked_for_it_twice() {
     let schema = json!({"type": "object", "properties": {}});
@@ -111,11 +169,11 @@ async fn a_tool_that_takes_its_key_as_an_argument_is_not_asked_for_it_twice() {
 
 #[tokio::test]
 async fn who_may_not_call_is_told_why_and_can_still_validate() {
-    let closed = Site::with(seed(), |console| console);
+    let closed = Site::with(sample(), |console| console);
     let html = page(&closed, "/ui/tools/get_weather").await;
     assert!(html.contains("Calling is switched off") && html.contains("data-testid=\"validate\""));
     assert!(!html.contains("data-testid=\"call\""));
-    let open = Site::of(seed());
+    let open = Site::of(sample());
     let unknown =
         open.ask("GET", "/ui/tools/get_weather").header("accept", "text/html").send().await;
     assert!(unknown.body.contains("log in with the token"), "{}", unknown.body);
@@ -125,7 +183,7 @@ async fn who_may_not_call_is_told_why_and_can_still_validate() {
 
 #[tokio::test]
 async fn who_must_log_in_is_told_where_the_token_is_and_why_one_was_refused() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let page = site.ask("GET", "/ui/history").header("accept", "text/html").send().await;
     assert_eq!(page.status, 401);
     for part in ["<h1>Log in</h1>", "the server printed when it started", "required autofocus"] {
@@ -208,7 +266,7 @@ async fn any_name_has_a_page_and_what_is_not_there_has_none() {
 
 #[tokio::test]
 async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody() {
-    let site = Site::of(seed().instructions("Be kind"));
+    let site = Site::of(sample().instructions("Be kind"));
     let html = page(&site, "/ui/server").await;
     for part in [
         "claude mcp add --transport http test http://127.0.0.1:7332/mcp",
@@ -230,7 +288,7 @@ async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody
 
 #[tokio::test]
 async fn pages_below_another_path_lead_to_each_other() {
-    let site = Site::of(seed()).nested("/x");
+    let site = Site::of(sample()).nested("/x");
     let home = page(&site, "/x").await;
     let mut links: Vec<&str> =
         home.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

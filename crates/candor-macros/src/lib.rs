@@ -77,6 +77,9 @@ use proc_macro::TokenStream;
 /// - `Ctx`, `State<T>`, `Principal`, by these names, and whatever is marked `#[inject]` come from the server. `Arguments` is
 ///   all arguments, untyped.
 /// - One parameter that is a struct *is* the arguments.
+/// - A type of yours has [`#[candor::args]`](macro@args) on it. One of another crate, such as `Uuid`, needs that crate's feature for serde,
+///   and the feature of schemars 1 for that crate: `uuid = { version = "1", features = ["serde"] }` and
+///   `schemars = { version = "1", features = ["uuid1"] }` among your dependencies.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     tool::expand(options.into(), &item.into()).into()

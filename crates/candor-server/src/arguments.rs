@@ -8,6 +8,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// A call's arguments. Cloning shares them.
+///
+/// ```
+/// use candor_server::hints::Hints;
+/// use candor_server::tool::{JsonTool, ToolError};
+///
+/// let double = JsonTool::open("double", |args, _ctx| async move {
+///     let number = args["number"].as_i64().ok_or(ToolError::new("`number` is a whole number"))?;
+///     Ok((2 * number).to_string())
+/// })
+/// .does(Hints::READS);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Arguments(Arc<Value>);
 

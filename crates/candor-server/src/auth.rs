@@ -71,25 +71,48 @@ pub struct BearerTokens {
 /// The principal of whoever holds the launch token of a console.
 pub const OPERATOR: &str = "operator";
 
-/// Whether a name is the server's own: a token by that name would be taken for somebody whom it does not stand for.
+/// What the principals of users of the operating system begin with, who call over stdio: by number on Unix.
+pub const UID: &str = "uid:";
+
+/// The same where users have no numbers: by name.
+pub const USER: &str = "user:";
+
+/// Whose name this is, if it is the server's own to give: a token by that name would be taken for somebody whom it does not stand
+/// for, in every ledger that both write to.
+///
+/// ```
+/// use candor_server::auth::reserved;
+///
+/// assert_eq!(reserved("uid:1000"), Some("a user of the operating system, who calls over stdio"));
+/// assert_eq!(reserved("alice"), None);
+/// ```
 #[must_use]
-pub fn is_reserved(name: &str) -> bool {
-    name == OPERATOR || Principal::new(name).is_anonymous()
+pub fn reserved(name: &str) -> Option<&'static str> {
+    if name == OPERATOR {
+        Some("whoever holds the launch token of the console")
+    } else if Principal::new(name).is_anonymous() {
+        Some("whoever comes without a token")
+    } else if [UID, USER].iter().any(|prefix| name.starts_with(prefix)) {
+        Some("a user of the operating system, who calls over stdio")
+    } else {
+        None
+    }
 }
 
 /// A line that is not `NAME sha256:HEX`, or whose name is the server's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenError {
     line: usize,
-    reserved: Option<String>,
+    /// The name that is the server's own, and whose it is.
+    reserved: Option<(String, &'static str)>,
 }
 
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = &self.reserved {
+        if let Some((name, whose)) = &self.reserved {
             return write!(
                 f,
-                "line {}: {name} is a name of the server's own; give the token another",
+                "line {}: {name} is a name of the server's own, for {whose}; give the token another",
                 self.line
             );
         }
@@ -119,8 +142,8 @@ impl BearerTokens {
                 _ => (line, false),
             };
             let (name, hash) = entry(line).ok_or(refuse)?;
-            if is_reserved(name) {
-                return Err(TokenError { line: i + 1, reserved: Some(name.to_owned()) });
+            if let Some(whose) = reserved(name) {
+                return Err(TokenError { line: i + 1, reserved: Some((name.to_owned(), whose)) });
             }
             tokens.by_hash.insert(hash, Principal::new(name));
             if operator {

@@ -9,7 +9,8 @@ use candor_protocol::types::{ClientCapabilities, Implementation, LogLevel};
 use candor_protocol::{Era, Revision};
 use serde_json::json;
 
-/// A client as it describes itself: per session in the legacy era, per request in the modern one.
+/// A client as it describes itself, for [`Ctx::client`](crate::Ctx::client): per session in the legacy era, per request in the modern one.
+/// To call servers, see the crate `candor-client`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Client {
@@ -35,6 +36,11 @@ impl Client {
     #[must_use]
     pub fn info(&self) -> Option<Implementation> {
         self.meta.read(meta::CLIENT_INFO).ok().flatten()
+    }
+
+    /// How much of the message that it came with stays in memory as long as this does.
+    pub(crate) fn arrived_bytes(&self) -> usize {
+        self.meta.arrived_bytes()
     }
 
     /// Reads what a modern request says of its client.

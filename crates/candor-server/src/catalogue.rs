@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use candor_hints::Effective;
+use candor_hints::{Effective, Judgement};
 use candor_protocol::types::Tool as Definition;
 use candor_protocol::{Era, Principal};
 
 use crate::engine::Engine;
 use crate::provider::ProviderError;
 use crate::tool::{Effects, ToolSet};
-use candor_hints::Judgement;
 
 /// The tools of one principal, as modern clients see them.
 #[derive(Debug, Clone)]

@@ -22,6 +22,7 @@ use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::outlet::Outlet;
+use crate::room::Taken;
 use crate::round::{Ended, Round};
 use crate::session::Session;
 use crate::state::{State, States};
@@ -79,6 +80,8 @@ struct Scope {
     deadline: Deadline,
     changes: Changes,
     states: Arc<States>,
+    /// A call that goes on without its caller holds what it was sent, and so the room for that.
+    _body: Option<Arc<Taken>>,
 }
 
 impl Ctx {
@@ -131,6 +134,7 @@ impl Ctx {
             deadline: Deadline::after(engine.limits().deadline),
             changes: engine.changes().clone(),
             states: engine.parts().states.clone(),
+            _body: exchange.body.clone(),
         }))
     }
 

@@ -15,14 +15,8 @@ use crate::trace;
 pub(crate) type Answered = Result<Answer, ErrorObject>;
 
 /// Answers a request by its method. A method exists in an era, and only if the server offers its subject.
-pub(crate) async fn dispatch(
-    engine: &Engine,
-    name: String,
-    params: Object,
-    exchange: Exchange,
-) -> Answer {
-    let x = &exchange;
-    let answered = match (name.as_str(), x.era()) {
+pub(crate) async fn dispatch(engine: &Engine, name: &str, params: Object, x: &Exchange) -> Answer {
+    let answered = match (name, x.era()) {
         (method::TOOLS_CALL, _) => methods::tools_call::answer(engine, params, x).await,
         (method::TOOLS_ANNOTATIONS, _) => {
             methods::tools_annotations::answer(engine, params, x).await

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use candor_ledger::{AuditRow, Store};
@@ -35,6 +36,7 @@ use crate::limits::Limits;
 use crate::prompt::PromptSet;
 use crate::provider::Source;
 use crate::resource::{Offers, Tree};
+use crate::room::Rooms;
 use crate::seal::{Seal, Secret};
 use crate::span;
 use crate::state::States;
@@ -90,6 +92,7 @@ struct Inner {
     queues: Queues,
     connected: Connected,
     prompts: Prompts,
+    rooms: Arc<Rooms>,
     stop: CancellationToken,
 }
 
@@ -122,6 +125,7 @@ impl Engine {
             queues: Queues::default(),
             connected: Connected::default(),
             prompts: Prompts::default(),
+            rooms: Arc::new(Rooms::new(&parts.limits)),
             stop: CancellationToken::new(),
             parts,
         }))
@@ -164,7 +168,7 @@ impl Engine {
         self.0.ledger.as_ref().map(Ledger::store)
     }
 
-    /// The last calls that left no durable row, the latest first: those that had no key and changed nothing.
+    /// The last calls that left no durable row, the latest first; which those are, [`Audit`](crate::Audit) says.
     #[must_use]
     pub fn recent_calls(&self) -> Vec<Arc<AuditRow>> {
         self.0.ledger.as_ref().map(Ledger::recent).unwrap_or_default()
@@ -201,23 +205,26 @@ impl Engine {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let meta = exchange.meta.clone();
-                trace::of(&meta, self.answer(method, params, exchange)).await
+                // Pinned where it stands, as what is in it: each layer would move all of it.
+                let answer = pin!(self.answer(method, params, exchange));
+                trace::of(&meta, answer).await
             }
         }
     }
 
     async fn answer(&self, method: String, params: Object, exchange: Exchange) -> Answer {
-        let (id, cancel) = (exchange.id.clone(), exchange.cancel.clone());
+        let (id, cancel) = (&exchange.id, &exchange.cancel);
         let span = span::of(&exchange, &method, &params);
-        let answered = async {
+        let answered = pin!(async {
+            let dispatched = pin!(dispatch::dispatch(self, &method, params, &exchange));
             // Handlers have a net of their own; this one is for providers and everything else.
-            let dispatched = AssertUnwindSafe(dispatch::dispatch(self, method, params, exchange));
+            let dispatched = AssertUnwindSafe(dispatched);
             let answer = tokio::select! {
                 biased;
                 answer = dispatched.catch_unwind() => answer.unwrap_or_else(|_| {
                     tracing::error!(trace_id = trace::id(), "a request panicked");
                     let error = ErrorObject::internal("The request failed unexpectedly; the server's log says why");
-                    Answer::error(Some(&id), &trace::named(error), true)
+                    Answer::error(Some(id), &trace::named(error), true)
                 }),
                 () = cancel.cancelled() => Answer::Silent,
             };
@@ -228,7 +235,7 @@ impl Engine {
                 tracing::info!(code, "answered with an error");
             }
             answer
-        };
+        });
         answered.instrument(span).await
     }
 
@@ -319,6 +326,12 @@ impl Engine {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.parts.limits
+    }
+
+    /// Room for what comes over HTTP: whoever serves this beside the MCP endpoint takes places from the same.
+    #[must_use]
+    pub fn rooms(&self) -> &Arc<Rooms> {
+        &self.0.rooms
     }
 
     pub(crate) fn cursors(&self) -> &Seal {

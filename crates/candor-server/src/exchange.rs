@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::{self, Client};
 use crate::mirror::MirroredHeaders;
 use crate::outlet::Outlet;
+use crate::room::Taken;
 use crate::session::Session;
 
 /// What a transport knows of a request before its body says anything.
@@ -18,6 +19,8 @@ use crate::session::Session;
 pub(crate) struct Arrival {
     /// From an authenticator or the operating system.
     pub(crate) principal: Principal,
+    /// Whether callers who come this way are told apart: then one of them has a share of what there is room for, else all of it.
+    pub(crate) shares: bool,
     /// The legacy session, if the request belongs to one.
     pub(crate) session: Option<Arc<Session>>,
     /// The way back, ahead of the answer.
@@ -30,6 +33,8 @@ pub(crate) struct Arrival {
     pub(crate) mirrored: Option<MirroredHeaders>,
     /// The name that the client's HTTP header gives to the operation.
     pub(crate) key_header: Option<String>,
+    /// The room that its body takes, if that is large: for as long as anybody holds what was in it.
+    pub(crate) body: Option<Arc<Taken>>,
 }
 
 /// The same, once the body has been read: everything a method needs besides its own parameters.
@@ -37,6 +42,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Exchange {
     pub(crate) id: RequestId,
     pub(crate) principal: Principal,
+    pub(crate) shares: bool,
     pub(crate) client: Arc<Client>,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) outlet: Outlet,
@@ -44,6 +50,7 @@ pub(crate) struct Exchange {
     pub(crate) closing: Option<CancellationToken>,
     pub(crate) mirrored: Option<MirroredHeaders>,
     pub(crate) key_header: Option<String>,
+    pub(crate) body: Option<Arc<Taken>>,
     pub(crate) meta: Arc<Object>,
     /// The least severe log message that the client wants for this request.
     pub(crate) log_level: Option<LogLevel>,
@@ -64,6 +71,7 @@ impl Exchange {
         Ok(Self {
             id,
             principal: arrival.principal,
+            shares: arrival.shares,
             client,
             session,
             outlet: arrival.outlet,
@@ -71,9 +79,15 @@ impl Exchange {
             closing: arrival.closing,
             mirrored: arrival.mirrored,
             key_header: arrival.key_header,
+            body: arrival.body,
             meta,
             log_level,
         })
+    }
+
+    /// In whose share a place for it counts; in nobody's where callers are not told apart.
+    pub(crate) fn sharer(&self) -> Option<&Principal> {
+        self.shares.then_some(&self.principal)
     }
 
     pub(crate) fn era(&self) -> Era {

@@ -2,7 +2,7 @@
 //!
 //! The pipeline of `tools/call`, cut off before anything happens: nothing is run, nobody is asked, nothing is written down.
 
-use candor_hints::{Effective, Hints};
+use candor_hints::{Effective, Hints, Judgement};
 use candor_ledger::{Answer, Moment, StateKind};
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::method;
@@ -11,13 +11,12 @@ use candor_schema::Violation;
 
 use crate::engine::Engine;
 use crate::gate::approval::granted;
-use crate::ledger::once::Operation;
+use crate::ledger::operation::Operation;
 use crate::ledger::{Call, key};
 use crate::methods::provider_failed;
 use crate::methods::reading::{self, Ready, Taken, Unfit};
 use crate::tool::PLAN_ARGUMENT;
 use crate::visit::Visit;
-use candor_hints::Judgement;
 
 /// What a call would do, and what would become of it.
 #[derive(Debug, Clone)]

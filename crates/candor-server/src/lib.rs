@@ -12,6 +12,7 @@
 //! | questions in both eras | `ask`, and `round` for what a modern client brings back |
 //! | legacy sessions | `session` |
 //! | transports | [`transport::stdio`], [`transport::http`] |
+//! | how much may be under way at a time, in all and of one caller | `room` |
 //! | plans, rates and turns: what stands before a start | `admission` |
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | whether a call may start, and asking a person | `gate` |
@@ -45,6 +46,7 @@ mod engine;
 mod exchange;
 mod foresight;
 mod gate;
+mod hex;
 mod ledger;
 mod limits;
 mod methods;
@@ -55,6 +57,7 @@ mod pipe;
 pub mod prompt;
 mod provider;
 pub mod resource;
+mod room;
 mod round;
 mod running;
 mod seal;

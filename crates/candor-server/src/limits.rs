@@ -29,8 +29,9 @@ pub struct Limits {
     pub deadline: Duration,
     /// How long a repetition of a call that runs waits for its result. Default: 30 seconds.
     pub join: Duration,
-    /// Calls with a key that run at the same time, with or without a caller who waits; above it they are answered busy.
-    /// Default: 1024.
+    /// Calls with a key that run at the same time, with or without a caller who waits; above it they are answered busy, and
+    /// nothing was done. Where callers are told apart (over HTTP with an authenticator) one of them may have half of it; the one
+    /// caller of a stdio server may have all. Default: 1024.
     pub keyed_calls: usize,
     /// How often one caller may ask what calls would do; above it the questions are answered busy, with the time to wait. `None`:
     /// as often as they like. Default: 1000 times in a second.
@@ -38,11 +39,15 @@ pub struct Limits {
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
     /// Default: 1024.
     pub stdio_requests: usize,
-    /// HTTP requests that run at the same time; above it they are answered 503. Where callers are known, one of them may have
-    /// half of it, and is answered 429 above. Default: 1024.
+    /// HTTP requests that run at the same time, whichever way they come: to the MCP endpoint, and to a console's API as far as it
+    /// asks the server something. Above it they are answered 503. Where callers are known, one of them may have half of it, and
+    /// is answered 429 above. Default: 1024.
     pub http_requests: usize,
     /// Event streams that wait for changes at the same time; the same holds of it. Default: 1024.
     pub streams: usize,
+    /// Resources that are watched at the same time, in all streams and sessions; one of these has at most 10,000. Of one caller the
+    /// same holds as of requests. Default: 100,000.
+    pub watched: usize,
     /// Bytes of all HTTP bodies above 64 KiB that are being read, or whose requests run. Further ones wait for it, for as long as
     /// [`Limits::body_time`], and are then answered 503; of one caller the same holds as of requests. Default: 256 MiB.
     pub body_bytes: usize,
@@ -75,6 +80,8 @@ pub struct Limits {
     pub stream_bytes: usize,
     /// Finished legacy streams per session that are kept for the same purpose. Default: 32.
     pub finished_streams: usize,
+    /// Bytes of all of them, in all sessions, half of it for one principal. What finds no room cannot be resumed. Default: 64 MiB.
+    pub finished_bytes: usize,
     /// How long requests may go on after stdin has ended or the server was told to stop. Default: 5 seconds.
     pub drain: Duration,
     /// Quiet time after which an event stream sends a comment, so that nobody in between hangs up.
@@ -94,6 +101,7 @@ impl Default for Limits {
             stdio_requests: 1024,
             http_requests: 1024,
             streams: 1024,
+            watched: 100_000,
             body_bytes: 256 * 1024 * 1024,
             connections: 4096,
             head_time: Duration::from_secs(30),
@@ -109,6 +117,7 @@ impl Default for Limits {
             stream_events: 1024,
             stream_bytes: 8 * 1024 * 1024,
             finished_streams: 32,
+            finished_bytes: 64 * 1024 * 1024,
             drain: Duration::from_secs(5),
             keep_alive: Duration::from_secs(15),
         }

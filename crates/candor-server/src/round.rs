@@ -24,6 +24,7 @@ use tokio::sync::Notify;
 
 use crate::ask::{self, AskError, Question};
 use crate::caller::Client;
+use crate::hex::hex;
 use crate::seal::Seal;
 
 /// What a request's state is bound to, besides its principal: everything that a retry repeats.
@@ -46,11 +47,7 @@ impl Binding<'_> {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        use std::fmt::Write;
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&Sha256::digest(bytes))
 }
 
 /// What a retry brings.

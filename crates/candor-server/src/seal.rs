@@ -10,6 +10,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
 
+use crate::hex::hex;
+
 const KEY_BYTES: usize = 32;
 
 /// The server secret. Instances that share it accept each other's tokens.
@@ -53,8 +55,7 @@ impl Secret {
     /// If the operating system has no randomness to give.
     #[must_use]
     pub fn random_line() -> String {
-        let digits = random_bytes::<KEY_BYTES>().map(|byte| format!("{byte:02x}"));
-        digits.concat() + "\n"
+        hex(&random_bytes::<KEY_BYTES>()) + "\n"
     }
 
     /// Keys as 64 hexadecimal digits per line, newest first; empty lines and `#` comments are skipped.

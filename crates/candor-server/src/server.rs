@@ -152,14 +152,15 @@ impl Server {
         self
     }
 
-    /// Adds a tool.
+    /// Adds a tool: a [`JsonTool`](crate::tool::JsonTool), or a type of yours. Functions that are marked `#[tool]` are added by
+    /// [`tools`](Self::tools).
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// Adds tools.
+    /// Adds tools: what `tools![…]` makes of functions, and `into_tools()` of a toolbox.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
@@ -344,6 +345,13 @@ impl Server {
     #[must_use]
     pub fn wants_to_ask(&self) -> bool {
         self.policy.asks() || self.tools.iter().any(|tool| tool.ask() != Ask::Never)
+    }
+
+    /// The names of its tools. `None`: a provider has them, and only who asks it knows.
+    #[must_use]
+    pub fn tool_names(&self) -> Option<Vec<&str>> {
+        let names = self.tools.iter().map(|tool| tool.definition().name.as_str());
+        self.tool_provider.is_none().then(|| names.collect())
     }
 
     /// Whether a ledger was given, or else which tool cannot do without.

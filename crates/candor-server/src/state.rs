@@ -111,7 +111,7 @@ impl Need {
     message = "`{Self}` cannot be injected",
     label = "the server does not know where to take it from",
     note = "implement `FromCtx` for it, or take it as `State<{Self}>`",
-    note = "if the caller should send it, leave `#[inject]` away; a type of yours needs another name than `Ctx`, `State<…>` or `Principal`"
+    note = "if the caller should send it, take `#[inject]` away; a type of yours needs another name than `Ctx`, `State<…>` or `Principal`"
 )]
 pub trait FromCtx: Sized {
     /// Takes it from the context of a call.

@@ -10,12 +10,14 @@ use candor_protocol::names::extension;
 use candor_protocol::rpc::{ErrorObject, code};
 use serde_json::json;
 
+use crate::hex::hex;
 use crate::seal::random_bytes;
 
 tokio::task_local! {
     static CURRENT: Arc<Trace>;
 }
 
+#[derive(Default)]
 struct Trace {
     meta: Arc<Object>,
     id: OnceLock<String>,
@@ -26,12 +28,10 @@ pub(crate) fn of<F: Future>(meta: &Arc<Object>, request: F) -> impl Future<Outpu
     CURRENT.scope(Arc::new(Trace { meta: meta.clone(), id: OnceLock::new() }), request)
 }
 
-/// Runs what belongs to the current request in a task of its own.
-pub(crate) async fn carried<F: Future>(task: F) -> F::Output {
-    match CURRENT.try_with(Arc::clone) {
-        Ok(trace) => CURRENT.scope(trace, task).await,
-        Err(_) => task.await,
-    }
+/// What belongs to the current request, for a task of its own. Not an async fn: that would look for the request in the new task,
+/// where there is none.
+pub(crate) fn carried<F: Future>(task: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(CURRENT.try_with(Arc::clone).unwrap_or_default(), task)
 }
 
 /// The name of the current request: 32 hexadecimal digits. Outside of all requests, a new one.
@@ -46,7 +46,7 @@ fn given(meta: &Object) -> String {
 }
 
 fn new() -> String {
-    random_bytes::<16>().map(|byte| format!("{byte:02x}")).concat()
+    hex(&random_bytes::<16>())
 }
 
 /// A failure of ours, with the name by which the log knows it; other errors as they are.
@@ -80,19 +80,19 @@ impl Decode for TraceParent {
         let text = json.as_str()?;
         let refuse = || Malformed::here("is not a W3C traceparent");
         let parts: Vec<&str> = text.split('-').collect();
-        let hex = |part: &str, len: usize| {
+        let digits = |part: &str, len: usize| {
             part.len() == len
                 && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
                 && (len == 2 || part.bytes().any(|b| b != b'0'))
         };
         match parts[..] {
             [version, trace_id, parent_id, flags, ..]
-                if hex(version, 2)
+                if digits(version, 2)
                     && version != "ff"
                     && (version != "00" || parts.len() == 4)
-                    && hex(trace_id, 32)
-                    && hex(parent_id, 16)
-                    && hex(flags, 2) =>
+                    && digits(trace_id, 32)
+                    && digits(parent_id, 16)
+                    && digits(flags, 2) =>
             {
                 Ok(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
             }

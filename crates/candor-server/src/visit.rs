@@ -4,6 +4,7 @@
 //! tool goes another way than MCP does.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use candor_protocol::json::{Object, RawValue};
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 use crate::exchange::{Arrival, Exchange};
 use crate::outlet::Outlet;
+use crate::room::Taken;
 use crate::running::{self, Running};
 
 /// Somebody in the same process who wants to ask something.
@@ -33,8 +35,10 @@ use crate::running::{self, Running};
 pub struct Visit {
     engine: Engine,
     principal: Principal,
+    shares: bool,
     client: Implementation,
     key: Option<String>,
+    body: Option<Arc<Taken>>,
     meta: Object,
 }
 
@@ -57,7 +61,8 @@ impl Engine {
     #[must_use]
     pub fn visit(&self, principal: Principal) -> Visit {
         let client = Implementation::new("candor", env!("CARGO_PKG_VERSION"));
-        Visit { engine: self.clone(), principal, client, key: None, meta: Object::new() }
+        let (engine, meta) = (self.clone(), Object::new());
+        Visit { engine, principal, shares: false, client, key: None, body: None, meta }
     }
 }
 
@@ -69,10 +74,25 @@ impl Visit {
         self
     }
 
+    /// Whether visitors are told apart, so that one of them gets at most half of what may be under way, as it is with an MCP
+    /// endpoint that has an authenticator. Without this a visitor may have all.
+    #[must_use]
+    pub fn shares(mut self, shares: bool) -> Self {
+        self.shares = shares;
+        self
+    }
+
     /// The name of the operation, as `Idempotency-Key` gives it.
     #[must_use]
     pub fn key(mut self, key: Option<String>) -> Self {
         self.key = key;
+        self
+    }
+
+    /// The room that the body takes of which the visit was made, for as long as anybody holds what stands in it.
+    #[must_use]
+    pub fn holding(mut self, body: Option<Arc<Taken>>) -> Self {
+        self.body = body;
         self
     }
 
@@ -104,12 +124,14 @@ impl Visit {
     fn arrival(&self) -> Arrival {
         Arrival {
             principal: self.principal.clone(),
+            shares: self.shares,
             session: None,
             outlet: Outlet::None,
             cancel: CancellationToken::new(),
             closing: None,
             mirrored: None,
             key_header: self.key.clone(),
+            body: self.body.clone(),
         }
     }
 

@@ -208,17 +208,24 @@ async fn an_approval_is_for_these_arguments_this_caller_and_this_time() {
 }
 
 #[tokio::test]
-async fn an_approval_is_void_when_the_tool_is_another() {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Options::default()));
-    let (before, _) = tool("delete");
-    let client = asking().ledger(store.clone()).tool(before).test();
-    delete(&client, "a").await;
-    operator(client.engine(), Decision::Approve).await;
-    let (after, starts) = tool("delete");
-    let client = asking().ledger(store).tool(after.description("Deletes more than it did")).test();
-    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
-    assert_eq!(starts.load(Ordering::SeqCst), 0);
-    assert_eq!(waiting(client.engine()).await.len(), 1, "asked anew");
+async fn an_approval_is_void_when_the_tool_or_the_policy_is_another() {
+    let others: [fn(Server, JsonTool) -> Server; 3] = [
+        |server, tool| server.tool(tool.description("Deletes more than it did")),
+        |server, tool| server.tool(tool).ask(Ask::Always),
+        |server, tool| server.tool(tool).out_of_band(),
+    ];
+    for other in others {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Options::default()));
+        let (before, _) = tool("delete");
+        let client = asking().ledger(store.clone()).tool(before).test();
+        delete(&client, "a").await;
+        operator(client.engine(), Decision::Approve).await;
+        let (after, starts) = tool("delete");
+        let client = other(asking().ledger(store), after).test();
+        assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
+        assert_eq!(starts.load(Ordering::SeqCst), 0);
+        assert_eq!(waiting(client.engine()).await.len(), 1, "asked anew");
+    }
 }
 
 #[tokio::test]
@@ -243,8 +250,16 @@ async fn a_hundred_at_once_are_one_question_and_one_start() {
             while starts.load(Ordering::SeqCst) == 0 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
+            tokio::time::sleep(Duration::from_millis(50)).await;
             assert_eq!(starts.load(Ordering::SeqCst), 1);
-            calls.iter().for_each(tokio::task::JoinHandle::abort);
+            let mut done = 0;
+            for call in calls {
+                match call.is_finished() {
+                    true => done += usize::from(call.await.unwrap()["isError"] != true),
+                    false => call.abort(),
+                }
+            }
+            assert_eq!(done, 1, "nobody is told what came of another's call");
             continue;
         }
         for call in calls {
@@ -490,6 +505,47 @@ async fn an_approved_call_that_asks_something_itself_goes_on_once() {
     assert_eq!(ends.load(Ordering::SeqCst), 1);
 }
 
+/// One yes, and two answers to what the call asks then: a no, which lets go of it, and while that runs a yes. The second must not find
+/// the call free and begin it anew.
+#[tokio::test]
+async fn an_answer_that_waits_for_another_starts_nothing_that_was_not_approved() {
+    let (runs, ends) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (run, end) = (runs.clone(), ends.clone());
+    let tool = JsonTool::open("delete", move |_, ctx: Ctx| {
+        run.fetch_add(1, Ordering::SeqCst);
+        let end = end.clone();
+        async move {
+            let form = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+            if let Elicited::Declined = ctx.elicit(Elicit::form("How many?", &form)).await? {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                return Err(ToolError::new("Then not.").not_started());
+            }
+            Ok(json!({"ended": end.fetch_add(1, Ordering::SeqCst) + 1}))
+        }
+    });
+    let store = Arc::new(MemoryStore::new(Options::default()));
+    let site = Site::guarded(asking().ledger(store.clone()).tool(tool));
+    let arguments = json!({"path": "a"});
+    let may = site.send(call(&arguments, &json!({}))).await.result().await;
+    let how_many = site.send(call(&arguments, &yes(&may["requestState"]))).await.result().await;
+    let answer = |said: Value| {
+        let more =
+            json!({"inputResponses": {"q1": said}, "requestState": how_many["requestState"]});
+        site.send(call(&arguments, &more))
+    };
+    let (declined, late) = tokio::join!(answer(json!({"action": "decline"})), async {
+        while runs.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        answer(json!({"action": "accept", "content": {"n": 1}})).await
+    });
+    assert_eq!(declined.result().await["isError"], true);
+    late.error(200, -32602).await;
+    assert_eq!((runs.load(Ordering::SeqCst), ends.load(Ordering::SeqCst)), (2, 0));
+    let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
+    assert_eq!(rows.iter().filter(|row| row.event == "start").count(), 1, "{rows:?}");
+}
+
 #[tokio::test]
 async fn names_of_the_servers_own_are_no_keys() {
     let (tool, _) = tool("delete");
@@ -542,6 +598,24 @@ async fn whoever_decides_sees_the_preview_in_the_queue_and_in_the_client() {
 }
 
 #[tokio::test]
+async fn nothing_hides_in_what_a_persons_own_client_shows() {
+    let hostile = || "Delete \u{202e}txt.a\nand \u{1b}[2Jmore\u{200b}".to_owned();
+    let (tool, _) = tool_with("delete", hostile);
+    let asked = Arc::new(std::sync::Mutex::new(String::new()));
+    let heard = asked.clone();
+    let client = asking().tool(tool).test().by("tester").on_elicit(move |question| {
+        heard.lock().unwrap().clone_from(&question.message);
+        json!({"decision": "approve"})
+    });
+    delete(&client, "a\u{202e}\u{e0041}\u{9b}b").await;
+    let asked = asked.lock().unwrap();
+    let seen = |c: char| c == '\n' || !candor_server::desk::shown::fools(c);
+    assert!(asked.chars().all(seen), "{asked:?}");
+    assert!(asked.contains("a\\u202e\\udb40\\udc41\\u009bb"), "{asked}");
+    assert!(asked.contains("Delete \\u{202e}txt.a\nand \\u{1b}[2Jmore"), "{asked}");
+}
+
+#[tokio::test]
 async fn secrets_are_for_the_handler_and_not_for_who_decides() {
     let schema = json!({"type": "object", "properties": {"user": {}, "password": {"type": "string", "format": "password"}}});
     let reset = JsonTool::new("reset", &schema, |args, _| async move {
@@ -553,6 +627,7 @@ async fn secrets_are_for_the_handler_and_not_for_who_decides() {
     let [entry] = &waiting(client.engine()).await[..] else { panic!("not one question waits") };
     let covered = json!({"user": "ada", "password": "•••• (7 characters)"});
     assert_eq!(shown(entry)["arguments"], covered);
+    assert_eq!(shown(entry)["secrets"], json!(["password"]));
     let person = client.by("tester").on_elicit(|asked| {
         assert!(asked.message.contains("7 characters") && !asked.message.contains("hunter2"));
         json!({"decision": "approve"})

@@ -80,7 +80,7 @@ impl Files {
         Ok(world.get(path).cloned().unwrap_or_else(|| "gone".to_owned()))
     }
 
-    /// The tool of the seed's reference server.
+    /// One tool for files, which reads and deletes.
     fn tool(&self) -> JsonTool {
         let files = self.clone();
         JsonTool::new("manage_files", &files_schema(), move |args, _| {
@@ -123,7 +123,7 @@ fn files_table() -> Table {
         .closed_world()
 }
 
-/// A server with the seed's tool.
+/// A server with that tool.
 fn files() -> Server {
     Files::default().server()
 }

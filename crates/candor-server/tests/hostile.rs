@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use candor_server::store::{MemoryStore, Options};
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::transport::http::{Http, endpoint, serve};
 use candor_server::{Engine, Limits, Server};
@@ -18,6 +19,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
@@ -32,11 +34,15 @@ fn engine(limits: impl FnOnce(&mut Limits)) -> Engine {
         }
         Ok("done")
     });
+    let large = JsonTool::new("large", &json!({"type": "object"}), |_, _| async {
+        Ok::<_, ToolError>("a".repeat(16 * 1024 * 1024))
+    });
     let stuck = JsonTool::new("stuck", &json!({"type": "object"}), |_, _| async {
         std::future::pending::<()>().await;
         Ok::<_, ToolError>("never")
     });
-    Server::new("hostile", "1").tool(echo).tool(flood).tool(stuck).limits(limits).build().unwrap()
+    let server = Server::new("hostile", "1").tool(echo).tool(flood).tool(large).tool(stuck);
+    server.limits(limits).build().unwrap()
 }
 
 fn app(engine: &Engine) -> Router {
@@ -95,6 +101,14 @@ async fn a_head_that_never_ends_is_given_up() {
     let address = listen(&engine(|limits| limits.head_time = Duration::from_millis(200))).await;
     let answer = exchange(address, b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_is_refused_before_much_of_it_is_held() {
+    let address = listen(&engine(|_| {})).await;
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Long: {}", "a".repeat(80_000));
+    let answer = exchange(address, head.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
 }
 
 #[tokio::test]
@@ -161,21 +175,24 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
     assert_eq!((answer.status(), taken.load(Ordering::SeqCst)), (StatusCode::BAD_REQUEST, 8));
 }
 
+/// A call of so many bytes that no other of its kind finds room beside it.
+fn large(tool: &str) -> String {
+    let (head, body) = (post(tool).replace("Host:", "Connection: close\r\nHost:"), call(tool));
+    let head = head.split_once("Content-Length").unwrap().0;
+    let (body, padding) = (body.trim_end(), " ".repeat(255 * 1024 - body.len()));
+    format!("{head}Content-Length: {}\r\n\r\n{body}{padding}", body.len() + padding.len())
+}
+
+fn room_for_one(limits: &mut Limits) {
+    limits.message_bytes = 256 * 1024;
+    limits.body_bytes = 256 * 1024;
+    limits.body_time = Duration::from_millis(200);
+}
+
 /// What was read is held while its request runs, so it takes room for as long; what finds none in time is told to come again.
 #[tokio::test]
 async fn a_large_body_keeps_its_room_while_its_request_runs() {
-    let address = listen(&engine(|limits| {
-        limits.message_bytes = 256 * 1024;
-        limits.body_bytes = 256 * 1024;
-        limits.body_time = Duration::from_millis(200);
-    }))
-    .await;
-    let large = |tool: &str| {
-        let (head, body) = (post(tool).replace("Host:", "Connection: close\r\nHost:"), call(tool));
-        let head = head.split_once("Content-Length").unwrap().0;
-        let (body, padding) = (body.trim_end(), " ".repeat(255 * 1024 - body.len()));
-        format!("{head}Content-Length: {}\r\n\r\n{body}{padding}", body.len() + padding.len())
-    };
+    let address = listen(&engine(room_for_one)).await;
     let mut stuck = TcpStream::connect(address).await.unwrap();
     stuck.write_all(large("stuck").as_bytes()).await.unwrap();
     let until = async |status: &str| loop {
@@ -190,6 +207,39 @@ async fn a_large_body_keeps_its_room_while_its_request_runs() {
     assert!(exchange(address, small.as_bytes()).await.starts_with("HTTP/1.1 200 "));
     drop(stuck);
     timeout(SOON, until("HTTP/1.1 200 ")).await.expect("it has given its room back");
+}
+
+/// A call with a key goes on when its caller is gone, and holds what it was sent.
+#[tokio::test]
+async fn a_large_body_keeps_its_room_while_its_call_goes_on_without_its_caller() {
+    let (begun, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (begins, goes) = (begun.clone(), go.clone());
+    let tool = JsonTool::open("held", move |_, _| {
+        let (begins, goes) = (begins.clone(), goes.clone());
+        async move {
+            begins.add_permits(1);
+            goes.acquire().await.unwrap().forget();
+            Ok::<_, ToolError>("done")
+        }
+    });
+    let echo = JsonTool::open("echo", |_, _| async { Ok::<_, ToolError>("echo") });
+    let ledger = Arc::new(MemoryStore::new(Options::default()));
+    let server = Server::new("hostile", "1").tool(tool).tool(echo).ledger(ledger);
+    let address = listen(&server.limits(room_for_one).build().unwrap()).await;
+    let mut caller = TcpStream::connect(address).await.unwrap();
+    let keyed = large("held").replacen("Host:", "Idempotency-Key: k\r\nHost:", 1);
+    caller.write_all(keyed.as_bytes()).await.unwrap();
+    timeout(SOON, begun.acquire()).await.expect("it runs").unwrap().forget();
+    drop(caller);
+    for _ in 0..3 {
+        let answer = exchange(address, large("echo").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    }
+    go.add_permits(1);
+    let freed = async {
+        while !exchange(address, large("echo").as_bytes()).await.starts_with("HTTP/1.1 200 ") {}
+    };
+    timeout(SOON, freed).await.expect("it has given its room back");
 }
 
 #[tokio::test]
@@ -231,6 +281,38 @@ async fn a_peer_that_never_reads_is_given_up_and_gives_its_place_back() {
         }
     };
     timeout(SOON, freed).await.expect("the place was never given back");
+}
+
+/// Otherwise as many large answers would be held as there may be connections, whatever the number of requests.
+#[tokio::test]
+async fn a_large_answer_that_nobody_reads_keeps_the_place_of_its_request() {
+    let address = listen(&engine(|limits| limits.http_requests = 1)).await;
+    let echo = post("echo").replace("Host:", "Connection: close\r\nHost:");
+    let mut deaf = TcpStream::connect(address).await.unwrap();
+    deaf.write_all(post("large").as_bytes()).await.unwrap();
+    // The answer is there, and more of it than the system takes for its reader.
+    let mut begun = [0; 12];
+    timeout(SOON, deaf.read_exact(&mut begun)).await.unwrap().unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    let refused = exchange(address, echo.as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    // A small one keeps nothing, though its reader has not gone.
+    drop(deaf);
+    let mut kept = TcpStream::connect(address).await.unwrap();
+    let freed = async {
+        loop {
+            kept.write_all(post("echo").as_bytes()).await.unwrap();
+            let mut status = [0; 12];
+            kept.read_exact(&mut status).await.unwrap();
+            if &status == b"HTTP/1.1 200" {
+                return;
+            }
+            kept = TcpStream::connect(address).await.unwrap();
+        }
+    };
+    timeout(SOON, freed).await.expect("whoever hangs up gives the place back");
+    let served = exchange(address, echo.as_bytes()).await;
+    assert!(served.starts_with("HTTP/1.1 200 "), "{served}");
 }
 
 #[tokio::test]

@@ -156,6 +156,29 @@ async fn above_the_limit_no_session_is_opened() {
 }
 
 #[tokio::test]
+async fn where_callers_are_known_none_of_them_has_all_sessions() {
+    let site = Site::guarded(server().tool(greet()).limits(|l| l.sessions = 4));
+    let first = Session::by(&site, "alice").await;
+    Session::by(&site, "alice").await;
+    let third = Session::by(&site, "alice").await;
+    first.send(&ping(1)).await.error(404, -32600).await;
+    assert_eq!(third.send(&ping(1)).await.result().await, json!({}));
+    for _ in 0..2 {
+        Session::by(&site, "bob").await;
+    }
+    assert_eq!(third.send(&ping(1)).await.result().await, json!({}), "bob's are others");
+}
+
+#[tokio::test]
+async fn a_session_is_not_opened_for_the_sake_of_what_it_would_keep() {
+    let site = site();
+    let large = json!({"experimental": {"padding": "a".repeat(64 * 1024)}});
+    let refused = site.send(initialize("2025-11-25", &large)).await;
+    assert_eq!(refused.header("mcp-session-id"), None);
+    refused.error(400, -32602).await;
+}
+
+#[tokio::test]
 async fn a_call_with_nothing_to_say_on_the_way_is_answered_with_json() {
     let site = site();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {

@@ -31,6 +31,8 @@ mod questions;
 mod replay;
 #[path = "once/scope.rs"]
 mod scope;
+#[path = "once/shares.rs"]
+mod shares;
 #[path = "once/together.rs"]
 mod together;
 #[path = "once/trouble.rs"]

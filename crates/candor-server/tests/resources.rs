@@ -1,7 +1,8 @@
 //! Resources as clients see them: a tree of what can be listed, described, read and watched.
 //!
-//! Every scenario runs four times: in both eras, over both transports (`peer`). The clock is paused: a time limit that
-//! passes means "nothing more can happen", so silence is asserted without waiting for luck.
+//! Every scenario runs six times: in both eras, over stdio, over HTTP, and by the endpoint in this process (`peer`). Where
+//! there is no socket the clock is paused: a time limit that passes means "nothing more can happen", so silence is asserted
+//! without waiting for luck.
 
 #![allow(missing_docs)]
 

@@ -5,12 +5,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
 use candor_server::protocol::json::{Object, raw};
+use candor_server::protocol::types::Tool as Definition;
 use candor_server::tool::{
-    JsonTool, ProviderError, Tool, ToolError, ToolSet, ToolsProvider, provider_fn,
+    Invalid, JsonTool, Prepared, ProviderError, Safeguards, Tool, ToolError, ToolSet,
+    ToolsProvider, provider_fn,
 };
-use candor_server::{BoxFuture, BuildError, Engine, Server};
+use candor_server::{Arguments, BoxFuture, BuildError, Engine, Server};
 use serde_json::{Value, json};
 
 fn tool(name: &str) -> Arc<dyn Tool> {
@@ -105,10 +108,6 @@ async fn every_shape_of_closure_is_understood() {
         (server().tools_from(move || async move { fails() }), Err("secret")),
         (server().tools_from(provider_fn(move |_| Ok(set.clone()))), Ok("a")),
         (server().tools_from(Own), Ok("own")),
-        (
-            server().tools_from(|| vec![tool("a"), tool("a")]),
-            Err("tool \"a\": another tool has this name"),
-        ),
     ] {
         let engine = server.build().unwrap();
         let names = names(&engine).await;
@@ -145,7 +144,6 @@ fn taking(member: &str, kind: &Value) -> Arc<dyn Tool> {
 
 #[tokio::test]
 async fn a_schema_that_has_changed_is_seen_and_enforced_by_the_next_request() {
-    // S2.86
     let renamed = Arc::new(AtomicBool::new(false));
     let now = renamed.clone();
     let provide = move || {
@@ -168,7 +166,7 @@ async fn a_schema_that_has_changed_is_seen_and_enforced_by_the_next_request() {
 
 #[tokio::test]
 async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
-    // F7.6: what its schema cannot be checked against never fits, and is no failure of the server.
+    // What its schema cannot be checked against never fits, and is no failure of the server.
     let broken = || taking("a", &json!({"$ref": "http://127.0.0.1:9/a"}));
     let provide = move || vec![tool("before"), broken(), tool("after")];
     let why = "this tool cannot be called: input schema: ";
@@ -202,4 +200,175 @@ async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
     // A list that never changes is for its author to mend, before anybody is served.
     let error = server().tools_from(vec![broken()]).build().err().unwrap().to_string();
     assert!(error.starts_with("tool \"t\": input schema: "), "{error}");
+}
+
+fn erased(tools: Vec<JsonTool>) -> Vec<Arc<dyn Tool>> {
+    tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+}
+
+/// What provided tools are listed, and what each answers to a call: `done`, or why not.
+async fn answers(
+    tools: impl Fn() -> Vec<Arc<dyn Tool>> + Send + Sync + 'static,
+) -> Vec<(String, String)> {
+    let client = server().tools_from(tools).test();
+    let mut all = Vec::new();
+    for listed in client.tools().await {
+        let said = client.call(&listed.name, json!({"a": "x"})).await;
+        assert!(
+            said.text() == "done" || said.code() == Some("invalid_arguments"),
+            "{}",
+            said.text()
+        );
+        let said = said.text();
+        let why = said.split_once("this tool cannot be called: ").map_or(said, |(_, why)| why);
+        all.push((listed.name, why.lines().next().unwrap().to_owned()));
+    }
+    all
+}
+
+fn acts(name: &str) -> JsonTool {
+    JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") })
+}
+
+fn looks(name: &str) -> JsonTool {
+    acts(name).does(Hints::READS)
+}
+
+/// Its schema cannot be compiled.
+fn unreadable(name: &str) -> JsonTool {
+    let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/nothing"}}});
+    JsonTool::new(name, &schema, |_, _| async { Ok::<_, ToolError>("done") }).does(Hints::READS)
+}
+
+#[track_caller]
+fn said(answers: &[(String, String)], expected: &[(&str, &str)]) {
+    let names: Vec<_> = answers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, expected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{answers:?}");
+    for ((name, said), (_, part)) in answers.iter().zip(expected) {
+        assert!(said.contains(part), "{name}: {part:?} in {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_cannot_be_used_takes_along_who_would_be_less_safe_without_it() {
+    let tools = || {
+        erased(vec![
+            acts("other"),
+            // The preview of a preview that is broken, and so on, in the order in which it is found out last.
+            acts("first").previewed_by("second"),
+            looks("second").previewed_by("third"),
+            unreadable("third"),
+            acts("trash").undo("restore"),
+            unreadable("restore"),
+            acts("delete").instead("restore"),
+            looks("last"),
+        ])
+    };
+    said(
+        &answers(tools).await,
+        &[
+            ("other", "done"),
+            ("first", r#"its preview tool "second" cannot be called"#),
+            ("second", r#"its preview tool "third" cannot be called"#),
+            ("third", "input schema: "),
+            ("trash", r#"its undo tool "restore" cannot be called"#),
+            ("restore", "input schema: "),
+            ("delete", "done"),
+            ("last", "done"),
+        ],
+    );
+}
+
+#[tokio::test]
+async fn what_a_tool_says_of_others_that_is_not_so_costs_that_tool() {
+    let tools = || {
+        erased(vec![
+            acts("undone").undo("nobody"),
+            acts("better").instead("nobody"),
+            acts("seen").previewed_by("nobody"),
+            acts("shown").previewed_by("other"),
+            acts("one").previewed_by("look"),
+            acts("two").previewed_by("look"),
+            looks("look"),
+            acts("other"),
+        ])
+    };
+    said(
+        &answers(tools).await,
+        &[
+            ("undone", r#"its undo tool "nobody" is not among the tools"#),
+            ("better", r#"its instead tool "nobody" is not among the tools"#),
+            ("seen", r#"its preview tool "nobody" is not among the tools"#),
+            ("shown", r#"its preview tool "other" is not read-only"#),
+            ("one", "done"),
+            ("two", r#"its preview tool "look" is that of "one""#),
+            ("look", "done"),
+            ("other", "done"),
+        ],
+    );
+}
+
+#[tokio::test]
+async fn a_name_that_several_tools_have_is_listed_once_and_stands_for_none() {
+    let made = |name| acts(name).preview(|_, _| async { Ok::<_, ToolError>("shown") });
+    let tools = move || {
+        erased(vec![
+            acts("before"),
+            made("twice"),
+            acts("between"),
+            made("twice"),
+            acts("twice"),
+            acts("relies").undo("twice"),
+            // A preview that is made has the name of another tool.
+            looks("preview_act"),
+            made("act"),
+            // What was found first is told.
+            unreadable("both"),
+            acts("both"),
+            looks("after"),
+        ])
+    };
+    said(
+        &answers(tools).await,
+        &[
+            ("before", "done"),
+            ("twice", "another tool has this name"),
+            ("between", "done"),
+            ("relies", r#"its undo tool "twice" cannot be called"#),
+            ("preview_act", "another tool has this name"),
+            ("act", r#"another tool has the name of its preview, "preview_act""#),
+            ("both", "input schema: "),
+            ("after", "done"),
+        ],
+    );
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_preview_that_is_made_is_wrong_with_its_tool() {
+    let tools = || {
+        let plan = Arc::new(looks("plan").undo("nobody"));
+        let act = Guarded(acts("act"), Safeguards::default().preview(plan));
+        vec![Arc::new(act) as Arc<dyn Tool>, Arc::new(acts("other"))]
+    };
+    said(
+        &answers(tools).await,
+        &[("act", r#"its undo tool "nobody" is not among the tools"#), ("other", "done")],
+    );
+}
+
+/// A tool with safeguards of its own.
+struct Guarded(JsonTool, Safeguards);
+
+impl Tool for Guarded {
+    fn definition(&self) -> &Definition {
+        self.0.definition()
+    }
+
+    fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid> {
+        self.0.prepare(arguments)
+    }
+
+    fn safeguards(&self) -> Safeguards {
+        self.1.clone()
+    }
 }

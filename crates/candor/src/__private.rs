@@ -14,6 +14,7 @@ pub use {schemars, serde};
     message = "`{Self}` cannot be an argument of a tool",
     label = "a caller would not know what to send",
     note = "put `#[candor::args]` on your type, or derive `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "a type of another crate needs that crate's feature for serde, and schemars' feature for that crate, such as `uuid1`",
     note = "if the server should provide it, take it as `State<{Self}>`, or mark it `#[inject]`"
 )]
 pub trait Argument: DeserializeOwned + JsonSchema {}

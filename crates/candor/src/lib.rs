@@ -31,10 +31,15 @@
 //! | give handlers what they need and callers cannot send | [`Server::state`], [`State`] |
 //! | offer other tools to other people, or at other times | [`Server::tools_from`], [`tool::ToolsProvider`] |
 //! | serve a folder, a database or anything else that is a tree | `Directory` (feature `files`), [`resource::ResourceSet`], [`resource::Resources`] |
+//! | offer conversations to begin with | [`prompt::Prompt`], [`Server::prompt`] |
 //! | test it without a socket | [`testing::TestClient`], made by [`Server::test`] |
 //! | know callers by their tokens, or by other means | [`auth::BearerTokens`], [`auth::Authenticator`] |
 //! | keep the record of calls elsewhere | [`store`] |
+//! | decide about calls that wait, and look at those that were made | [`desk`] |
+//! | bound what a peer may take | [`Limits`], [`Server::limits`] |
+//! | have flags of your own beside those that every server takes | `run::Run`, `run::ServeArgs` (feature `run`) |
 //! | put it into an axum app | [`transport::http::endpoint`] |
+//! | put its console there, too | `console::Console` (feature `run`) |
 //! | call servers | `client` (feature `client`) |
 //!
 //! | feature | |
@@ -43,6 +48,10 @@
 //! | `postgres` | ledgers in PostgreSQL, for several instances of a server |
 //! | `files` | `Directory`: a real folder as resources, and `files`, what it stands on |
 //! | `client` | `client`: an MCP client of either era that asks before it acts |
+//!
+//! Most of it lives in crates of its own, and their examples name these. Whoever depends on `candor` alone writes `candor` for
+//! `candor_server`, `candor::client` for `candor_client`, `candor::console` for `candor_console`, `candor::files` for `candor_files`,
+//! `candor::hints` for `candor_hints`, `candor::protocol` for `candor_protocol`, `candor::store` for `candor_ledger`.
 
 #[doc(hidden)]
 pub mod __private;
@@ -52,15 +61,16 @@ pub mod run;
 
 #[cfg(feature = "client")]
 pub use candor_client as client;
+#[cfg(feature = "run")]
+pub use candor_console as console;
 #[cfg(feature = "files")]
 pub use candor_files as files;
 pub use candor_macros::{args, tool, toolbox};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
-    Answer, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Changes, Client,
-    Ctx, Elicit, Elicited, Engine, FromCtx, Limits, Pattern, PatternError, Sample, Secret,
-    SecretError, Server, State, auth, desk, hints, prompt, protocol, resource, store, testing,
-    tool, transport,
+    Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Changes, Client, Ctx,
+    Elicit, Elicited, Engine, FromCtx, Limits, Sample, Secret, SecretError, Server, State, auth,
+    desk, hints, prompt, protocol, resource, store, testing, tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;
@@ -70,10 +80,12 @@ pub mod prelude {
     #[cfg(feature = "run")]
     pub use crate::run::Run;
     pub use crate::{
-        Arguments, Ctx, Elicit, Elicited, Sample, Server, State, json,
+        Arguments, Ctx, Elicit, Elicited, Sample, Server, State,
+        hints::Hints,
+        json,
         prompt::Prompt,
         resource::ResourceSet,
-        tool::{Base64, JsonTool, Output, ToolBox, ToolError, ToolSet, ToolsProvider},
+        tool::{Base64, JsonTool, Output, Plan, ToolBox, ToolError, ToolSet},
         tools,
     };
     #[cfg(feature = "files")]
@@ -86,7 +98,31 @@ pub mod prelude {
 }
 
 /// A list of tools from functions that are marked [`#[tool]`](macro@tool), for
-/// [`Server::tools`](Server::tools).
+/// [`Server::tools`](Server::tools). Functions of other modules stand in it by their paths.
+///
+/// "expected type, found function" means that a function is not marked.
+///
+/// ```
+/// use candor::prelude::*;
+///
+/// mod notes {
+///     use candor::prelude::*;
+///
+///     /// Adds a note.
+///     #[tool(additive, closed_world)]
+///     pub async fn add(text: String) -> String {
+///         format!("noted: {text}")
+///     }
+/// }
+///
+/// /// Greets somebody.
+/// #[tool(read_only)]
+/// async fn greet(name: String) -> String {
+///     format!("Hello, {name}!")
+/// }
+///
+/// let server = Server::new("greeter", "1.0.0").tools(tools![greet, notes::add]);
+/// ```
 #[macro_export]
 macro_rules! tools {
     ($($tool:path),* $(,)?) => {

@@ -4,10 +4,14 @@
 
 #[path = "run/example.rs"]
 mod example;
+#[path = "run/foresight.rs"]
+mod foresight;
 #[path = "run/http.rs"]
 mod http;
 #[path = "run/messages.rs"]
 mod messages;
+#[path = "run/mistakes.rs"]
+mod mistakes;
 #[path = "run/process.rs"]
 mod process;
 #[path = "run/secrets.rs"]

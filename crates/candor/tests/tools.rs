@@ -19,27 +19,37 @@ mod forms;
 mod functions;
 #[path = "tools/given.rs"]
 mod given;
+#[path = "run/http.rs"]
+mod http;
 #[path = "tools/injected.rs"]
 mod injected;
 #[path = "tools/keys.rs"]
 mod keys;
 #[path = "tools/log.rs"]
 mod log;
+#[path = "run/messages.rs"]
+mod messages;
 #[path = "tools/parameters.rs"]
 mod parameters;
+#[path = "run/process.rs"]
+mod process;
 #[path = "tools/safeguards.rs"]
 mod safeguards;
 #[path = "tools/types.rs"]
 mod types;
 #[path = "tools/values.rs"]
 mod values;
+#[path = "tools/ways.rs"]
+mod ways;
 
 use std::sync::Arc;
 
 use candor::Server;
+use candor::protocol::types::Tool as Listed;
 use candor::testing::{Called, TestClient};
 use candor::tool::Tool;
 use serde_json::Value;
+use ways::Ways;
 
 type Tools = Vec<Arc<dyn Tool>>;
 
@@ -52,20 +62,46 @@ fn both(tools: impl Fn() -> Tools) -> [TestClient; 2] {
     [server(tools()).test(), server(tools()).test_legacy()]
 }
 
+/// Whom a test asks: a client in its own process, or that and one at a socket.
+trait Asks {
+    async fn listed(&self, tool: &str) -> Listed;
+    async fn called(&self, tool: &str, arguments: &Value) -> Called;
+}
+
+impl Asks for TestClient {
+    async fn listed(&self, tool: &str) -> Listed {
+        self.tool(tool).await
+    }
+
+    async fn called(&self, tool: &str, arguments: &Value) -> Called {
+        self.call(tool, arguments).await
+    }
+}
+
+impl Asks for Ways {
+    async fn listed(&self, tool: &str) -> Listed {
+        self.tool(tool).await
+    }
+
+    async fn called(&self, tool: &str, arguments: &Value) -> Called {
+        self.call(tool, arguments.clone()).await
+    }
+}
+
 /// The input schema that is published of a tool.
-async fn input(client: &TestClient, tool: &str) -> Value {
-    serde_json::from_str(client.tool(tool).await.input_schema.get()).unwrap()
+async fn input(client: &impl Asks, tool: &str) -> Value {
+    serde_json::from_str(client.listed(tool).await.input_schema.get()).unwrap()
 }
 
 /// The output schema that is published of a tool, if there is one.
-async fn output(client: &TestClient, tool: &str) -> Option<Value> {
-    let schema = client.tool(tool).await.output_schema?;
+async fn output(client: &impl Asks, tool: &str) -> Option<Value> {
+    let schema = client.listed(tool).await.output_schema?;
     Some(serde_json::from_str(schema.get()).unwrap())
 }
 
 /// Calls a tool that must succeed, with structured content that fits what is published.
-async fn call(client: &TestClient, tool: &str, arguments: Value) -> Called {
-    let called = client.call(tool, &arguments).await;
+async fn call(client: &impl Asks, tool: &str, arguments: Value) -> Called {
+    let called = client.called(tool, &arguments).await;
     assert!(!called.is_error(), "{tool} {arguments}: {}", called.text());
     if let Some(schema) = output(client, tool).await {
         let value = called.raw().get("structuredContent").expect("what is promised is there");

@@ -9,8 +9,9 @@ use candor_ledger::{Decision, Grant, State, Store};
 use serde_json::{Value, json};
 
 use super::{grants, permission, show};
+use crate::exit::Failure;
 use crate::operator;
-use crate::out::{Out, Problem, misused, told};
+use crate::out::{Out, Problem, told};
 use crate::terminal::Terminal;
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +44,7 @@ pub(crate) async fn approve(
     args: &Approve,
     out: &mut Out,
 ) -> Result<(), Problem> {
-    let (mut terminal, by) = (terminal(), args.operator.name());
+    let (mut terminal, by) = (terminal()?, args.operator.name()?);
     let waiting = wanted(store, &args.id).await?;
     let Some(asked) = waiting.asked() else {
         show_on_terminal(&waiting, out)?;
@@ -51,7 +52,7 @@ pub(crate) async fn approve(
             "nothing was decided: what is asked cannot be read here, and nobody should approve what they have not seen; it can be denied",
         ));
     };
-    let permission = args.permission.of(&asked);
+    let permission = args.permission.of(&asked)?;
     show_on_terminal(&waiting, out)?;
     if let Some(permission) = &permission {
         let words = permission.in_words(&waiting.id.scope, when::now());
@@ -63,7 +64,7 @@ pub(crate) async fn approve(
         Some(_) => format!("\nMay this call of {} start, and those like it?", tool(&waiting)),
     };
     if !terminal.agrees(&question).await? {
-        return Err(told("nothing was decided"));
+        return Err(Failure::refused("nothing was decided").into());
     }
     decide(store, &waiting, &by, Decision::Approve, THROUGH).await?;
     let grant = match permission {
@@ -74,7 +75,7 @@ pub(crate) async fn approve(
 }
 
 pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Result<(), Problem> {
-    let (mut terminal, by) = (terminal(), args.operator.name());
+    let (mut terminal, by) = (terminal()?, args.operator.name()?);
     let waiting = wanted(store, &args.id).await?;
     show_on_terminal(&waiting, out)?;
     if let Some(reason) = &args.reason {
@@ -82,7 +83,7 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
     }
     let question = format!("\nDeny this call of {}?", tool(&waiting));
     if !terminal.agrees(&question).await? {
-        return Err(told("nothing was decided"));
+        return Err(Failure::refused("nothing was decided").into());
     }
     let reason = args.reason.clone().filter(|reason| !reason.trim().is_empty());
     decide(store, &waiting, &by, Decision::Deny { reason }, THROUGH).await?;
@@ -90,10 +91,11 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
 }
 
 /// There is no flag instead: whoever could set one need not have seen anything.
-fn terminal() -> Terminal {
-    Terminal::open().unwrap_or_else(|| {
-        misused(
-            "nothing was decided: a person decides on what they see, at a terminal, and there is none on stdin and stderr; no flag says yes instead",
+fn terminal() -> Result<Terminal, Failure> {
+    Terminal::open().ok_or_else(|| {
+        Failure::refused(
+            "nothing was decided: a person decides on what they see, at a terminal, and there is none on stdin and stderr; no flag says yes instead. \
+             In a browser: candor console",
         )
     })
 }
@@ -150,12 +152,9 @@ pub(crate) async fn say(
         _ => format!("{id}  approved, and used already: {}.", operation.words()),
     })?;
     if let Some(grant) = grant {
-        out.line(&format!(
-            "{}  permitted until {}. Take it back: candor approvals revoke {}",
-            grants::short(grant),
-            when::written(grant.until),
-            grants::short(grant)
-        ))?;
+        let (id, until) = (grants::short(grant), when::written(grant.until));
+        let back = format!("candor approvals revoke {id}{}", out.same);
+        out.line(&format!("{id}  permitted until {until}. Take it back: {back}"))?;
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         }
     }
     out.flush()?;
-    eprintln!("Take one back: candor approvals revoke ID");
+    eprintln!("Take one back: candor approvals revoke ID{}", out.same);
     Ok(())
 }
 
@@ -125,7 +125,7 @@ pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> R
             return Err(told(format!("it may be one of these; name one:{}", ids.concat())));
         }
     };
-    let grant = store.revoke(id, args.operator.name()).await?;
+    let grant = store.revoke(id, args.operator.name()?).await?;
     let Some(grant) = grant else { return Err(told("it is no longer on record")) };
     if out.json {
         out.value(&members(&grant, when::now()))?;

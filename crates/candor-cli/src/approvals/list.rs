@@ -28,8 +28,12 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem>
     }
     out.table(HEAD, &lines)?;
     out.flush()?;
+    // Of several, which one is for the person to say.
+    let id: &str = if let [(_, [id, ..])] = &lines[..] { id } else { "ID" };
+    let same = &out.same;
     eprintln!(
-        "See all of it, then decide:\n  candor approvals show ID\n  candor approvals approve ID | deny ID [--reason TEXT]"
+        "See all of it, then decide:\n  candor approvals show {id}{same}\n  candor approvals approve {id}{same}\n  \
+         candor approvals deny {id} [--reason TEXT]{same}"
     );
     Ok(())
 }

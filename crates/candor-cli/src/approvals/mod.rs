@@ -14,6 +14,7 @@ mod permission;
 mod show;
 mod watch;
 
+use crate::exit::Failure;
 use crate::ledger::Reading;
 use crate::out::Out;
 use candor::desk::waiting;
@@ -48,11 +49,11 @@ enum Command {
     Revoke(grants::Revoke),
 }
 
-pub(crate) async fn run(args: Args) -> candor::Result<()> {
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let Args { command, read } = args;
     let place = read.ledger()?;
-    let store = place.open()?;
-    let (store, mut out) = (&*store, Out::new(read.json));
+    let store = place.open(!read.json)?;
+    let (store, mut out) = (&*store, Out::of_ledger(&read));
     let done = match command.unwrap_or(Command::List) {
         Command::List => list::run(store, &mut out).await,
         Command::Show(args) => show::run(store, &args, &mut out).await,

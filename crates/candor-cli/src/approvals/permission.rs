@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use candor::desk::{Asked, Permission, when};
 
-use crate::out::misused;
+use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -28,13 +28,14 @@ fn named_folder(text: &str) -> Result<(String, String), &'static str> {
 
 impl Args {
     /// What is to be permitted besides this call, if anything.
-    pub(crate) fn of(&self, asked: &Asked) -> Option<Permission> {
+    pub(crate) fn of(&self, asked: &Asked) -> Result<Option<Permission>, Failure> {
+        let Some(lasts) = self.lasts else { return Ok(None) };
         let any: Vec<_> = self.any.iter().map(String::as_str).collect();
         let under: Vec<_> =
             self.under.iter().map(|(name, at)| (name.as_str(), at.as_str())).collect();
-        match Permission::like(asked, &any, &under, self.lasts?) {
-            Ok(permission) => Some(permission),
-            Err(problem) => misused(&format!("nothing was decided: {problem}")),
-        }
+        let permission = Permission::like(asked, &any, &under, lasts);
+        permission
+            .map(Some)
+            .map_err(|problem| Failure::usage(format!("nothing was decided: {problem}")))
     }
 }

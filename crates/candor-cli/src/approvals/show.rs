@@ -22,10 +22,11 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
     for line in lines(&waiting, when::now(), |text| out.strong(text)) {
         out.line(&line)?;
     }
-    let id = waiting.short();
-    out.line(&format!(
-        "\nDecide it:\n  candor approvals approve {id}\n  candor approvals deny {id} [--reason TEXT]"
-    ))?;
+    let (id, same) = (waiting.short(), &out.same);
+    let advice = format!(
+        "\nDecide it:\n  candor approvals approve {id}{same}\n  candor approvals deny {id} [--reason TEXT]{same}"
+    );
+    out.line(&advice)?;
     Ok(())
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn lines(
     fact("server", &format!("{}  {}", shown(&scope.server), shown(&scope.instance)));
     let waits = when::length(waiting.since.until(now));
     fact("asked", &format!("{} ({waits} ago)", when::written(waiting.since)));
-    fact("waits to", &when::written(waiting.until));
+    fact("expires", &when::written(waiting.until));
     let Some(asked) = asked else {
         lines.push("\nwhat is asked, which this version of candor cannot read".to_owned());
         lines.push(match json::text(waiting.bytes()) {

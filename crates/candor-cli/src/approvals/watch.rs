@@ -35,7 +35,19 @@ enum Next {
 }
 
 pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let by = args.operator.name();
+    // That is how it ends, also where whoever started it lets it ignore the signal, as shells do in the background.
+    tokio::select! {
+        done = watch(store, args, out) => done,
+        _ = tokio::signal::ctrl_c() => {
+            // Perhaps a question stands there, without an end of its line.
+            eprintln!();
+            Ok(())
+        }
+    }
+}
+
+async fn watch(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+    let by = args.operator.name()?;
     let mut terminal = if out.json { None } else { Terminal::open() };
     let mut known: HashSet<(RecordDigest, Question)> = HashSet::new();
     eprintln!("Watching the ledger ({}); Ctrl-C ends.", shown(&store.describe()));

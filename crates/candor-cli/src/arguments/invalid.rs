@@ -3,6 +3,7 @@
 use std::fmt;
 
 use candor::desk::shown::cut;
+use candor_schema::Violation;
 
 use crate::exit::{Exit, Failure};
 use crate::signature::Tool;
@@ -13,7 +14,7 @@ pub(crate) struct Problem {
     /// The parameter, as it is written on a command line; empty for all of them.
     pub(crate) place: String,
     pub(crate) what: String,
-    /// What to write instead.
+    /// What to write instead; empty where that is said already.
     pub(crate) right: String,
 }
 
@@ -39,6 +40,15 @@ impl Invalid {
     pub(super) fn new(problems: Vec<Problem>, tool: &Tool<'_>) -> Self {
         Self { problems, tool: cut(tool.name, 64), signature: tool.signature(WIDTH) }
     }
+
+    /// What the schema of the tool finds wrong with arguments that could be read, told like everything else.
+    pub(crate) fn found(by_schema: &candor_schema::Invalid, tool: &Tool<'_>) -> Self {
+        let problem = |violation: &Violation| {
+            let place = violation.pointer.trim_start_matches('/').replace('/', ".");
+            Problem::new(&place, &violation.problem, "")
+        };
+        Self::new(by_schema.violations.iter().map(problem).collect(), tool)
+    }
 }
 
 /// Names and values of others are made safe here, once for all of them.
@@ -50,7 +60,10 @@ impl fmt::Display for Invalid {
             if !place.is_empty() {
                 write!(f, "{}: ", cut(place, 64))?;
             }
-            write!(f, "{}; {}", cut(what, LETTERS), cut(right, LETTERS))?;
+            write!(f, "{}", cut(what, LETTERS))?;
+            if !right.is_empty() {
+                write!(f, "; {}", cut(right, LETTERS))?;
+            }
         }
         write!(f, "\n{}", self.signature)
     }

@@ -82,7 +82,7 @@ fn pairs(
     let mut problems = Vec::new();
     let mut arguments: Vec<Argument<'_, '_>> = Vec::new();
     for word in words {
-        let located = split(word).and_then(|(key, given)| {
+        let located = split(word, shape).and_then(|(key, given)| {
             locate(shape, key, "").map(|(path, shape)| Argument { path, shape, given: vec![given] })
         });
         match located {
@@ -117,11 +117,12 @@ fn pairs(
 }
 
 /// The key of a word, and what is said of it.
-fn split(word: &str) -> Result<(&str, Given<'_>), Problem> {
+fn split<'w>(word: &'w str, shape: &Shape<'_>) -> Result<(&'w str, Given<'w>), Problem> {
     let Some((key, text)) = word.split_once('=') else {
         let right = match word.starts_with('{') {
             true => "a whole object stands behind --arguments".to_owned(),
-            false => format!("write {word}=VALUE"),
+            false if shape.names().contains(&word) => format!("write {word}=VALUE"),
+            false => "write NAME=VALUE".to_owned(),
         };
         return Err(Problem::new(word, "this is no argument", right));
     };

@@ -255,6 +255,7 @@ fn everything_that_is_wrong_is_told_at_once_with_what_would_be_right() {
          \nt(path: string, limit?: integer, deep?: boolean)"
     );
     assert!(refused(&schema, &["colour=red"]).contains("there are path, limit, deep"));
+    assert!(refused(&schema, &["5"]).contains("5: this is no argument; write NAME=VALUE"));
     assert!(refused(&schema, &["{\"path\": 1}"]).contains("behind --arguments"));
     let none = json!({"type": "object", "additionalProperties": false});
     assert!(refused(&none, &["x=1"]).contains("there are no parameters"));

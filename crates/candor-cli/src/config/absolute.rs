@@ -6,6 +6,7 @@ use std::path::{self, Path, PathBuf};
 use candor::desk::shown::{cut, shown};
 
 use crate::exit::Failure;
+use crate::program::{on_path, runnable};
 use crate::reach::Target;
 
 /// The program with its whole path, and paths among its arguments made whole. What was changed goes into the notes.
@@ -70,13 +71,13 @@ fn whole(at: usize, arg: String, command: &str, folder: &Path, notes: &mut Vec<S
     }
 }
 
-/// Where a program is. Links are not followed: some programs are one file under many names.
+/// Where a program is.
 fn locate(
     command: &str,
     folder: &Path,
     search: Option<&std::ffi::OsStr>,
 ) -> Result<PathBuf, Failure> {
-    let missing = |why: &str| Failure::failed(format!("{}: {why}", cut(command, 80)));
+    let missing = |why: &str| Failure::usage(format!("{}: {why}", cut(command, 80)));
     if command.is_empty() {
         return Err(Failure::usage("the program behind -- has no name"));
     }
@@ -85,8 +86,7 @@ fn locate(
             path::absolute(folder.join(command)).map_err(|error| missing(&error.to_string()))?;
         return runnable(&path).ok_or_else(|| missing("there is no such program"));
     }
-    let folders = search.map(env::split_paths).into_iter().flatten().filter(|at| at.is_absolute());
-    let found = folders.into_iter().find_map(|at| runnable(&at.join(command)));
+    let found = on_path(command, search);
     // Who asks us about ourselves has found us somehow.
     let ourselves = || (command == "candor").then(env::current_exe).and_then(Result::ok);
     found.or_else(ourselves).ok_or_else(|| {
@@ -95,18 +95,4 @@ fn locate(
         let name = if hint.is_empty() { String::new() } else { cut(command, 80) };
         missing(&format!("there is no such program on PATH{hint}{name}"))
     })
-}
-
-#[cfg(unix)]
-fn runnable(path: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let found = path.metadata().ok()?;
-    (found.is_file() && found.permissions().mode() & 0o111 != 0).then(|| path.to_owned())
-}
-
-#[cfg(not(unix))]
-fn runnable(path: &Path) -> Option<PathBuf> {
-    let named = ["", "exe", "cmd", "bat"]
-        .map(|end| if end.is_empty() { path.to_owned() } else { path.with_extension(end) });
-    named.into_iter().find(|path| path.is_file())
 }

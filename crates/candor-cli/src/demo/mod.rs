@@ -18,12 +18,15 @@ use candor::files::Root;
 use candor::prelude::*;
 use candor::run::{AskFlag, ServeArgs, Serving, stop_signal};
 
-use crate::files::{MAX_FILE, tools};
+use crate::files::{MAX_FILE, asks_before_destroying, tools};
 use database::Database;
 use tips::Tips;
 use world::World;
 
+// A variable is for the user's own servers: only who names a ledger here gets another one.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("ask", asks_before_destroying))]
+#[command(mut_arg("ledger", |ledger| ledger.env(None).help("Remember calls here instead: sqlite:PATH, postgres://…, or memory: [default: a file in the folder of the demo]")))]
 pub(crate) struct Args {
     /// Leave the folder that everything is in, and say where it is
     #[arg(long)]
@@ -35,7 +38,7 @@ pub(crate) struct Args {
 
     /// With --crash: one JSON object, for programs
     #[arg(long, requires = "crash")]
-    json: bool,
+    pub(crate) json: bool,
 
     /// The server that --crash starts, with its charges in this folder
     #[arg(long, hide = true, value_name = "DIR")]
@@ -54,7 +57,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
         return crash::server::serve(folder, args.never_answer).await;
     }
     // From before the folder is there, so that no signal leaves it behind.
-    let stop = stop_signal()?;
+    let stop = stop()?;
     let world = World::make(args.keep)?;
     if args.crash {
         tokio::select! {
@@ -64,6 +67,44 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     } else {
         serve(&world, args.serve, stop).await
     }
+}
+
+/// As [`stop_signal`], and when the terminal is closed: that would end us as well, and leave the folder.
+#[cfg(target_os = "linux")]
+fn stop() -> std::io::Result<impl Future<Output = ()> + Send> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let stop = stop_signal()?;
+    let mut closed = match ignores_hangup() {
+        true => None,
+        false => Some(signal(SignalKind::hangup())?),
+    };
+    Ok(async move {
+        let closed = async {
+            match &mut closed {
+                Some(closed) => {
+                    closed.recv().await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = stop => {}
+            () = closed => {}
+        }
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+use stop_signal as stop;
+
+/// Whether whoever started us wants us to outlive the terminal, as `nohup` does: to listen would undo that.
+#[cfg(target_os = "linux")]
+fn ignores_hangup() -> bool {
+    const HANGUP: u64 = 1; // the first of the bits
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_none_or(|bits| bits & HANGUP != 0)
 }
 
 /// Serves the world until a signal comes.
@@ -77,21 +118,14 @@ async fn serve(
     let ledger = world.path().join("ledger.db");
     seeds::sow_files(&scratch)?;
     let invoices = seeds::sow_books(&books)?;
-    // A variable is for the user's own servers: only who names a ledger here gets another one.
-    if !said("--ledger") {
-        args.ledger = Some(format!("sqlite:{}", ledger.display()));
-    }
+    let ledger = args.ledger.get_or_insert_with(|| format!("sqlite:{}", ledger.display())).clone();
     let ask = candor::Ask::from(args.ask.unwrap_or(AskFlag::Destructive));
     let about = [
         format!("candor demo · {} · asks before: {}", world.describe(), ask.as_str()),
         format!("  files    {}", scratch.display()),
         format!("  books    {}", books.display()),
     ];
-    let tips = Tips {
-        asks: ask != candor::Ask::Never,
-        console: !args.no_console,
-        ledger: args.ledger.clone().unwrap_or_default(),
-    };
+    let tips = Tips { asks: ask != candor::Ask::Never, console: !args.no_console, ledger };
     let root = Root::open(&scratch)?;
     let directory = Directory::of(root.clone()).at("scratch:///");
     let server = Server::new("candor-demo", env!("CARGO_PKG_VERSION"))
@@ -111,13 +145,4 @@ async fn serve(
         .telling(move |address| tips.lines(address.port()))
         .until(stop);
     server.serve_with(args, serving).await
-}
-
-/// Whether the command line has this flag, not a variable.
-fn said(flag: &str) -> bool {
-    let has = |word: &std::ffi::OsString| {
-        let word = word.to_string_lossy();
-        word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-    };
-    std::env::args_os().any(|word| has(&word))
 }

@@ -1,6 +1,7 @@
 //! What to try, as commands that can be pasted.
 
 use super::seeds::{CUSTOMER, OLD};
+use crate::ledger;
 
 /// What there is to say beyond the address.
 pub(super) struct Tips {
@@ -15,7 +16,7 @@ impl Tips {
     /// One idea a line, and the command for it.
     pub(super) fn lines(&self, port: u16) -> Vec<String> {
         let at = format!(":{port}");
-        let decide = format!("candor approvals --ledger {}", crate::shell::quoted(&self.ledger));
+        let decide = format!("candor approvals {}", ledger::flag(&self.ledger));
         let delete = format!("manage_files path={OLD} action=delete");
         let charge = format!(
             "candor call {at} create_invoice customer_id={CUSTOMER} amount_cents=1999 --key demo-1"
@@ -29,9 +30,9 @@ impl Tips {
         ];
         if self.asks {
             let idea = if self.console {
-                "the same call: it waits for a yes, in the console or here"
+                "the same call: it waits for a yes, in the console or from a third terminal"
             } else {
-                "the same call: it waits for a yes"
+                "the same call: it waits for a yes, from a third terminal"
             };
             ideas.push((idea, vec![format!("candor call {at} {delete}"), decide]));
         }
@@ -54,6 +55,11 @@ impl Tips {
             ),
         ]);
         let mut lines = vec!["Try this, in another terminal:".to_owned()];
+        // Whoever has built it and not installed it can paste the rest all the same.
+        let program = crate::program::ourselves();
+        if program != "candor" {
+            lines.push(format!("     alias candor={program}"));
+        }
         for (number, (idea, commands)) in ideas.into_iter().enumerate() {
             lines.push(format!("  {}. {idea}", number + 1));
             lines.extend(commands.into_iter().map(|command| format!("       {command}")));

@@ -20,7 +20,12 @@ impl World {
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        let refused = |error| candor::Error::new(format!("{}: {error}", path.display()));
+        let refused = |error| {
+            candor::Error::new(format!(
+                "{}: {error}\n  the demo lives in the folder for temporary files; TMPDIR names another",
+                path.display()
+            ))
+        };
         // What is there already is somebody else's, and an error.
         builder.create(&path).map_err(refused)?;
         Ok(Self { path, keep })

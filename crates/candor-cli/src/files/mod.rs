@@ -2,6 +2,7 @@
 
 pub(crate) mod tools;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use candor::Server;
@@ -11,13 +12,16 @@ use candor::prelude::Directory;
 use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
 use clap::builder::FalseyValueParser;
 
+use crate::exit::Failure;
 use crate::shell::{quoted, word};
+use crate::{ledger, number, program};
 use tools::Folder;
 
 /// The largest file, unless somebody says otherwise.
 pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("ask", asks_before_destroying))]
 pub(crate) struct Args {
     /// The folder to serve
     dir: PathBuf,
@@ -31,7 +35,7 @@ pub(crate) struct Args {
     hidden: bool,
 
     /// The largest file to read, write or copy
-    #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_FILE", default_value_t = MAX_FILE, value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_FILE", default_value_t = MAX_FILE, value_parser = number::bytes, allow_negative_numbers = true)]
     max_file: u64,
 
     /// What to call this server among others of its kind [default: the folder's name]
@@ -42,7 +46,7 @@ pub(crate) struct Args {
     serve: ServeArgs,
 }
 
-pub(crate) async fn run(args: Args) -> candor::Result<()> {
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let root = open(&args.dir)?.with_hidden(args.hidden);
     let path = root.path().display().to_string();
     let flags = args.flags();
@@ -59,8 +63,9 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
     let about = [
         format!("candor files · {} · {mode}", shown(&path)),
         format!(
-            "  host     claude mcp add {} -- candor files {}{flags} --stdio",
+            "  host     claude mcp add {} -- {} files {}{flags} --stdio",
             word(&instance),
+            program::ourselves(),
             quoted(&shown(&path).to_string())
         ),
     ];
@@ -77,7 +82,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
         .resources(directory);
     // A person is asked before anything is destroyed, unless somebody says otherwise. Where nothing can be, no ledger has to be there for it.
     let server = if args.read_only { server } else { server.ask(candor::Ask::Destructive) };
-    server.serve(args.serve, &about).await
+    Ok(server.serve(args.serve, &about).await?)
 }
 
 impl Args {
@@ -97,13 +102,13 @@ impl Args {
         if let Some(instance) = self.instance.as_ref().filter(|name| !name.is_empty()) {
             add(&format!("--instance {}", quoted(instance)));
         }
-        if let Some(ledger) = &self.serve.ledger {
-            add(&format!("--ledger {}", quoted(ledger)));
+        if let Some(url) = &self.serve.ledger {
+            add(&ledger::flag(&ledger::from_anywhere(url)));
         }
         if let Some(ask) = self.serve.ask {
             add(&format!("--ask {}", candor::Ask::from(ask).as_str()));
         }
-        for tool in &self.serve.deny {
+        for tool in self.serve.deny.iter().filter(|tool| !tool.is_empty()) {
             add(&format!("--deny {}", quoted(tool)));
         }
         if self.serve.out_of_band {
@@ -124,19 +129,53 @@ impl Args {
     }
 }
 
-fn bytes(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| "write a number of bytes, such as 4194304")
+/// The flag, whose help says what this program's own servers ask about.
+pub(crate) fn asks_before_destroying(ask: clap::Arg) -> clap::Arg {
+    let help = ask.get_help().map(ToString::to_string).unwrap_or_default();
+    ask.help(help.replace("as the server's author says", "destructive"))
 }
 
-fn open(dir: &Path) -> candor::Result<Root> {
-    let refused = |problem: &str| candor::Error::new(format!("{}: {problem}", dir.display()));
+fn open(dir: &Path) -> Result<Root, Failure> {
+    let named = |problem: &str| format!("{}: {problem}", dir.display());
     Root::open(dir).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => refused("there is no such folder"),
-        std::io::ErrorKind::NotADirectory => refused("this is not a folder; name the one it is in"),
-        _ => refused(&error.to_string()),
+        ErrorKind::NotFound => Failure::usage(named("there is no such folder")),
+        ErrorKind::NotADirectory => {
+            Failure::usage(named("this is not a folder; name the one it is in"))
+        }
+        _ => Failure::failed(named(&error.to_string())),
     })
 }
 
 fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn the_password_of_a_ledger_is_not_shown() {
+        let flags =
+            |ledger: &str| Line::parse_from(["files", ".", "--ledger", ledger]).args.flags();
+        assert_eq!(flags("sqlite:/a b.db"), " --ledger 'sqlite:/a b.db'");
+        // A host starts it wherever it likes.
+        let here = std::env::current_dir().unwrap();
+        let whole = format!("sqlite:{}", here.join("a b.db").display());
+        assert_eq!(flags("sqlite:a b.db"), format!(" --ledger {}", quoted(&whole)));
+        assert_eq!(flags("postgres://db/calls"), " --ledger postgres://db/calls");
+        assert_eq!(flags("postgresql://ada:secret@db/calls"), " --ledger \"$CANDOR_LEDGER\"");
+        assert_eq!(
+            flags("postgres://db/calls?user=ada&password=secret"),
+            " --ledger \"$CANDOR_LEDGER\""
+        );
+    }
 }

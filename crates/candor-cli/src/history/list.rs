@@ -8,6 +8,7 @@ use candor_ledger::{AuditRow, Filter, Key, Moment, Page, State, Store, StoreErro
 use serde_json::Value;
 
 use super::filter;
+use crate::number;
 use crate::out::{Out, Problem};
 
 /// So many are read at once. Each record may bring a megabyte.
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     filters: filter::Filters,
 
     /// At most so many, 0 for all [default: 50]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::many, allow_negative_numbers = true)]
     limit: Option<usize>,
 
     /// The rows of the audit instead: every change of every operation, and calls without a key
@@ -84,12 +85,16 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
     };
     if all_unknown > unknown {
         let elsewhere = all_unknown - unknown;
-        eprintln!("Not listed here: {elsewhere} with an outcome UNKNOWN. candor history --unknown");
+        eprintln!(
+            "Not listed here: {elsewhere} with an outcome UNKNOWN. candor history --unknown{}",
+            out.same
+        );
     }
     if unknown > 0 {
         eprintln!(
             "Where the outcome is UNKNOWN, the call was started and nobody knows what came of it. Find out, then say so:\n  \
-             candor history resolve ID --done | --not-done | --abandon"
+             candor history resolve ID --done | --not-done | --abandon{}",
+            out.same
         );
     }
     Ok(())

@@ -11,8 +11,9 @@ mod list;
 mod resolve;
 mod show;
 
+use crate::exit::Failure;
 use crate::ledger::Reading;
-use crate::out::{Out, misused};
+use crate::out::Out;
 use candor::desk::{operation, row};
 
 #[derive(Debug, clap::Args)]
@@ -42,14 +43,16 @@ enum Command {
     Resolve(resolve::Args),
 }
 
-pub(crate) async fn run(args: Args) -> candor::Result<()> {
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let Args { list, command, read } = args;
     if command.is_some() && list != list::Args::default() {
-        misused("flags of the list stand behind `list`, and other commands have their own");
+        return Err(Failure::usage(
+            "flags of the list stand behind `list`, and other commands have their own: candor history list --limit 3",
+        ));
     }
     let place = read.ledger()?;
-    let store = place.open()?;
-    let mut out = Out::new(read.json);
+    let store = place.open(!read.json)?;
+    let mut out = Out::of_ledger(&read);
     let done = match command.unwrap_or(Command::List(list)) {
         Command::List(args) => list::run(&*store, &args, &mut out).await,
         Command::Show(args) => show::run(&*store, &args, &mut out).await,

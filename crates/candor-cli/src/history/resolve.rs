@@ -11,8 +11,9 @@ use candor_ledger::{Body, OutcomeKind, Resolution, Rules, State, Store};
 use serde_json::Value;
 
 use super::show;
+use crate::exit::Failure;
 use crate::operator;
-use crate::out::{Out, Problem, misused, told};
+use crate::out::{Out, Problem, told};
 use crate::terminal::Terminal;
 
 #[derive(Debug, clap::Args)]
@@ -54,12 +55,12 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn resolution(&self) -> Resolution {
+    fn resolution(&self) -> Result<Resolution, Failure> {
         if self.abandon {
-            return Resolution::Abandon;
+            return Ok(Resolution::Abandon);
         }
         if self.not_done {
-            return Resolution::NotDone;
+            return Ok(Resolution::NotDone);
         }
         let given = match (&self.result, &self.text) {
             (Some(json), _) => Given::Json(json),
@@ -67,15 +68,15 @@ impl Args {
             (None, None) => Given::Nothing,
         };
         let flag = if self.result.is_some() { "--result" } else { "--text" };
-        match given.outcome(self.failed) {
-            Ok(outcome) => Resolution::Done(outcome),
-            Err(problem) => misused(&format!("{flag}: {}", shown(&problem))),
-        }
+        let outcome = given.outcome(self.failed);
+        outcome
+            .map(Resolution::Done)
+            .map_err(|problem| Failure::usage(format!("{flag}: {}", shown(&problem))))
     }
 }
 
 pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let (by, resolution) = (args.operator.name(), args.resolution());
+    let (by, resolution) = (args.operator.name()?, args.resolution()?);
     let operation = find(store, &args.id).await?;
     let Some(State::Indeterminate { .. }) = operation.state() else {
         return Err(not_unknown(&operation));
@@ -87,9 +88,10 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         }
         writeln!(&stderr, "\n{}", meaning(&resolution, &by))?;
         let Some(mut terminal) = Terminal::open() else {
-            misused(
+            return Err(Failure::refused(
                 "nothing was changed: this is not said without a yes, and there is no terminal to ask on; use --yes",
-            );
+            )
+            .into());
         };
         confirm(&mut terminal).await?;
         unchanged(store, &operation).await?;
@@ -152,7 +154,11 @@ fn sentence(operation: &Operation, resolution: &Resolution, by: &str) -> String 
 }
 
 async fn confirm(terminal: &mut Terminal) -> Result<(), Problem> {
-    if terminal.agrees("Go on?").await? { Ok(()) } else { Err(told("nothing was changed")) }
+    if terminal.agrees("Go on?").await? {
+        Ok(())
+    } else {
+        Err(Failure::refused("nothing was changed").into())
+    }
 }
 
 /// While a person thought about it, its owner may have returned, or another operator was quicker and it was started once more.

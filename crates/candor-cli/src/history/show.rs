@@ -95,11 +95,11 @@ fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
     let state = operation.state()?;
     let name = match state {
         State::Claimed { .. } | State::Dispatched { .. } => "lease ends",
-        State::Suspended { .. } | State::Waiting { .. } => "waits until",
+        State::Suspended { .. } | State::Waiting { .. } => "expires",
         State::Completed { .. } => "kept until",
         State::Open { license: License::First, .. } => "forgotten",
         State::Approved { .. } | State::Open { .. } => "may start",
-        State::Denied { .. } | State::Tombstone { .. } | State::Abandoned { .. } => "refused to",
+        State::Denied { .. } | State::Tombstone { .. } | State::Abandoned { .. } => "reopens",
         State::Indeterminate { .. } => return None,
     };
     Some((name, state.lapses()?))
@@ -145,13 +145,13 @@ fn result(operation: &Operation, out: &mut Out) -> io::Result<()> {
 }
 
 fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
-    let id = operation.short();
+    let (id, same) = (operation.short(), out.same.clone());
     if let Some(State::Waiting { .. }) = operation.state() {
         return out.line(&format!(
             "\nA person is asked whether it may start. See what, then decide:\n  \
-             candor approvals show {id}\n  \
-             candor approvals approve {id}\n  \
-             candor approvals deny {id}"
+             candor approvals show {id}{same}\n  \
+             candor approvals approve {id}{same}\n  \
+             candor approvals deny {id}{same}"
         ));
     }
     if operation.reason().is_none() {
@@ -159,8 +159,8 @@ fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
     }
     out.line(&format!(
         "\nNobody knows what came of it. Find out, then say so:\n  \
-         candor history resolve {id} --done [--result JSON | --text TEXT] [--failed]\n  \
-         candor history resolve {id} --not-done\n  \
-         candor history resolve {id} --abandon"
+         candor history resolve {id} --done [--result JSON | --text TEXT] [--failed]{same}\n  \
+         candor history resolve {id} --not-done{same}\n  \
+         candor history resolve {id} --abandon{same}"
     ))
 }

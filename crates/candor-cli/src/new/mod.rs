@@ -57,6 +57,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         fs::write(&path, text).map_err(|error| refused(&path, &error))?;
     }
     let name = &args.name;
+    if args.candor_path.is_none() {
+        eprintln!(
+            "It depends on candor {} of the registry; --candor-path names a clone instead.",
+            env!("CARGO_PKG_VERSION")
+        );
+    }
     eprintln!(
         "Made {name}: a server with a tool that reads, a write that can be repeated, and their tests.\n\
          \n  cd {name}\
@@ -90,14 +96,21 @@ fn dependency(path: Option<&Path>) -> Result<String, Failure> {
     let named = shown(&path.to_string_lossy()).to_string();
     let real = path
         .canonicalize()
-        .map_err(|error| Failure::failed(format!("--candor-path {named}: {error}")))?;
-    if !real.join("Cargo.toml").is_file() {
-        return Err(Failure::failed(format!(
-            "--candor-path {named}: there is no Cargo.toml; name the folder of the crate candor"
+        .map_err(|error| Failure::usage(format!("--candor-path {named}: {error}")))?;
+    // Who has cloned all of it names that.
+    let real = [real.join("crates/candor"), real].into_iter().find(|path| is_candor(path));
+    let Some(real) = real else {
+        return Err(Failure::usage(format!(
+            "--candor-path {named}: the crate candor is not there; name its folder, or the clone that it is in"
         )));
-    }
+    };
     let real = real
         .to_str()
         .ok_or_else(|| Failure::failed(format!("--candor-path {named}: the path is not UTF-8")))?;
     Ok(format!("{{ path = {} }}", crate::toml::string(real)))
+}
+
+fn is_candor(folder: &Path) -> bool {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    manifest.lines().any(|line| line.split_whitespace().eq(["name", "=", "\"candor\""]))
 }

@@ -22,14 +22,14 @@ use crate::exit::{Exit, Failure};
 #[group(skip)] // it stands among the arguments of several commands
 pub(crate) struct Reach {
     /// Send the bearer token that is in this file, or, for a URL that stands on the command line, in the variable CANDOR_BEARER: a secret does not belong on a command line
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", value_parser = candor::run::value::file(), help_heading = HEADING)]
     bearer_file: Option<PathBuf>,
 
     /// Send this header, too; ${VAR} is filled in here, not by the shell; may be given several times
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = Header::read, help_heading = HEADING)]
     headers: Vec<Header>,
 
-    /// How long an answer may take: 30s, 5m
+    /// How long an answer may take: 30s, 5m; a call that tells of its progress gets more [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
     pub(crate) timeout: Option<Duration>,
 
@@ -84,15 +84,12 @@ impl Reach {
         let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
         let Sought { mut found, proposal } = match meant {
             Meant::Word(word) => {
-                let named =
-                    Named::of(&word, here).map_err(|failure| match swapped(&rest, own) {
-                        Some(server) if failure.exit == Exit::Usage => Failure::usage(format!(
-                            "the server stands first: {} before {}",
-                            cut(server, 60),
-                            cut(&word, 60)
-                        )),
+                let named = Named::of(&word, here).map_err(|failure| {
+                    match misplaced(&word, &rest, own) {
+                        Some(problem) if failure.exit == Exit::Usage => Failure::usage(problem),
                         _ => failure,
-                    })?;
+                    }
+                })?;
                 named.sought(here)?
             }
             Meant::Program(program, args) => {
@@ -167,10 +164,20 @@ pub(crate) enum Own {
     Uris,
 }
 
-/// An address that does not stand first.
-fn swapped(rest: &[String], own: Own) -> Option<&String> {
-    let names = rest.iter().filter(|_| own == Own::Names);
-    names.into_iter().find(|word| matches!(url::read(word), Ok(Some(_))))
+/// What is wrong with the order of the words, if it is that: the first of them is no server.
+fn misplaced(first: &str, rest: &[String], own: Own) -> Option<String> {
+    let scheme = first.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let is_uri =
+        own == Own::Uris && scheme.is_some_and(|scheme| scheme != "http" && scheme != "https");
+    // Where URIs follow, another address may well be one of them.
+    let mut others = rest.iter().filter(|_| own == Own::Names || is_uri);
+    let first = cut(first, 60);
+    match others.find(|word| matches!(url::read(word), Ok(Some(_)))) {
+        Some(server) => {
+            Some(format!("the server stands first: {} before {first}", cut(server, 60)))
+        }
+        None => is_uri.then(|| format!("{first} is a resource; {MISSING}")),
+    }
 }
 
 /// What a command line names as the server.

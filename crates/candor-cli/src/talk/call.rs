@@ -78,7 +78,7 @@ async fn visit(args: Args) -> Result<(), Trouble> {
             given::tool_and_rest,
             async |reached, (name, rest), out| {
                 let tool = reached.client.tool(&name).await?;
-                let arguments = given::read(&tool, &rest, arguments.as_deref())?;
+                let arguments = given::read(&tool, rest, arguments).await?;
                 let mut making =
                     Making { reached, tool: name, arguments: arguments.into(), key, yes };
                 if preview {
@@ -114,6 +114,9 @@ impl Making<'_> {
     async fn make(self, out: &mut Out) -> Result<(), Trouble> {
         let Self { reached, tool, arguments, key, yes } = self;
         let nobody = Arc::new(AtomicBool::new(false));
+        // Of a call that does more than read.
+        let sent = Arc::new(AtomicBool::new(false));
+        let (agreed_to, named) = (sent.clone(), sent.clone());
         let consent = Consent {
             client: reached.client.clone(),
             person: reached.person.clone(),
@@ -133,6 +136,7 @@ impl Making<'_> {
                 let asked = !yes && !asks_itself(&consent.client, &proposal.foreseen);
                 pins.warn_if_changed(&tool);
                 let agreed = consent.to(proposal).await;
+                agreed_to.store(agreed, Ordering::Release);
                 if agreed && asked {
                     pins.keep(&tool);
                 }
@@ -144,13 +148,28 @@ impl Making<'_> {
                     eprintln!("key {key}: the same call with --key {key} is not done twice");
                 }
                 let _ = tell.set(key.to_string());
+                named.store(true, Ordering::Release);
             });
         if let Some(key) = &key {
             call = call.key(key.as_str());
         }
-        let done = call.await;
+        let done = tokio::select! {
+            done = call.into_future() => Some(done),
+            never = reached.progress.fill_silence("waiting for the answer; Ctrl-C ends") => match never {},
+            _ = tokio::signal::ctrl_c() => None,
+        };
         reached.progress.clear();
         let key = key.or_else(|| told.get().cloned());
+        let Some(done) = done else {
+            let trouble = Trouble::interrupted();
+            return Err(match (reached.progress.told_of_wait(), sent.load(Ordering::Acquire)) {
+                (true, _) => trouble.next(
+                    "it waits for a person, unless they have decided by now: the same call again finds the question, or what came of it",
+                ),
+                (false, true) => unsure(trouble, key.as_deref()),
+                (false, false) => trouble,
+            });
+        };
         let result = match done {
             Ok(result) => result,
             Err(Error::Refused(Refusal::Person)) if nobody.load(Ordering::Acquire) => {
@@ -185,17 +204,21 @@ fn tell_result(result: &CallResult, key: Option<&str>, out: &mut Out) -> Result<
 /// What to do about a call that has no answer.
 fn failed(error: Error, key: Option<&str>) -> Trouble {
     // What came back is told, whatever it is.
-    let unsure = error.may_have_been_done() && !matches!(error, Error::ResultInvalid { .. });
+    let may_be_done = error.may_have_been_done() && !matches!(error, Error::ResultInvalid { .. });
     let trouble = Trouble::from(error);
-    match (unsure, key) {
-        (false, _) => trouble,
-        (true, Some(key)) => trouble
+    if may_be_done { unsure(trouble, key) } else { trouble }
+}
+
+/// How to find out, where a call may have been done.
+fn unsure(trouble: Trouble, key: Option<&str>) -> Trouble {
+    match key {
+        Some(key) => trouble
             .next(format!(
                 "it may have been done; the same call with --key {} is not done twice",
                 word(key)
             ))
             .detail("key", key.into()),
-        (true, None) => trouble.next("it may have been done: look before you repeat it"),
+        None => trouble.next("it may have been done: look before you repeat it"),
     }
 }
 

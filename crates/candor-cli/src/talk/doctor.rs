@@ -15,7 +15,10 @@ use serde_json::{Value, json};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 
-use super::server::{Heard, Server, ended, hear_ctrl_c, nothing_more, result, to};
+use super::server::{
+    Heard, NO_SERVER, Server, WITHOUT_TLS, ended, hear_ctrl_c, is_without_tls, knows_nothing,
+    nothing_more, result, to,
+};
 use super::tools::declares;
 use super::trouble::Trouble;
 use crate::exit::Exit;
@@ -216,18 +219,22 @@ async fn connect(
                 Error::Unauthorized { .. } => "authorised",
                 _ => "speaks",
             };
+            let is_program = matches!(found.target, Target::Program { .. });
             let advice = match &error {
+                _ if is_without_tls(&error) => Some(WITHOUT_TLS),
                 Error::Http { status: 404 | 405, .. } => {
                     Some("is this the address of the MCP endpoint? Often it ends with /mcp")
                 }
-                Error::Http { .. } | Error::Protocol(_) => Some(
-                    "somebody answers there, but it is no MCP server, or something stands before it",
-                ),
+                _ if knows_nothing(&error) => Some(NO_SERVER),
+                Error::Http { .. } | Error::Protocol(_) => Some(NO_SERVER),
                 Error::TimedOut { .. } => {
                     Some("it takes the connection and says nothing; --timeout gives it more time")
                 }
-                Error::Lost { .. } | Error::Unreachable { .. } => {
+                Error::Lost { .. } | Error::Unreachable { .. } if is_program => {
                     Some("start it by itself, and look at what it says")
+                }
+                Error::Lost { .. } | Error::Unreachable { .. } => {
+                    Some("somebody takes the connection and ends it: look at the log of the server")
                 }
                 _ => None,
             };
@@ -265,7 +272,7 @@ async fn connect(
             "with a token"
         }
         Target::Url { .. } => "without a token",
-        Target::Program { .. } => "it is a program of ours",
+        Target::Program { .. } => "without a token, which no program that is started here needs",
     };
     report.ok("authorised", authorised)?;
     let believed = match trust {

@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let done =
         server.visit(words, policy, given::tool_and_rest, async |reached, (name, rest), out| {
             let tool = reached.client.tool(&name).await?;
-            let mut arguments = given::read(&tool, &rest, arguments.as_deref())?;
+            let mut arguments = given::read(&tool, rest, arguments).await?;
             if given::takes_key(&tool) && !arguments.contains_key(given::KEY) {
                 arguments.insert(given::KEY.to_owned(), Key::new().as_str().into());
             }

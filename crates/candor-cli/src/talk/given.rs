@@ -1,13 +1,16 @@
 //! The arguments of a call, as they stand on the command line, read by the schema of the tool.
 
-use std::io;
+use std::io::{self, IsTerminal as _, Read};
+use std::sync::Arc;
+use std::thread;
 
 use candor_client::KnownTool;
 use candor_schema::Schema;
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
 use super::trouble::Trouble;
-use crate::arguments;
+use crate::arguments::{self, Invalid};
 use crate::signature;
 
 /// The argument that takes a key, where a tool has one.
@@ -36,22 +39,59 @@ pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>),
 }
 
 /// Reads `words` (`k=v`…), or `whole` instead of them. Whether they fit is known before anything is sent.
-pub(super) fn read(
+pub(super) async fn read(
+    tool: &Arc<KnownTool>,
+    words: Vec<String>,
+    whole: Option<String>,
+) -> Result<Map<String, Value>, Trouble> {
+    let tool = tool.clone();
+    aside(move || fitting(&tool, &words, whole.as_deref())).await
+}
+
+/// Reads on a thread of its own: what is still to be typed may take as long as it likes, and Ctrl-C is heard meanwhile.
+pub(super) async fn aside<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
+) -> Result<T, Trouble> {
+    let (tell, told) = oneshot::channel();
+    // Not a task of the runtime, which would wait for it at the end.
+    thread::spawn(move || {
+        let _ = tell.send(read());
+    });
+    told.await.map_err(io::Error::other)?
+}
+
+fn fitting(
     tool: &KnownTool,
     words: &[String],
     whole: Option<&str>,
 ) -> Result<Map<String, Value>, Trouble> {
     let input = without_own(tool);
     let definition = signature::Tool { input: &input, ..definition(tool) };
-    let given = arguments::read(words, whole, &definition, &mut io::stdin())?;
+    let given = arguments::read(words, whole, &definition, &mut Stdin::default())?;
     let given = Value::Object(given);
     // A schema that cannot be read is the server's business.
     if let Ok(schema) = Schema::compile(&input.to_string()) {
-        schema.check(&given).map_err(candor_client::Error::InvalidArguments)?;
+        schema.check(&given).map_err(|found| Invalid::found(&found, &definition))?;
     }
     match given {
         Value::Object(given) => Ok(given),
         _ => Ok(Map::new()),
+    }
+}
+
+/// Stdin. Whoever sits there is told that they are waited for.
+#[derive(Default)]
+pub(super) struct Stdin {
+    told: bool,
+}
+
+impl Read for Stdin {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if !self.told && io::stdin().is_terminal() {
+            eprintln!("reading what you type, until Ctrl-D at the beginning of a line");
+        }
+        self.told = true;
+        io::stdin().read(bytes)
     }
 }
 

@@ -1,19 +1,30 @@
 //! How far a call has come: one line on a terminal, written over and over.
 
+use std::convert::Infallible;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use candor::desk::shown::cut;
 use candor::protocol::names::waiting;
+
+use crate::terminal;
 
 /// As much of a message as fits beside the bar.
 const LETTERS: usize = 40;
 
 const BAR: usize = 20;
 
+/// Silence that is longer makes people wonder.
+const SILENCE: Duration = Duration::from_secs(2);
+
 pub(super) struct Progress {
     /// Nobody looks at it in a file.
     shown: bool,
+    /// A line cannot be taken away there.
+    dumb: bool,
+    /// Programs read stderr as JSON.
+    json: bool,
     written: AtomicBool,
     /// Whether it was told that the call waits for a person: once is enough.
     told_of_wait: AtomicBool,
@@ -22,10 +33,17 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(json: bool) -> Self {
         let shown = io::stderr().is_terminal();
         let (written, told_of_wait) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { shown, written, told_of_wait, paused: AtomicUsize::new(0) }
+        Self {
+            shown,
+            dumb: terminal::is_dumb(),
+            json,
+            written,
+            told_of_wait,
+            paused: AtomicUsize::new(0),
+        }
     }
 
     /// A line that is safe to show already, until it is taken away.
@@ -33,10 +51,28 @@ impl Progress {
         if !self.shown || self.paused.load(Ordering::Acquire) > 0 {
             return;
         }
+        let first = !self.written.swap(true, Ordering::AcqRel);
         let mut stderr = io::stderr().lock();
+        if self.dumb {
+            // Once is enough, where it stays.
+            let _ = if first { writeln!(stderr, "{line}") } else { Ok(()) };
+            return;
+        }
+        // Of a line that is longer only the end could be taken away.
+        let columns = terminal::columns(&stderr).unwrap_or(usize::MAX);
+        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
         let _ = write!(stderr, "\r\x1b[K{line}");
         let _ = stderr.flush();
-        self.written.store(true, Ordering::Release);
+    }
+
+    /// Says this whenever nothing has stood there for a while: whoever looks knows that we wait, and for what.
+    pub(super) async fn fill_silence(&self, line: &str) -> Infallible {
+        loop {
+            tokio::time::sleep(SILENCE).await;
+            if !self.written.load(Ordering::Acquire) {
+                self.say(line);
+            }
+        }
     }
 
     pub(super) fn tell(&self, news: &candor_client::Progress) {
@@ -49,9 +85,10 @@ impl Progress {
         self.say(&format!("{} {message}", bar(news.done, news.total)));
     }
 
-    /// That the call waits for a person who is not asked here, and where they are.
+    /// That the call waits for a person who is not asked here, and where they are. Also in a file: whoever reads along there wonders
+    /// as much why nothing happens.
     fn tell_of_wait(&self, operation: &str) {
-        let is_silent = !self.shown || self.paused.load(Ordering::Acquire) > 0;
+        let is_silent = (self.json && !self.shown) || self.paused.load(Ordering::Acquire) > 0;
         if is_silent || self.told_of_wait.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -63,9 +100,14 @@ impl Progress {
         );
     }
 
+    /// Whether it was told that the call waits for a person.
+    pub(super) fn told_of_wait(&self) -> bool {
+        self.told_of_wait.load(Ordering::Acquire)
+    }
+
     /// Takes the line away.
     pub(super) fn clear(&self) {
-        if self.written.swap(false, Ordering::AcqRel) {
+        if !self.dumb && self.written.swap(false, Ordering::AcqRel) {
             let mut stderr = io::stderr().lock();
             let _ = write!(stderr, "\r\x1b[K");
             let _ = stderr.flush();

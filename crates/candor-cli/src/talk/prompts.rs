@@ -1,6 +1,5 @@
 //! `candor prompts`: what a server has to say to a model, listed, or one of it filled in.
 
-use std::io;
 use std::process::ExitCode;
 
 use candor::desk::shown::shown;
@@ -9,6 +8,7 @@ use candor_client::types::{GetPromptResult, Prompt, PromptArgument};
 use candor_schema::nearest;
 use serde_json::{Value, json};
 
+use super::given::{Stdin, aside};
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use super::{content, safe};
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         let prompts = reached.client.prompts().await?;
         match rest.split_first() {
             None => list(&prompts, out),
-            Some((name, words)) => fill_in(reached, &prompts, name, words, out).await,
+            Some((name, words)) => fill_in(reached, &prompts, name, words.to_vec(), out).await,
         }
     });
     ended(done.await, server.json)
@@ -66,14 +66,18 @@ async fn fill_in(
     reached: &Reached,
     prompts: &[Prompt],
     name: &str,
-    words: &[String],
+    words: Vec<String>,
     out: &mut Out,
 ) -> Result<(), Trouble> {
-    let Some(prompt) = prompts.iter().find(|prompt| prompt.name == name) else {
+    let Some(prompt) = prompts.iter().find(|prompt| prompt.name == name).cloned() else {
         return Err(unknown(name, prompts));
     };
-    let schema = schema(prompt);
-    let given = arguments::read(words, None, &definition(prompt, &schema), &mut io::stdin())?;
+    let given = aside(move || {
+        let schema = schema(&prompt);
+        let definition = definition(&prompt, &schema);
+        Ok(arguments::read(&words, None, &definition, &mut Stdin::default())?)
+    })
+    .await?;
     let given = given.into_iter().map(|(name, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (name, text)

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     words: Vec<String>,
 
     /// Which form of it, if there are several: a type such as text/plain, or text/*
-    #[arg(long = "type", value_name = "MIME")]
+    #[arg(long = "type", value_name = "MIME", value_parser = mime)]
     kind: Option<String>,
 
     /// What it is, without its content
@@ -31,6 +31,13 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     server: Server,
+}
+
+fn mime(text: &str) -> Result<String, &'static str> {
+    match text.split_once('/') {
+        Some((kind, form)) if !kind.is_empty() && !form.is_empty() => Ok(text.to_owned()),
+        _ => Err("write a type such as text/plain, or text/*"),
+    }
 }
 
 pub(crate) async fn run(args: Args) -> ExitCode {

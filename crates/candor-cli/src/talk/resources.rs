@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use candor::desk::shown::{cut, shown};
 use candor_client::types::{Resource, ResourceTemplate};
-use candor_client::{Policy, Step, Stopped, Walk};
+use candor_client::{Error, Policy, Step, Stopped, Walk};
 use serde_json::{Value, json};
 
 use super::server::{Server, ended, nothing_more, result};
 use super::trouble::Trouble;
+use crate::number;
 use crate::out::Out;
 use crate::reach::Own;
 
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     words: Vec<String>,
 
     /// How many levels to show beneath what is listed, or beneath URI
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::many, allow_negative_numbers = true)]
     depth: usize,
 
     #[command(flatten)]
@@ -43,18 +44,22 @@ pub(crate) async fn run(args: Args) -> ExitCode {
             Some(uri) => (client.walk(uri), Vec::new()),
         };
         let mut walk = walk.depth(depth);
-        let steps = steps(&mut walk).await?;
+        let steps = steps(&mut walk).await.map_err(|error| match (&uri, &error) {
+            (Some(_), Error::Server(_)) => Trouble::from(error)
+                .next("`candor resources` and the same server, without a URI, lists what there is"),
+            _ => error.into(),
+        })?;
         tell(&steps, &templates, walk.stopped(), out)
     });
     ended(done.await, server.json)
 }
 
-async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Trouble> {
+async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
     while let Some(step) = walk.next().await {
         match step {
             Ok(step) => steps.push(step),
-            Err(failed) if steps.is_empty() => return Err(failed.error.into()),
+            Err(failed) if steps.is_empty() => return Err(failed.error),
             // One that cannot be looked into is no reason to show none.
             Err(failed) => eprintln!("{}", shown(&failed.to_string())),
         }

@@ -1,12 +1,13 @@
 //! The server that a command talks to: the flags that say which, the way there, and the way back.
 
-use std::convert::Infallible;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use candor::desk::json;
 use candor::desk::shown::{cut, shown};
+use candor::protocol::rpc::code;
 use candor_client::{Client, Connect, Error, Policy, Program, Trust};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +17,9 @@ use super::question::{self, Person};
 use super::trouble::{INTERRUPTED, Trouble};
 use crate::out::Out;
 use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
+
+/// Nobody at a terminal notices it.
+const A_MOMENT: Duration = Duration::from_millis(100);
 
 /// What every command that talks to a server takes.
 #[derive(Debug, clap::Args)]
@@ -92,11 +96,12 @@ impl Server {
         run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let person = Person::here();
-        let progress = Arc::new(Progress::new());
+        let progress = Arc::new(Progress::new(self.json));
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
+        let waiting = format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40));
         let client = tokio::select! {
             client = connect => client,
-            never = wait_aloud(&found, &progress) => match never {},
+            never = progress.fill_silence(&waiting) => match never {},
             _ = tokio::signal::ctrl_c() => {
                 progress.clear();
                 return Err(Trouble::interrupted());
@@ -106,9 +111,16 @@ impl Server {
         let client = client.map_err(|error| not_reached(error, &found))?;
         let reached = Reached { client, found, person, progress };
         let mut out = Out::new(self.json);
-        let done = tokio::select! {
-            done = run(&reached, wanted, &mut out) => done,
-            _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
+        let done = {
+            let mut running = pin!(run(&reached, wanted, &mut out));
+            tokio::select! {
+                done = &mut running => done,
+                // Whoever listens to the same in there has more to say of it, and may hear it a moment later.
+                _ = tokio::signal::ctrl_c() => match tokio::time::timeout(A_MOMENT, running).await {
+                    Ok(done) => done,
+                    Err(_) => Err(Trouble::interrupted()),
+                },
+            }
         };
         reached.progress.clear();
         reached.client.close().await;
@@ -159,26 +171,14 @@ pub(super) fn hear_ctrl_c() {
     });
 }
 
-/// Silence that is longer makes people wonder.
-const SILENCE: Duration = Duration::from_secs(2);
-
-/// Whoever looks knows that we wait, and for whom.
-async fn wait_aloud(found: &Found, progress: &Progress) -> Infallible {
-    tokio::time::sleep(SILENCE).await;
-    progress.say(&format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40)));
-    std::future::pending().await
-}
-
 /// Why a server is not reached, and what to do about it.
 fn not_reached(error: Error, found: &Found) -> Trouble {
     let sent = matches!(&found.target, Target::Url { headers, .. }
         if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")));
     let advice = match &error {
         Error::Unauthorized { .. } if sent => Some("a token was sent, and it does not let one in"),
-        // What the TLS library says of an answer in plain text.
-        Error::Unreachable { why, .. } if why.contains("InvalidContentType") => {
-            Some("somebody answers there without TLS: write http:// if that is meant")
-        }
+        _ if is_without_tls(&error) => Some(WITHOUT_TLS),
+        _ if knows_nothing(&error) => Some(NO_SERVER),
         Error::Unreachable { .. }
         | Error::Lost { .. }
         | Error::TimedOut { .. }
@@ -194,6 +194,22 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
         None => trouble,
     }
 }
+
+/// Whoever does not even know how a conversation begins.
+pub(super) fn knows_nothing(error: &Error) -> bool {
+    matches!(error, Error::Server(told) if told.code() == code::METHOD_NOT_FOUND)
+}
+
+pub(super) const NO_SERVER: &str =
+    "somebody answers there, but it is no MCP server, or something stands before it";
+
+/// What the TLS library says of an answer in plain text.
+pub(super) fn is_without_tls(error: &Error) -> bool {
+    matches!(error, Error::Unreachable { why, .. } if why.contains("InvalidContentType"))
+}
+
+pub(super) const WITHOUT_TLS: &str =
+    "somebody answers there without TLS: write http:// if that is meant";
 
 /// The lines that a program writes to stderr, the first of them: who goes on has said what is wrong.
 pub(super) type Heard = Arc<Mutex<Vec<String>>>;

@@ -147,7 +147,8 @@ impl From<Failure> for Trouble {
 impl From<Invalid> for Trouble {
     fn from(invalid: Invalid) -> Self {
         let violations = invalid.problems.iter().map(|problem| {
-            serde_json::json!({"parameter": problem.place, "problem": problem.what, "instead": problem.right})
+            let instead = Some(&problem.right).filter(|right| !right.is_empty());
+            serde_json::json!({"parameter": problem.place, "problem": problem.what, "instead": instead})
         });
         let violations: Value = violations.collect();
         Self::from(Failure::from(invalid)).detail("violations", violations)

@@ -19,7 +19,7 @@ fn without_a_terminal_nothing_is_decided_whatever_flags_say() {
         &["deny", "order-17", "--reason", "x"],
     ] {
         let refused = ledger.approvals(words);
-        assert!(refused.refused(2).contains("at a terminal"), "{}", refused.stderr);
+        assert!(refused.refused(3).contains("at a terminal"), "{}", refused.stderr);
     }
     for flag in ["--yes", "-y", "--force"] {
         ledger.approvals(&["approve", "order-17", flag]).refused(2);
@@ -28,7 +28,10 @@ fn without_a_terminal_nothing_is_decided_whatever_flags_say() {
     let mut piped = std::process::Command::new("sh");
     piped.args(["-c", "yes | \"$0\" approvals approve order-17 --ledger \"$1\""]);
     piped.arg(env!("CARGO_BIN_EXE_candor")).arg(ledger.place.named());
-    told(&mut piped).refused(2);
+    told(&mut piped).refused(3);
+    let told = ledger.approvals(&["approve", "order-17", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(&told.stderr).unwrap();
+    assert_eq!((told.code, &error["error"]["code"]), (Some(3), &"refused".into()), "{error}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
 }
 
@@ -72,7 +75,7 @@ fn anything_but_a_yes_decides_nothing() {
         terminal.says("[y/N]");
         terminal.types(said);
         let (code, text) = terminal.ended();
-        assert_eq!(code, Some(1), "{text}");
+        assert_eq!(code, Some(3), "{text}");
         assert!(text.contains("nothing was decided"), "{text}");
     }
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
@@ -87,7 +90,7 @@ fn what_was_typed_before_the_question_is_no_answer() {
     terminal.says("[y/N]");
     terminal.types("n");
     let (code, text) = terminal.ended();
-    assert_eq!(code, Some(1), "{text}");
+    assert_eq!(code, Some(3), "{text}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
 }
 

@@ -32,6 +32,29 @@ fn the_oldest_stands_first_with_what_it_would_do() {
     }
 }
 
+/// What is proposed can be pasted as it stands.
+#[test]
+fn commands_that_are_proposed_name_the_ledger_that_was_named() {
+    let ledger = Ledger::asking("named again");
+    let id = short("order-17");
+    for words in [&[][..], &["show", "order-17"]] {
+        let told = ledger.approvals(words);
+        let said = format!("{}{}", told.stdout, told.stderr);
+        assert!(said.contains(&format!("candor approvals approve {id} --ledger ")), "{said}");
+        let mut by_variable = candor();
+        by_variable.arg("approvals").args(words).env("CANDOR_LEDGER", ledger.place.named());
+        let told = crate::ledger::told(&mut by_variable);
+        let said = format!("{}{}", told.stdout, told.stderr);
+        assert!(said.contains(&format!("candor approvals approve {id}\n")), "{said}");
+    }
+    let told = ledger.history(&["show", "order-17"]);
+    assert!(
+        told.text().contains(&format!("candor approvals deny {id} --ledger ")),
+        "{}",
+        told.stdout
+    );
+}
+
 #[test]
 fn that_nothing_waits_is_said() {
     let ledger = Ledger::new("approvals, none");

@@ -90,7 +90,7 @@ fn without_more_it_is_for_exactly_these_arguments() {
     terminal.says("path is ANYTHING, or is left out");
     terminal.says("[y/N]");
     terminal.types("n");
-    assert_eq!(terminal.ended().0, Some(1));
+    assert_eq!(terminal.ended().0, Some(3));
     assert_eq!(kept(&ledger), []);
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
 }
@@ -127,4 +127,30 @@ fn a_pattern_that_does_not_fit_the_call_is_a_mistake() {
         ledger.approvals(&[&["approve", "order-17"], words].concat()).refused(2);
     }
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn of_a_secret_only_any_value_can_be_permitted() {
+    let ledger = Ledger::new("approvals, grant of a secret");
+    let arguments = r#"{"user":"ada","password":"•••• (7 characters)"}"#;
+    let asked = crate::questions::shown(&format!(r#"{arguments},"secrets":["password"]"#));
+    ledger.ask("order-17", &asked, TOOL_AS_IT_WAS);
+    for words in [&[][..], &["--any", "user"], &["--under", "password=•••• (7 characters)"]]
+    {
+        let (code, text) = approve(&ledger, words).ended();
+        assert_eq!(code, Some(2), "{words:?}: {text}");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["nothing was decided", "`password` is a secret", "may be `any` value"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("[y/N]"), "{text}");
+    }
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+    assert_eq!(kept(&ledger), []);
+    let mut terminal = approve(&ledger, &["--any", "password"]);
+    terminal.says("password is ANYTHING, or is left out");
+    terminal.says("[y/N]");
+    terminal.types("y");
+    assert_eq!(terminal.ended().0, Some(0));
+    assert_eq!(kept(&ledger).len(), 1);
 }

@@ -82,9 +82,14 @@ impl Terminal {
 
     /// Ends it as Ctrl-C does.
     pub(crate) fn interrupt(self) -> String {
+        self.interrupted().1
+    }
+
+    /// The same, and how it ended.
+    pub(crate) fn interrupted(self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        self.ended().1
+        self.ended()
     }
 }
 

@@ -65,6 +65,19 @@ fn what_is_decided_elsewhere_is_no_longer_asked_and_no_answer_is_taken_for_anoth
     terminal.interrupt();
 }
 
+/// As shells start what they start in the background.
+#[test]
+fn ctrl_c_ends_it_also_where_signals_were_ignored_before() {
+    let ledger = Ledger::asking("watch ignored");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' INT; exec \"$0\" approvals watch --ledger \"$1\""]);
+    command.arg(env!("CARGO_BIN_EXE_candor")).arg(ledger.place.named());
+    let terminal = Terminal::of(command);
+    terminal.says("[s]kip:");
+    assert_eq!(terminal.interrupted().0, Some(0));
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
 #[test]
 fn without_a_terminal_it_only_tells() {
     let ledger = Ledger::asking("watch pipe");

@@ -49,6 +49,38 @@ async fn it_goes_whatever_the_signal_and_whenever_it_comes() {
     machine.is_untouched();
 }
 
+/// Whoever runs the tests may have had them ignore the signal, or not.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn it_goes_when_its_terminal_is_closed_unless_it_is_to_stay() {
+    let machine = Machine::new("closed");
+    let demo = |meant: &str| {
+        let script = format!(
+            "import os, signal, sys; signal.signal(signal.SIGHUP, signal.{meant}); os.execv(sys.argv[1], sys.argv[1:])"
+        );
+        let demo = machine.demo(&["--http", "127.0.0.1:0"]);
+        let demo = demo.as_std();
+        let mut command = tokio::process::Command::new("python3");
+        command.args(["-c", &script]).arg(demo.get_program()).args(demo.get_args());
+        let set = demo.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.envs(set).current_dir(demo.get_current_dir().unwrap());
+        command
+    };
+    let closes = |demo: &Demo| {
+        let pid = demo.program.id().to_string();
+        assert!(Plain::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    };
+    let stays = Demo::of(&machine, &mut demo("SIG_IGN")).await;
+    closes(&stays);
+    stays.ask("tools/list", &json!({})).await;
+    stays.end().await;
+    machine.has_no_world();
+    let goes = Demo::of(&machine, &mut demo("SIG_DFL")).await;
+    closes(&goes);
+    assert_eq!(goes.program.ended().await.status.code(), Some(0));
+    machine.has_no_world();
+}
+
 #[tokio::test]
 async fn it_goes_when_its_host_does() {
     let machine = Machine::new("host");
@@ -65,9 +97,17 @@ async fn it_goes_when_its_host_does() {
 #[tokio::test]
 async fn it_goes_when_it_cannot_be_served() {
     let machine = Machine::new("fails");
-    let ended = crate::process::output(&mut machine.demo(&["--http", "example.com"])).await;
-    assert_eq!(ended.status.code(), Some(1), "{:?}", ended.stderr);
-    machine.has_no_world();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (flags, code) in [
+        (&["--http", &taken][..], 1),
+        (&["--stdio", "--http", "0"], 2),
+        (&["--ledger", "nonsense"], 2),
+    ] {
+        let ended = crate::process::output(&mut machine.demo(flags)).await;
+        assert_eq!(ended.status.code(), Some(code), "{flags:?}: {:?}", ended.stderr);
+        machine.has_no_world();
+    }
 }
 
 #[tokio::test]

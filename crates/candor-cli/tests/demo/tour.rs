@@ -128,6 +128,9 @@ async fn whatever_the_demo_proposes_works() {
     let proposed: Vec<&&str> =
         proposed.iter().filter(|line| !line.starts_with("candor demo ·")).collect();
     assert!(proposed.len() > 6, "{proposed:?}");
+    // Whoever has not installed it is told what the commands stand for.
+    let alias = format!("alias candor={}", env!("CARGO_BIN_EXE_candor"));
+    assert!(demo.said.iter().any(|line| line.trim() == alias), "{:?}", demo.said);
     for command in proposed {
         let (said, code) = run(&machine, command).await;
         // The deletion waits for a yes: that is what it is there to show.

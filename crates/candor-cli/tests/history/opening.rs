@@ -51,14 +51,14 @@ fn flag_variable_and_default() {
 #[test]
 fn memory_has_no_history() {
     let refused = told(candor().args(["history", "--ledger", "memory:"]));
-    assert!(refused.refused(1).contains("memory of the one process"), "{}", refused.stderr);
+    assert!(refused.refused(2).contains("memory of the one process"), "{}", refused.stderr);
 }
 
 #[test]
 fn a_secret_in_a_url_is_not_repeated() {
     let url = "carrier-pigeon://ann:s3cret@db/ledger";
     let refused = told(candor().args(["history", "--ledger", url]));
-    let text = refused.refused(1);
+    let text = refused.refused(2);
     assert!(text.contains("carrier-pigeon://db/ledger") && !text.contains("s3cret"), "{text}");
 }
 
@@ -92,7 +92,7 @@ fn what_is_no_ledger_is_named() {
     db.execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
     drop(db);
     assert!(history(&songs, &[]).refused(1).contains("another program"));
-    assert!(history(&place, &[]).refused(1).contains("this is a folder"));
+    assert!(history(&place, &[]).refused(1).contains("this is a folder, not a ledger; --ledger"));
 }
 
 #[test]
@@ -112,7 +112,24 @@ fn a_damaged_ledger_is_named_when_it_is_read() {
             "{}",
             refused.stderr
         );
+        assert!(refused.stderr.contains("restore a backup of it"), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn nobody_waits_in_silence_for_one_that_is_in_use() {
+    let path = folder("in use").join("ledger.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch("CREATE TABLE songs (name TEXT); BEGIN EXCLUSIVE").unwrap();
+    let mut command = candor();
+    command.arg("history").arg("--ledger").arg(&path).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut stderr, &mut said).unwrap();
+    assert!(said.starts_with("waiting for the ledger ") && said.contains("ledger.db"), "{said}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[cfg(unix)]
@@ -129,4 +146,5 @@ fn a_ledger_that_may_not_be_read_is_named() {
     let refused = ledger.history(&[]);
     let text = refused.refused(1);
     assert!(text.contains("ledger.db") && text.contains("ermission denied"), "{text}");
+    assert!(text.contains("CANDOR_LEDGER names another"), "{text}");
 }

@@ -131,7 +131,7 @@ fn only_what_is_unknown_can_be_resolved() {
 fn without_a_yes_nothing_is_changed() {
     let ledger = lost("no yes");
     let refused = ledger.history(&["resolve", "order-17", "--not-done", "--by", "olga"]);
-    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(3), ""));
     for part in [
         "create_invoice  outcome UNKNOWN",
         "olga says that it was not done",

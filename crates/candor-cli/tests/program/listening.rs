@@ -49,8 +49,18 @@ async fn an_address_may_be_a_port_or_localhost_and_may_come_from_the_environment
     assert_ne!(Program::start(&mut command).listening().await, taken);
 
     let ended = output(candor_files(&root).args(["--http", "example.com"])).await;
-    assert_eq!(ended.status.code(), Some(1));
-    assert!(ended.stderr.join("\n").contains("\"example.com\""), "{:?}", ended.stderr);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(ended.stderr.join("\n").contains("'example.com'"), "{:?}", ended.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_whose_name_is_no_text_is_served_like_any_other() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = folder("no text").join(std::ffi::OsStr::from_bytes(b"\xff"));
+    std::fs::create_dir(&root).unwrap();
+    let mut program = Program::start(candor_files(&root).args(["--http", "0"]));
+    assert_eq!(name_at(&program.listening().await).await, "candor-files");
 }
 
 #[tokio::test]
@@ -83,7 +93,7 @@ async fn an_address_that_is_taken_is_an_error_that_names_it() {
 #[tokio::test]
 async fn a_server_that_others_can_reach_wants_tokens() {
     let ended = output(candor_files(&folder("open")).args(["--http", "0.0.0.0:0"])).await;
-    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(ended.status.code(), Some(2));
     let complaint = ended.stderr.join("\n");
     assert!(complaint.contains("0.0.0.0:") && complaint.contains("--tokens"), "{complaint}");
     assert!(!complaint.contains("listening on"), "{complaint}");

@@ -26,6 +26,9 @@ async fn a_host_that_forgot_the_flag_is_told_so() {
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.contains("--stdio"), "{message}");
     assert!(program.complaint().await.contains("--stdio"), "the person at the terminal too");
+    // Who speaks both eras asks twice, and is not left waiting.
+    let again = program.ask(&modern(18, "server/discover", &json!({}))).await;
+    assert_eq!((&again["error"]["code"], &again["id"]), (&json!(-32600), &json!(18)));
     assert_serves(&address).await;
 }
 

@@ -47,9 +47,9 @@ async fn a_token_is_shown_once_and_only_its_hash_is_kept() {
     assert_eq!(token.len(), 43, "256 bits in base64url");
     assert_ne!(new_token("alice").await.0, token);
 
-    for name in ["", "two words", "#alice", "operator", "anonymous"] {
+    for name in ["", "two words", "#alice", "operator", "anonymous", "uid:1000", "user:ada"] {
         let refused = output(candor().args(["token", name])).await;
-        assert_eq!(refused.status.code(), Some(1), "{name:?}");
+        assert_eq!(refused.status.code(), Some(2), "{name:?}");
         assert_eq!(refused.stdout, [""; 0], "{name:?}");
     }
 }
@@ -108,6 +108,11 @@ async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
         ("# nobody yet\n".to_owned(), ": has no tokens"),
         (line.replace("alice", "operator"), ": line 1: operator is a name of the server's own"),
         (line.replace("alice", "anonymous"), ": line 1: anonymous is a name of the server's own"),
+        (
+            line.replace("alice", "uid:1000"),
+            ": line 1: uid:1000 is a name of the server's own, for a user of the operating system, who calls over stdio; give the token another",
+        ),
+        (line.replace("alice", "user:ada"), ": line 1: user:ada is a name of the server's own"),
     ] {
         let tokens = file("broken tokens", &text);
         let mut command = candor_files(tokens.parent().unwrap());
@@ -119,12 +124,9 @@ async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
     }
     let mut command = candor_files(&folder("no tokens"));
     let ended = output(command.args(["--http", "0", "--tokens", "/nonexistent/tokens"])).await;
-    assert_eq!(ended.status.code(), Some(1));
-    assert!(
-        ended.stderr.join("\n").contains("--tokens /nonexistent/tokens: "),
-        "{:?}",
-        ended.stderr
-    );
+    assert_eq!(ended.status.code(), Some(2));
+    let complaint = ended.stderr.join("\n");
+    assert!(complaint.contains("'/nonexistent/tokens' for '--tokens <FILE>'"), "{complaint}");
 }
 
 #[tokio::test]

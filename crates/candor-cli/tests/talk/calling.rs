@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::World;
+use crate::process::Program;
 
 #[tokio::test]
 async fn what_it_says_goes_to_stdout() {
@@ -145,6 +146,8 @@ async fn words_that_make_no_sense_are_told_before_anybody_is_reached() {
             &["call", "manage_files", ":1", "path=a"],
             "the server stands first: :1 before manage_files",
         ),
+        (&["read", "doc://a", ":1"], "the server stands first: :1 before doc://a"),
+        (&["resources", "doc://a"], "doc://a is a resource; which server?"),
     ] {
         world.run(words).await.ended(2).complains(problem);
     }
@@ -187,6 +190,26 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     told.complains("this server is a stranger");
 }
 
+/// Who reads along in a file wonders as much why nothing happens; who reads JSON gets nothing else.
+#[tokio::test]
+async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
+    let world = World::new("calling waits");
+    let (_server, target) = world.serve(&["--hold", "10m"]).await;
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
+    let mut call = Program::start(&mut world.candor(&delete).into());
+    let said = call.complaint().await;
+    assert!(said.contains("this call waits for a person's approval"), "{said}");
+    let said = call.complaint().await;
+    assert!(said.contains("candor approvals approve "), "{said}");
+    drop(call);
+
+    let (_server, target) = world.serve(&["--hold", "100ms"]).await;
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--json"];
+    let told = world.run(&delete).await.ended(3);
+    assert_eq!(told.error()["code"], "approval_required");
+    assert_eq!(told.stderr.lines().count(), 1, "{told:?}");
+}
+
 #[tokio::test]
 async fn a_key_and_the_token_of_a_preview_are_filled_in() {
     let world = World::new("calling planned");
@@ -216,7 +239,7 @@ async fn no_program_is_left_behind() {
 async fn an_interrupted_call_ends_its_program_too() {
     let world = World::new("calling interrupted");
     let words = ["call", "hangs", "--", "python3", crate::SCRIPTED];
-    let program = crate::process::Program::start(&mut world.candor(&words).into());
+    let program = Program::start(&mut world.candor(&words).into());
     let pid = world.hanging().await;
     assert!(runs(&pid));
     crate::interrupt(program.id());

@@ -57,7 +57,11 @@ async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     told.complains("stderr | no database");
     told.complains("exit status: 9");
     world.run(&["doctor", "ftp://a"]).await.ended(2).says("FAILS target");
+    world.run(&["doctor", "--", "cat"]).await.ended(1).complains("it is no MCP server");
+    world.run(&["tools", "--", "cat"]).await.ended(1).complains("it is no MCP server");
     let (_server, target) = world.serve(&[]).await;
+    let told = world.run(&["doctor", &format!("https://127.0.0.1{target}")]).await.ended(4);
+    told.complains("without TLS: write http://");
     let other = format!("http://127.0.0.1{target}/elsewhere");
     let told = world.run(&["doctor", &other]).await.ended(4);
     told.complains("is this the address of the MCP endpoint?");

@@ -1,5 +1,7 @@
 //! A person at a terminal: what they are asked, what they see, and what comes of their answer.
 
+use std::time::{Duration, Instant};
+
 use crate::terminal::Terminal;
 use crate::{ESCAPE, SCRIPTED, World};
 
@@ -63,6 +65,45 @@ fn whoever_leaves_at_the_question_has_not_said_yes() {
     assert!(world.has("a.txt"));
 }
 
+#[test]
+fn whoever_is_to_type_the_arguments_is_told_so() {
+    let world = World::new("persons type");
+    let program = files(&world, &["--ask", "never"]);
+    let mut terminal = at(&world, &["call", "manage_files", "--arguments", "-"], &program);
+    terminal.says("reading what you type, until Ctrl-D");
+    terminal.types(r#"{"path": "a.txt", "action": "read"}"#);
+    terminal.types("\u{4}");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("first"), "{text}");
+}
+
+/// Without waiting for a line, which may never come.
+#[test]
+fn whoever_is_to_type_the_arguments_may_leave_at_once() {
+    let world = World::new("persons leave typing");
+    let program = files(&world, &["--ask", "never"]);
+    let terminal = at(&world, &["call", "manage_files", "--arguments", "-"], &program);
+    terminal.says("reading what you type, until Ctrl-D");
+    let left = Instant::now();
+    let text = terminal.interrupt();
+    assert!(text.contains("error: interrupted"), "{text}");
+    assert!(left.elapsed() < Duration::from_secs(6), "{:?}", left.elapsed());
+}
+
+#[test]
+fn whoever_leaves_a_call_that_may_do_harm_is_told_that_it_may_have_been_done() {
+    let world = World::new("persons leave calling");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    let mut terminal = at(&world, &["call", "hangs", "--trust", "stranger"], &program);
+    terminal.says("May it run? [y/N]");
+    terminal.types("y");
+    terminal.says("waiting for the answer; Ctrl-C ends");
+    let text = terminal.interrupt();
+    let told = "error: interrupted\n  it may have been done: look before you repeat it\n";
+    assert!(text.ends_with(told), "{text:?}");
+}
+
 /// The server's own question, and no other.
 #[test]
 fn a_server_that_asks_puts_its_question_to_the_person() {
@@ -76,6 +117,8 @@ fn a_server_that_asks_puts_its_question_to_the_person() {
     assert!(world.has("a.txt"));
     terminal.types("aprove");
     terminal.says("did you mean approve?");
+    // What is typed before the question stands there again is no answer to it.
+    terminal.says_times("Decision (approve|deny):", 2);
     terminal.types("approve");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
@@ -100,6 +143,10 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     call.says("this call waits for a person's approval, who is not asked here (operation ");
     call.says("candor approvals approve ");
     call.says("in the server's console, or: candor approvals approve");
+    let other = at(&world, &delete, &[]);
+    other.says("waiting for the decision; Ctrl-C ends");
+    let text = other.interrupt();
+    assert!(text.contains("the same call again finds the question"), "{text}");
     let text = call.text();
     assert!(!text.contains("Decision (approve|deny):") && !text.contains("[y/N]"), "{text}");
     let (_, operation) = text.split_once("candor approvals approve ").unwrap();
@@ -195,6 +242,18 @@ fn progress_is_a_line_that_is_taken_away() {
     assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
 }
 
+/// Where a line cannot be taken away it is said once.
+#[test]
+fn a_dumb_terminal_gets_no_escapes() {
+    let world = World::new("persons dumb");
+    let mut command = world.candor(&["call", "slow", "--", "python3", SCRIPTED]);
+    command.env("TERM", "dumb");
+    let (code, text) = Terminal::of(command).ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains('\u{1b}') && text.contains("50% step"), "{text:?}");
+    assert!(!text.contains("100%") && text.ends_with("\narrived\n"), "{text:?}");
+}
+
 #[test]
 fn nobody_waits_in_silence() {
     let world = World::new("persons waiting");
@@ -224,4 +283,30 @@ fn a_tool_that_is_no_longer_what_was_agreed_to_is_told_of() {
     assert!(!agree("y"));
     std::fs::remove_file(world.around.join("described")).unwrap();
     assert!(agree("y"), "what it was long ago is no longer what was agreed to");
+}
+
+#[test]
+fn a_server_that_is_started_for_a_host_says_so_to_whoever_types_it() {
+    let world = World::new("persons host");
+    let folder = world.folder().display().to_string();
+    let terminal = at(&world, &["files", &folder, "--stdio"], &[]);
+    terminal.says("messages of MCP are read from stdin, as a host sends them; without --stdio");
+    assert_eq!(terminal.interrupted().0, Some(0));
+}
+
+#[test]
+fn a_server_that_ends_says_what_it_waits_for() {
+    let world = World::new("persons drain");
+    let folder = world.folder().display().to_string();
+    let server = at(&world, &["files", &folder, "--http", "0", "--hold", "10m"], &[]);
+    server.says("listening on http://127.0.0.1:");
+    let text = server.text();
+    let (_, port) = text.rsplit_once(':').unwrap();
+    let target = format!(":{}", port.trim());
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
+    let call = at(&world, &delete, &[]);
+    call.says("waiting for the decision; Ctrl-C ends");
+    let (code, text) = server.interrupted();
+    assert!(text.contains("stopping: what still runs has 5 s to finish (--drain)"), "{text}");
+    assert_eq!(code, Some(0), "{text}");
 }

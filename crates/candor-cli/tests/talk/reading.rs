@@ -22,6 +22,9 @@ async fn resources_are_a_tree_in_which_each_stands_once() {
     assert_eq!(result["resources"][1]["depth"], 1);
     let told = world.over_stdio(&["resources", &world.uri("nowhere"), "--json"]).await.ended(6);
     assert_eq!(told.error()["code"], "invalid_arguments");
+    let told = world.over_stdio(&["resources", "a.txt"]).await.ended(6);
+    told.complains("has no scheme");
+    told.complains("without a URI, lists what there is");
     world.scripted(&["resources"]).await.ended(0).says("doc\\u{1b}[2J");
 }
 

@@ -118,8 +118,8 @@ async fn what_is_wrong_is_told_with_what_would_be_right() {
         (&["cursor", "candor", "files", "."], 2, "-- candor files ."),
         (&["cursor", "nobody"], 2, "there is no server nobody"),
         (&["cursor", "--name", "a b", ":1"], 2, "letters, digits"),
-        (&["cursor", "--", "no-such-program"], 1, "no such program on PATH"),
-        (&["cursor", "--", "./nothing"], 1, "there is no such program"),
+        (&["cursor", "--", "no-such-program"], 2, "no such program on PATH"),
+        (&["cursor", "--", "./nothing"], 2, "there is no such program"),
         (&["claude-desktop", ":1"], 1, "Connectors"),
     ] {
         let refused = config(&home, args).await;

@@ -84,6 +84,21 @@ async fn a_published_candor_is_what_a_crate_depends_on() {
 }
 
 #[tokio::test]
+async fn a_clone_may_be_named_instead_of_the_crate_in_it() {
+    let home = Home::new("clone");
+    let clone = Path::new(CANDOR).canonicalize().unwrap().join("../..");
+    let made =
+        output(&mut home.candor(&["new", "x", "--candor-path", clone.to_str().unwrap()])).await;
+    assert_eq!(made.status.code(), Some(0), "{:?}", made.stderr);
+    let manifest = fs::read_to_string(home.work().join("x/Cargo.toml")).unwrap();
+    let named = Path::new(CANDOR).canonicalize().unwrap();
+    assert!(manifest.contains(&format!("candor = {{ path = {named:?} }}")), "{manifest}");
+    assert!(!made.stderr.join("\n").contains("registry"), "{:?}", made.stderr);
+    let made = output(&mut home.candor(&["new", "y"])).await;
+    assert!(made.stderr.join("\n").contains("--candor-path names a clone"), "{:?}", made.stderr);
+}
+
+#[tokio::test]
 async fn nothing_is_overwritten_and_names_are_checked() {
     let home = Home::new("refused");
     home.write("work/full/kept.txt", "mine");
@@ -94,8 +109,8 @@ async fn nothing_is_overwritten_and_names_are_checked() {
         (&["new", "plain"], 1, "is there already"),
         (&["new", "fn"], 2, "a word of Rust"),
         (&["new", "../escape"], 2, "it is a path"),
-        (&["new", "x", "--candor-path", "/nowhere"], 1, "--candor-path /nowhere"),
-        (&["new", "x", "--candor-path", "full"], 1, "there is no Cargo.toml"),
+        (&["new", "x", "--candor-path", "/nowhere"], 2, "--candor-path /nowhere"),
+        (&["new", "x", "--candor-path", "full"], 2, "the crate candor is not there"),
     ] {
         let refused = output(&mut home.candor(args)).await;
         assert_eq!(refused.status.code(), Some(code), "{args:?}");

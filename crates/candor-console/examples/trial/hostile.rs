@@ -89,7 +89,9 @@ fn text_schema() -> Value {
 /// Waits for a person, who sees the arguments and a preview that repeats them.
 fn asks() -> JsonTool {
     let text = |args: &Value| args["text"].as_str().unwrap_or_default().to_owned();
-    JsonTool::new("asks", &text_schema(), |_, _| async { Ok::<_, ToolError>("done") })
+    let mut schema = text_schema();
+    schema["properties"]["pin"] = json!({"type": "string", "writeOnly": true});
+    JsonTool::new("asks", &schema, |_, _| async { Ok::<_, ToolError>("done") })
         .description("Waits for a person")
         .preview(move |args, _| {
             let said = text(&args);

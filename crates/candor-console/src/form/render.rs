@@ -70,7 +70,7 @@ impl Writer {
                 self.fieldset(field, "group", &members)
             }
             Kind::List(item) => {
-                let items = self.items(item, "Add");
+                let items = self.items(item);
                 self.fieldset(field, "list", &items)
             }
             Kind::Tuple(places) => {
@@ -103,13 +103,13 @@ impl Writer {
         )
     }
 
-    fn items(&mut self, item: &Field, add: &str) -> Html {
+    /// They count from zero, as what is said about them does.
+    fn items(&mut self, item: &Field) -> Html {
         let item = self.field(item);
         html!(
-            "<ol class=\"items\"></ol><template><li class=\"item\">{}<button type=\"button\" class=\"quiet\" data-form=\"remove\">Remove</button></li></template>\
-             <button type=\"button\" class=\"small\" data-form=\"add\">{}</button>",
-            item,
-            add
+            "<ol class=\"items\" start=\"0\"></ol><template><li class=\"item\">{}<button type=\"button\" class=\"quiet\" data-form=\"remove\">Remove</button></li></template>\
+             <button type=\"button\" class=\"small\" data-form=\"add\">Add</button>",
+            item
         )
     }
 

@@ -52,7 +52,9 @@ pub(super) fn key(asked: &Asked) -> Result<Option<String>, Problem> {
 pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
     let visit = engine(console)?
         .visit(asked.visitor.principal.clone())
-        .client("candor-console", env!("CARGO_PKG_VERSION"));
+        .client("candor-console", env!("CARGO_PKG_VERSION"))
+        .shares(console.shares)
+        .holding(asked.room.clone());
     let parent = asked.parts.headers.get(trace::TRACEPARENT).and_then(|value| value.to_str().ok());
     Ok(match parent {
         Some(parent) => visit.meta(trace::TRACEPARENT, parent),

@@ -54,7 +54,14 @@ async fn foresee(
 }
 
 fn errors(invalid: &[Violation]) -> Value {
-    invalid.iter().map(|v| json!({"path": v.pointer, "message": v.problem})).collect()
+    let told = invalid.iter().map(|violation| {
+        let mut error = json!({"path": violation.pointer, "message": violation.problem});
+        if let Some(keyword) = violation.keyword {
+            error["keyword"] = keyword.into();
+        }
+        error
+    });
+    told.collect()
 }
 
 /// Everything that is known of a call, for programs.

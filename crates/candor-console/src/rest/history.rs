@@ -100,7 +100,8 @@ fn async_lines(
         let Ok(store) = store(&console) else { return };
         let mut rows = Export::of(store, filters.of_rows());
         let mut part = Vec::new();
-        loop {
+        // Whoever hangs up has given their place back: nobody goes on reading for them.
+        while !sender.is_closed() {
             match rows.next().await {
                 Ok(Some(one)) if filters.has_row(&one) => {
                     part.extend(row::json(&one).to_string().into_bytes());

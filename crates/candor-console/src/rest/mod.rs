@@ -111,6 +111,11 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
                 .member("uri", data["uri"].clone())
         }
         code::METHOD_NOT_FOUND => Problem::no_such_path(),
+        // It is theirs to wait; others are served.
+        code::BUSY if data["scope"] == "caller" => {
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail)
+                .retry_after_ms(data["retryAfterMs"].as_u64().unwrap_or(1000))
+        }
         code::BUSY => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
             .member("trace_id", trace_id())
             .retry_after_ms(1000),

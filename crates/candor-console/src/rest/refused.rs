@@ -34,7 +34,11 @@ pub(super) fn problem(result: &Object) -> Option<Problem> {
     let meta: Value = serde_json::from_str(result.get("_meta")?.text()).ok()?;
     let said = meta.get(extension::ERROR).filter(|said| said["raisedBy"] == "server")?;
     let code = said["code"].as_str()?;
-    let status = status(code)?;
+    let status = match (code, said["scope"].as_str()) {
+        // It is theirs to end something, as with requests: others may still be served.
+        (code::BUSY, Some("caller")) => StatusCode::TOO_MANY_REQUESTS,
+        _ => status(code)?,
+    };
     let content: Value = serde_json::from_str(result.get("content")?.text()).ok()?;
     let mut problem = Problem::new(status, code, content[0]["text"].as_str().unwrap_or(code));
     problem = match (said["retryAfterMs"].as_u64(), said["retriable"].as_bool()) {
@@ -136,6 +140,14 @@ mod tests {
             assert_eq!((&body["is_retriable"], &body["trace_id"]), (&json!(false), &json!("t")));
             assert!(body["suggestions"].is_array());
         }
+    }
+
+    #[test]
+    fn who_has_their_share_is_told_by_another_status_than_everybody() {
+        let said = json!({"code": code::BUSY, "raisedBy": "server", "scope": "caller", "retryAfterMs": 1000});
+        let problem = told(&said).unwrap();
+        assert_eq!(problem.status().as_u16(), 429);
+        assert_eq!(problem.body()["retry_after_ms"], 1000);
     }
 
     #[test]

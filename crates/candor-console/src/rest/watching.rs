@@ -11,7 +11,7 @@ use candor_server::protocol::names::{method, notification};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::listening::{Listening, event, respond};
+use super::listening::{event, respond};
 use super::{body, failed, write};
 use crate::Inner;
 use crate::problem::Problem;
@@ -31,10 +31,9 @@ pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Pr
     }
     let wanted = json!({"resourceSubscriptions": uris, "resourcesListChanged": true});
     let params = Object::new().with("notifications", &wanted);
-    let place = Listening::begin()?;
     let said = body::visit(console, asked)?.send(method::LISTEN, params);
-    let said = stream::unfold(Some((said, place)), |listening| async move {
-        let (mut said, place) = listening?;
+    let said = stream::unfold(Some(said), |said| async move {
+        let mut said = said?;
         loop {
             let (text, goes_on) = match tokio::time::timeout(QUIET, said.next()).await {
                 Err(_) => (Bytes::from_static(b":\n\n"), true),
@@ -47,7 +46,7 @@ pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Pr
                     (event("problem", &failed(&error).body().to_string()), false)
                 }
             };
-            return Some((text, goes_on.then_some((said, place))));
+            return Some((text, goes_on.then_some(said)));
         }
     });
     Ok(respond(said))

@@ -25,6 +25,9 @@ const LENGTHS: [(u64, &str); 4] =
 /// More of a value than fits into a menu; all of it stands above.
 const MOST_SHOWN: usize = 60;
 
+/// Bytes of all that is asked on one page. A caller may put a hundred questions of a megabyte, which no browser takes.
+const MOST_BYTES: usize = 1 << 20;
+
 /// More of an argument than fits into a headline.
 const HEADLINE: usize = 160;
 
@@ -35,7 +38,8 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     }
     let main = html!(
         "<h1>Approvals</h1><p class=\"lead\">Calls that do not start until somebody says yes. What you see is what runs.</p>\
-         {}<p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\">{}</div>",
+         {}<p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>\
+         <p id=\"decided\" data-testid=\"decided\" hidden></p><div id=\"desk\">{}</div>",
         no_script(),
         desk
     );
@@ -71,10 +75,17 @@ fn page_of(title: &str, main: Html) -> Page<'_> {
 
 async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html, Problem> {
     let (waiting, rules, now) = (all_waiting(store).await?, in_force(store).await?, when::now());
+    let mut room = MOST_BYTES;
     let cards: Html = waiting
         .iter()
         .enumerate()
-        .map(|(at, one)| card(console, asked, one, now, at == 0))
+        .map(|(at, one)| match room.checked_sub(one.bytes().len()) {
+            None => large(asked, one, now, at == 0),
+            Some(left) => {
+                room = left;
+                card(console, asked, one, now, at == 0)
+            }
+        })
         .collect();
     let cards = if waiting.is_empty() { nothing(console) } else { cards };
     let more = (waiting.len() >= MOST).then(|| {
@@ -149,21 +160,15 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         }
         None => shown(tool),
     };
-    html!(
-        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\" data-testid=\"question\" aria-labelledby=\"h-{}\">\
-         <h2 id=\"h-{}\">{} <span class=\"what\">{}</span></h2>\
+    let inside = html!(
+        "<h2 id=\"h-{}\">{} <span class=\"what\">{}</span></h2>\
          <p class=\"soft\"><span class=\"name\">{}</span> · {} · <span class=\"left\">{}</span></p>\
          {}\
          <dl><dt>Who asks</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}{}\
          <dt>Asked</dt><dd>{}</dd><dt>Operation</dt><dd class=\"mono\"><a href=\"{}/ui/history/{}\">{}</a></dd></dl>\
          {}\
          <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>\
-         <button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button></div>{}{}</article>",
-        waiting.short(),
-        id,
-        question(waiting),
-        when::written(waiting.until),
-        waiting.short(),
+         <button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button></div>{}{}",
         waiting.short(),
         verdict,
         headline(tool, content.as_ref()),
@@ -184,6 +189,42 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         focus,
         deny_because(waiting),
         content.as_ref().map(|content| permit(waiting, content))
+    );
+    sheet(waiting, &inside)
+}
+
+/// One for which there is no room beside the others. It can be denied here, and approved where all of it is seen.
+fn large(asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
+    let Scope { principal, tool, .. } = &waiting.id.scope;
+    let id = waiting.id.digest().to_string();
+    let focus = first.then(|| html!(" autofocus"));
+    let inside = html!(
+        "<h2 id=\"h-{}\"><span class=\"what mono\">{}</span></h2>\
+         <p class=\"soft\">{} · <span class=\"left\">{}</span></p>\
+         <p>This call has too much in it to stand beside others, {} bytes. <a href=\"{}/ui/approvals/{}\">Look at all of it</a> before you approve it.</p>\
+         <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button></div>",
+        waiting.short(),
+        shown(tool),
+        shown(principal),
+        left(waiting.until, now),
+        waiting.bytes().len(),
+        asked.base,
+        id,
+        focus
+    );
+    sheet(waiting, &inside)
+}
+
+/// What decisions are sent from: it names exactly the question that it shows.
+fn sheet(waiting: &Waiting, inside: &Html) -> Html {
+    html!(
+        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\" data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
+        waiting.short(),
+        waiting.id.digest().to_string(),
+        question(waiting),
+        when::written(waiting.until),
+        waiting.short(),
+        inside
     )
 }
 
@@ -197,13 +238,15 @@ fn left(until: Moment, now: Moment) -> String {
     format!("{} left to decide", when::length(now.until(until)))
 }
 
+/// What the preview says first, if it can stand in a headline.
+fn said_first(content: &Content) -> Option<&str> {
+    let line = content.preview.as_deref()?.lines().next()?;
+    (!line.trim().is_empty() && line.chars().count() <= HEADLINE).then_some(line)
+}
+
 /// One sentence: what the preview says of it first, or else the call with its arguments.
 fn headline(tool: &str, content: Option<&Content>) -> Html {
-    let said =
-        content.and_then(|content| content.preview.as_deref()).and_then(|text| text.lines().next());
-    if let Some(line) =
-        said.filter(|line| !line.trim().is_empty() && line.chars().count() <= HEADLINE)
-    {
+    if let Some(line) = content.and_then(said_first) {
         return shown(line);
     }
     let arguments: Value = content
@@ -250,8 +293,12 @@ fn way_back(content: &Content, named: impl Fn(&str) -> Html) -> Option<Html> {
     Some(html!("<dt>Taking it back</dt><dd data-testid=\"undo\">{}</dd>", how))
 }
 
+/// All of it, unless that is what the headline says.
 fn preview(content: &Content) -> Option<Html> {
     let preview = content.preview.as_deref()?;
+    if said_first(content).is_some_and(|line| line.trim_end() == preview.trim_end()) {
+        return None;
+    }
     Some(html!(
         "<h3>What its preview shows</h3><pre tabindex=\"0\" data-testid=\"preview\">{}</pre>",
         shown(preview)
@@ -302,6 +349,9 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         .flatten()
         .enumerate()
         .map(|(at, (name, value))| {
+            if content.secrets.contains(name) {
+                return secret_choice(&id, at, name);
+            }
             let folder = value.as_str().and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
             let folder = folder.filter(|folder| !folder.is_empty()).map(|folder| {
                 html!("<option value=\"under\" data-folder=\"{}\">anything in {}</option>", folder, cut(folder, MOST_SHOWN))
@@ -337,6 +387,21 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         id,
         id,
         lengths
+    )
+}
+
+/// What may be said of a secret: nothing, until a person chooses, because what it was is not known here.
+fn secret_choice(id: &str, at: usize, name: &str) -> Html {
+    html!(
+        "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
+         <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"\" disabled selected>a secret: the same again cannot be asked for</option>\
+         <option value=\"any\">anything, or left out</option></select></td></tr>",
+        id,
+        at,
+        shown(name),
+        id,
+        at,
+        name
     )
 }
 

@@ -1,13 +1,13 @@
-//! What happened: every call that is on record or was noted, the latest first; and one of them with its story.
+//! What happened: every call that is on record or was noted, the latest first.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
 use candor_server::desk::filter::{Filters, Standing};
-use candor_server::desk::{Operation, find, json, when, words};
+use candor_server::desk::{Operation, when, words};
 use candor_server::store::{
-    AuditRow, Body, Filter, Moment, Page as Part, Scope, State, StateKind, Store,
+    AuditRow, Filter, Moment, Page as Part, Scope, State, StateKind, Store,
 };
 
 use super::approvals::{capital, class_of};
@@ -39,7 +39,7 @@ struct Line {
 
 /// How a line is marked, besides its words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+pub(super) enum Mark {
     Done,
     Failed,
     Refused,
@@ -51,7 +51,7 @@ enum Mark {
 }
 
 impl Mark {
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Failed => "failed",
@@ -64,7 +64,7 @@ impl Mark {
         }
     }
 
-    fn of(operation: &Operation) -> Self {
+    pub(super) fn of(operation: &Operation) -> Self {
         match operation.state() {
             Some(State::Completed { outcome, .. }) => match words::ended(outcome.kind) {
                 "done" => Self::Done,
@@ -83,7 +83,10 @@ impl Mark {
 
 pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let store = store(console)?;
-    let (filters, part) = (filters(asked)?, part_of(asked)?);
+    let (filters, part) = match filters(asked).and_then(|all| Ok((all, part_of(asked)?))) {
+        Ok(wanted) => wanted,
+        Err(problem) => return Ok(mistaken(console, asked, &problem)),
+    };
     let (lines, next) = lines(console, store, &filters, part).await?;
     let longest = lines.iter().filter_map(|line| line.took).max().unwrap_or_default();
     let now = when::now();
@@ -92,15 +95,28 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     let older = next.map(|next| {
         html!("<p class=\"actions\"><a class=\"button\" rel=\"next\" href=\"?{}cursor={}\">Older</a></p>", query(&filters), next)
     });
+    let shows = html!("{}{}{}", bar(asked, &filters), list, older);
+    Ok(shell::page(console, asked, page_of(&shows)))
+}
+
+fn page_of(shows: &Html) -> Page<'static> {
     let main = html!(
-        "<h1>History</h1><p class=\"lead\">Every call that changed something, had a key, was refused or asked about; and the last of those that only read.</p>{}{}{}",
-        bar(asked, &filters),
-        list,
-        older
+        "<h1>History</h1><p class=\"lead\">Every call that changed something, had a key, was refused or asked about; and the last of those that only read.</p>{}",
+        shows
     );
-    let page =
-        Page { section: Section::History, title: "History", script: Some("history.js"), main };
-    Ok(shell::page(console, asked, page))
+    Page { section: Section::History, title: "History", script: None, main }
+}
+
+/// What was written into the filter stays there, to be mended.
+fn mistaken(console: &Inner, asked: &Asked, problem: &Problem) -> Response {
+    let shows = html!(
+        "{}<p class=\"error\" role=\"alert\" data-testid=\"mistaken\">{}</p>",
+        bar(asked, &Filters::default()),
+        problem.detail()
+    );
+    let mut response = shell::page(console, asked, page_of(&shows));
+    *response.status_mut() = problem.status();
+    response
 }
 
 fn failed(error: candor_server::store::StoreError) -> Problem {
@@ -131,6 +147,7 @@ async fn lines(
         for kind in [
             StateKind::Indeterminate,
             StateKind::Waiting,
+            StateKind::Approved,
             StateKind::Suspended,
             StateKind::Dispatched,
         ] {
@@ -265,10 +282,11 @@ fn query(filters: &Filters) -> String {
 }
 
 fn bar(asked: &Asked, filters: &Filters) -> Html {
+    let state = asked.query("state").and_then(|text| text.parse::<Standing>().ok());
     let states: Html = Standing::ALL
         .iter()
         .map(|(standing, word, _, help)| {
-            let chosen = (filters.state == Some(*standing)).then(|| html!(" selected"));
+            let chosen = (state == Some(*standing)).then(|| html!(" selected"));
             html!("<option value=\"{}\" title=\"{}\"{}>{}</option>", *word, *help, chosen, *word)
         })
         .collect();
@@ -280,9 +298,9 @@ fn bar(asked: &Asked, filters: &Filters) -> Html {
          <select name=\"state\" aria-label=\"State\"><option value=\"\">any state</option>{}</select>\
          <input name=\"since\" class=\"short\" aria-label=\"Since\" placeholder=\"Since, e.g. 2h\" value=\"{}\">\
          <button>Filter</button><a class=\"button\" href=\"{}/history/export?{}\" download data-testid=\"export\">Export</a></form>",
-        filters.tool,
-        filters.principal,
-        filters.key,
+        asked.query("tool"),
+        asked.query("principal"),
+        asked.query("key"),
         states,
         asked.query("since"),
         asked.base,
@@ -357,130 +375,4 @@ fn row(asked: &Asked, line: &Line, longest: Duration, now: Moment) -> Html {
         shown(&line.server),
         took
     )
-}
-
-/// One operation with all that is known of it.
-pub(crate) async fn one(
-    console: &Arc<Inner>,
-    asked: &Asked,
-    id: &str,
-) -> Result<Response, Problem> {
-    let operation = find::find(store(console)?, id).await.map_err(refused)?;
-    let now = when::now();
-    let Scope { principal, server, instance, tool } = &operation.id.scope;
-    let hints = operation.told(|row| row.circumstances.hints.as_deref());
-    let effect = hints.map(|hints| {
-        let (word, rest) = hints.split_once(" · ").unwrap_or((hints, ""));
-        html!("<dt>Effect</dt><dd><span class=\"verdict {}\">{}</span> <span class=\"soft\">{}</span></dd>", class_of(word), capital(word), rest)
-    });
-    let shape = operation.told(|row| row.circumstances.shape.as_deref());
-    let shape =
-        shape.map(|shape| html!("<dt>Arguments</dt><dd class=\"mono\">{}</dd>", shown(shape)));
-    let again = console.engine.as_ref().filter(|engine| engine.name() == server).map(|_| {
-        html!(
-            "<a class=\"button\" href=\"{}/ui/tools/{}\">Call it again</a>",
-            asked.base,
-            encoded(tool)
-        )
-    });
-    let decide = matches!(operation.state(), Some(State::Waiting { .. })).then(|| {
-        html!(
-            "<a class=\"button\" href=\"{}/ui/approvals/{}\">Decide</a>",
-            asked.base,
-            operation.digits()
-        )
-    });
-    let key = operation.id.key.as_str();
-    let key = (!key.starts_with('~'))
-        .then(|| html!("<dt>Key</dt><dd class=\"mono\">{}</dd>", shown(key)));
-    let main = html!(
-        "<p class=\"back\"><a href=\"{}/ui/history\">History</a></p>\
-         <h1 class=\"name\">{}</h1><p class=\"lead\" data-testid=\"stands\" data-state=\"{}\">{}</p>\
-         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>{}\
-         <dl>{}{}{}<dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}<dt>Operation</dt><dd class=\"mono\">{}</dd></dl>\
-         <div class=\"actions\">{}{}</div><h2>What happened</h2>{}{}",
-        asked.base,
-        shown(tool),
-        Mark::of(&operation).as_str(),
-        shown(&stands(&operation)),
-        resolve(&operation),
-        effect,
-        shape,
-        key,
-        shown(principal),
-        shown(server),
-        shown(instance),
-        operation.took(now).map(|took| html!("<dt>Took</dt><dd>{}</dd>", when::length(took))),
-        operation.digits(),
-        decide,
-        again,
-        story(&operation),
-        result(&operation)
-    );
-    let page = Page { section: Section::History, title: tool, script: Some("history.js"), main };
-    Ok(shell::page(console, asked, page))
-}
-
-fn stands(operation: &Operation) -> String {
-    let words = operation.words();
-    match operation.reason() {
-        Some(reason) => format!("{words}: {}", words::reason(reason)),
-        None => match operation.by() {
-            Some(by) => format!("{words}, says {by}"),
-            None => words.to_owned(),
-        },
-    }
-}
-
-fn story(operation: &Operation) -> Html {
-    let rows: Html = operation
-        .story
-        .iter()
-        .map(|row| {
-            let note = row.circumstances.note.as_deref();
-            html!(
-                "<li><time datetime=\"{}\" class=\"soft mono\">{}</time> {} {}</li>",
-                when::written(row.at),
-                when::written(row.at),
-                shown(&words::event(row)),
-                note.map(|note| html!("<span class=\"soft\">({})</span>", shown(note)))
-            )
-        })
-        .collect();
-    html!("<ol class=\"story\" data-testid=\"story\">{}</ol>", rows)
-}
-
-fn result(operation: &Operation) -> Option<Html> {
-    let outcome = operation.outcome()?;
-    Some(match &outcome.body {
-        Body::Omitted { len, .. } => {
-            html!("<h2>Result</h2><p>It had {} bytes, too many to keep.</p>", *len)
-        }
-        Body::Kept(bytes) => {
-            let text = json::text(bytes).map_or_else(
-                || String::from_utf8_lossy(bytes).into_owned(),
-                |text| json::pretty(text, ""),
-            );
-            html!("<h2>Result</h2><pre data-testid=\"result\">{}</pre>", shown(&text))
-        }
-    })
-}
-
-/// What a person may find out about a call of which nobody knows.
-fn resolve(operation: &Operation) -> Option<Html> {
-    matches!(operation.state(), Some(State::Indeterminate { .. })).then(|| {
-        html!(
-            "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>What came of it?</h2>\
-             <p>It was started, and nobody knows what came of it. Find out elsewhere, then say so here.</p>\
-             <noscript><p>Saying so here needs JavaScript; <code>candor history resolve</code> does the same on the command line.</p></noscript>\
-             <fieldset><legend class=\"unseen\">Finding</legend>\
-             <label><input type=\"radio\" name=\"finding\" value=\"done\" required> It was done. <span class=\"soft\">The next call with this key gets the result below.</span></label>\
-             <label><input type=\"radio\" name=\"finding\" value=\"failed\"> It failed. <span class=\"soft\">The next call with this key gets the error below.</span></label>\
-             <label><input type=\"radio\" name=\"finding\" value=\"not_done\"> It was not done. <span class=\"soft\">The next call with this key starts it once more: if it was done after all, it is done twice.</span></label>\
-             <label><input type=\"radio\" name=\"finding\" value=\"abandon\"> Nobody will know. <span class=\"soft\">This key is refused from now on.</span></label></fieldset>\
-             <p><label for=\"text\">What it returned, if that is known</label><textarea id=\"text\" name=\"text\" rows=\"2\"></textarea></p>\
-             <div class=\"actions\"><button class=\"main\">Say so</button></div></form>",
-            operation.digits()
-        )
-    })
 }

@@ -123,7 +123,7 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
          <link rel=\"stylesheet\" href=\"{}/ui/assets/console.css\">\n\
          <script type=\"module\" src=\"{}/ui/assets/console.js\"></script>\n{}\n</head>\n\
          <body data-operator=\"{}\">\n\
-         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}\
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}{}\
          <main id=\"main\" tabindex=\"-1\">\n{}\n</main>\n\
          <div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div>\n{}\n</body>\n</html>\n",
         base,
@@ -135,14 +135,16 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
         operator,
         head(console, base, visitor, section),
         banner(console, base, visitor),
+        lost(visitor),
         main,
         sheet(console),
     )
 }
 
 /// The keys of the console, and what they do.
-const SHORTCUTS: [(&str, &str); 9] = [
+const SHORTCUTS: [(&str, &str); 10] = [
     ("/", "Search, or filter"),
+    ("Ctrl Enter", "Call, from within a field of a tool"),
     ("↓ ↑", "Next and previous in a list or tree"),
     ("→ ←", "Open and close in a tree"),
     ("g t", "Tools"),
@@ -162,7 +164,10 @@ fn sheet(console: &Inner) -> Html {
     let there = sections(console);
     let lines: Html = SHORTCUTS
         .into_iter()
-        .filter(|(keys, what)| !keys.starts_with("g ") || there.iter().any(|one| one.1 == *what))
+        .filter(|(keys, what)| match *keys {
+            "Ctrl Enter" => console.engine.is_some(),
+            keys => !keys.starts_with("g ") || there.iter().any(|one| one.1 == *what),
+        })
         .map(|(keys, what)| html!("<dt>{}</dt><dd>{}</dd>", keys_in(keys), what))
         .collect();
     html!(
@@ -237,6 +242,16 @@ fn banner(console: &Inner, base: &str, visitor: Option<&Visitor>) -> Option<Html
         where_the_token_is(console),
         login(base, false)
     ))
+}
+
+/// Whoever hears of questions as they come also hears when nothing can come any more.
+fn lost(visitor: Option<&Visitor>) -> Option<Html> {
+    visitor.filter(|visitor| visitor.operator).map(|_| {
+        html!(
+            "<div class=\"banner\" id=\"lost\" data-testid=\"lost\" hidden><p><strong>The server cannot be reached.</strong> \
+             This is how things stood; when the server is back, the page goes on by itself.</p></div>\n"
+        )
+    })
 }
 
 /// For people.

@@ -1,6 +1,6 @@
 //! All tools: one line and one verdict each. A plain list without a script; with one it can be searched and filtered.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::response::Response;
@@ -43,6 +43,7 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
     let count = tools.len();
     html!(
         "<h1>Tools <span class=\"soft\" data-testid=\"tool-count\">{}</span></h1>\
+         <p class=\"lead\">Each is marked with the worst that a call of it can do. Open one to see what your call would do, before it is made.</p>\
          <search class=\"bar\" role=\"search\" hidden><label class=\"unseen\" for=\"search\">Search tools</label>\
          <input id=\"search\" type=\"search\" placeholder=\"Search names, texts, parameters\" autocomplete=\"off\" spellcheck=\"false\" data-testid=\"search\">\
          <fieldset class=\"filters\" data-testid=\"filters\"><legend class=\"unseen\">Show only</legend>{}</fieldset></search>\
@@ -115,7 +116,7 @@ fn row(base: &str, tool: &Listed<'_>) -> Html {
     let depends = tool.dynamic.then(|| html!(" · depends on the arguments"));
     html!(
         "<li data-verdict=\"{}\" data-more=\"{}\"><a data-item data-testid=\"tool\" href=\"{}/ui/tools/{}\">\
-         <span class=\"v\">{}</span><span class=\"what\"><span class=\"name\"><b>{}</b><span class=\"soft\">({})</span></span>\
+         <span>{}</span><span class=\"what\"><span class=\"name\"><b>{}</b><span class=\"soft\">({})</span></span>\
          <span class=\"text\">{}</span></span><span class=\"small\">{}{}</span></a></li>",
         word(hints.verdict()),
         searched.trim(),
@@ -132,8 +133,14 @@ fn row(base: &str, tool: &Listed<'_>) -> Html {
 
 type Group<'a, 'b> = (Option<&'a str>, Vec<&'a Listed<'b>>);
 
-/// Tools whose names begin alike stand together, where that says something: not if all do, or hardly any.
+/// Tools whose names begin alike stand together, where that says something: not if all do, or hardly any. A preview stands behind
+/// the tool that it is for.
 fn grouped<'a, 'b>(tools: &'a [Listed<'b>]) -> Vec<Group<'a, 'b>> {
+    let names: HashSet<&str> = tools.iter().filter_map(|tool| tool.preview).collect();
+    let (previews, tools): (Vec<_>, Vec<_>) =
+        tools.iter().partition(|tool| names.contains(&*tool.definition.name));
+    let mut previews: HashMap<&str, &'a Listed<'b>> =
+        previews.into_iter().map(|preview| (&*preview.definition.name, preview)).collect();
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     let prefixes = || tools.iter().map(|tool| prefix(&tool.definition.name));
     for (prefix, _) in prefixes().flatten() {
@@ -145,9 +152,11 @@ fn grouped<'a, 'b>(tools: &'a [Listed<'b>]) -> Vec<Group<'a, 'b>> {
     let mut groups: Vec<Group<'a, 'b>> = Vec::new();
     for (tool, prefix) in tools.iter().zip(prefixes()) {
         let prefix = prefix.filter(|(prefix, least)| stands(prefix, *least)).map(|(name, _)| name);
+        let preview = tool.preview.and_then(|name| previews.remove(name));
+        let both = std::iter::once(*tool).chain(preview);
         match groups.iter_mut().find(|(of, _)| *of == prefix) {
-            Some((_, group)) => group.push(tool),
-            None => groups.push((prefix, vec![tool])),
+            Some((_, group)) => group.extend(both),
+            None => groups.push((prefix, both.collect())),
         }
     }
     // What belongs to no group comes last, under a head of its own.

@@ -54,7 +54,7 @@ async fn a_ledger_shows_what_waits_at_every_server() {
     let html = page(&site, "/ui/history").await;
     assert!(html.contains("first") && html.contains("second"), "{html}");
     let one = page(&site, &format!("/ui/history/{}", both[0]["id"].as_str().unwrap())).await;
-    assert!(!one.contains("Call it again"), "no tool can be called from here: {one}");
+    assert!(!one.contains("Open the tool"), "no tool can be called from here: {one}");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use candor_server::store::{Binding, Circumstances, Event, Fingerprint, Key, Reco
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, called, code, note, text};
+use crate::desk::{Desk, called, code, note, page, text};
 
 #[tokio::test]
 async fn what_waits_is_listed_with_the_question_that_it_is() {
@@ -40,6 +40,26 @@ async fn what_waits_is_listed_with_the_question_that_it_is() {
     assert_eq!(both[0], item, "the oldest first");
     assert_eq!(both[1]["asked"]["arguments"], note("notes/b.txt"));
     call.abort();
+}
+
+/// A hundred questions of a megabyte, of one caller: whoever is to decide about the others must still have a page.
+#[tokio::test]
+async fn what_is_too_large_for_a_page_of_all_has_one_of_its_own() {
+    let desk = Desk::new();
+    let long = "&".repeat(700_000);
+    let calls: Vec<_> =
+        ["a", "b"].iter().map(|name| desk.call(note(&format!("{name}{long}")))).collect();
+    desk.waiting(2).await;
+    let small = desk.call(note("notes/a.txt"));
+    let items = desk.waiting(3).await;
+    let html = page(&desk.site, "/ui/approvals").await;
+    assert_eq!(html.matches("data-testid=\"question\"").count(), 3);
+    assert_eq!(html.matches("Look at all of it").count(), 1, "one of the large has room");
+    assert!(html.contains("Delete notes/a.txt as of day 0."), "and all that are small");
+    let large = items[1]["id"].as_str().unwrap();
+    let html = page(&desk.site, &format!("/ui/approvals/{large}")).await;
+    assert!(html.contains(&"&amp;".repeat(700_000)) && html.contains("Approve once"));
+    calls.into_iter().chain([small]).for_each(|call| call.abort());
 }
 
 #[tokio::test]
@@ -254,4 +274,52 @@ async fn who_decides_is_told_what_takes_it_back() {
     let page = desk.page("/ui/approvals").await;
     assert!(page.contains("<dd data-testid=\"undo\">no tool is known that does it</dd>"), "{page}");
     call.abort();
+}
+
+#[tokio::test]
+async fn what_the_preview_says_stands_on_the_card_once() {
+    let long = "x".repeat(200);
+    for (preview, block) in [
+        ("Deletes <b>one</b> note.", false),
+        ("Deletes <b>one</b> note. \n\n", false),
+        ("Deletes <b>one</b> note.\nIt is old.", true),
+        // Too long for a headline, and nothing that a headline could hold: all of it stands below.
+        (long.as_str(), true),
+        ("\nDeletes <b>one</b> note.", true),
+    ] {
+        let said = preview.to_owned();
+        let tool = JsonTool::open("trash", |_, _| async { Ok::<_, ToolError>("done") })
+            .preview(move |_, _| std::future::ready(Ok::<_, ToolError>(said.clone())));
+        let desk = Desk::with(|server| server.tool(tool), Console::allow_execute);
+        let visit = desk.engine.visit(Principal::new("ada"));
+        let call = tokio::spawn(called(visit, "trash", json!({})));
+        desk.waiting(1).await;
+        let html = desk.page("/ui/approvals").await;
+        assert_eq!(html.contains("data-testid=\"preview\""), block, "{preview:?}: {html}");
+        let words = preview.trim().lines().next().unwrap();
+        let words = words.replace('<', "&lt;").replace('>', "&gt;");
+        let in_headline = words.len() < 160 && !preview.starts_with('\n');
+        let times = usize::from(in_headline) + usize::from(block);
+        assert_eq!(html.matches(&words).count(), times, "{preview:?}: {html}");
+        call.abort();
+    }
+}
+
+/// Its caller has left, or was told to come again: what was decided is not lost.
+#[tokio::test]
+async fn what_is_approved_and_not_started_stands_in_the_history() {
+    let desk = Desk::impatient();
+    desk.call(note("a.txt")).await.unwrap();
+    let waiting = desk.one().await;
+    desk.approve(&waiting.id, waiting.named()).await.ok();
+    let list = desk.page("/ui/history").await;
+    assert!(list.contains("<tr data-state=\"waiting\""), "{list}");
+    assert!(list.contains("approved, not started"), "{list}");
+    let one = desk.page(&format!("/ui/history/{}", waiting.id)).await;
+    assert!(
+        one.contains("approved by operator; it starts as soon as its caller is there"),
+        "{one}"
+    );
+    assert_eq!(text(&desk.call(note("a.txt")).await.unwrap()), "Deleted a.txt");
+    assert!(!desk.page("/ui/history").await.contains("approved, not started"));
 }

@@ -147,7 +147,19 @@ async fn what_is_no_filter_is_refused() {
         let html = site.ask("GET", &format!("/ui/history?{query}")).header("accept", "text/html");
         let html = html.known().send().await;
         assert_eq!(html.status, 400, "{query}");
-        assert!(html.body.contains(name), "{}", html.body);
+        let (_, mistaken) = html.body.split_once("data-testid=\"mistaken\">").unwrap();
+        assert!(mistaken.starts_with(&format!("`{name}`")), "{mistaken}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_with_a_mistake_in_it_can_be_mended() {
+    let site = eventful().await;
+    let path = "/ui/history?tool=pay&state=failed&since=yesterday";
+    let html = site.ask("GET", path).header("accept", "text/html").known().send().await;
+    assert_eq!(html.status, 400);
+    for kept in ["value=\"pay\"", "value=\"yesterday\"", " selected>failed</option>"] {
+        assert!(html.body.contains(kept), "{kept} in {}", html.body);
     }
 }
 
@@ -186,7 +198,7 @@ async fn one_operation_is_found_by_its_key_and_by_its_first_digits() {
         assert_eq!(html.send().await.status, 404);
     }
     let html = page(&site, "/ui/history/order-3").await;
-    for part in ["data-state=\"done\"", "order-3", "worked", "Call it again", &id] {
+    for part in ["data-state=\"done\"", "order-3", "worked", "Open the tool", &id] {
         assert!(html.contains(part), "{part} in {html}");
     }
     assert!(!html.contains("data-testid=\"resolve\""), "it is known what came of it");

@@ -87,7 +87,7 @@ async fn both_pages_show_hostile_words_as_they_are() {
     is_harmless(&page(&site, "/ui/history").await);
     let html = page(&site, &format!("/ui/history/{id}")).await;
     is_harmless(&html);
-    assert!(html.contains("denied, says "), "{html}");
+    assert!(html.contains("denied by "), "{html}");
 
     // Approved, with a rule that has such a name in its pattern.
     let approved = call("b");

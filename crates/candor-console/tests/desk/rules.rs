@@ -1,8 +1,11 @@
 //! What is permitted for a while: calls like the one that was approved, no more, and until somebody takes it back.
 
+use candor_console::Console;
+use candor_server::protocol::Principal;
+use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, note, text};
+use crate::desk::{Desk, called, note, text};
 
 #[tokio::test]
 async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
@@ -113,4 +116,65 @@ async fn a_rule_that_makes_no_sense_decides_nothing() {
     let body = json!({"question": waiting.question, "for": {"minutes": 10_080}});
     desk.approve(&waiting.id, body).await.ok();
     assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
+}
+
+#[tokio::test]
+async fn of_a_secret_only_any_value_can_be_permitted() {
+    let schema = json!({"type": "object", "properties": {
+        "user": {"type": "string"},
+        "password": {"type": "string", "format": "password"},
+        "keys": {"type": "array", "items": {"type": "object", "properties": {"pin": {"writeOnly": true}}}},
+    }});
+    let reset = JsonTool::new("reset", &schema, |_, _| async { Ok::<_, ToolError>("reset") });
+    let desk = Desk::with(|server| server.tool(reset), Console::allow_execute);
+    let call = |password: &str, pin: u32| {
+        let visit = desk.engine.visit(Principal::new("ada"));
+        let keys = json!([{"id": 1, "pin": pin}]);
+        let arguments = json!({"user": "ada", "password": password, "keys": keys});
+        tokio::spawn(called(visit, "reset", arguments))
+    };
+    let asking = call("hunter2", 1234);
+    let item = desk.waiting(1).await.remove(0);
+    let mut secrets: Vec<_> = item["asked"]["secrets"].as_array().unwrap().clone();
+    secrets.sort_by_key(Value::to_string);
+    assert_eq!(secrets, ["keys", "password"], "{item}");
+    let waiting = desk.one().await;
+
+    // The page does not offer the same again, and chooses nothing by itself.
+    let html = desk.page("/ui/approvals").await;
+    let offered = |name: &str| {
+        let (_, menu) = html.split_once(&format!("data-like=\"{name}\">")).unwrap();
+        menu.split_once("</select>").unwrap().0.to_owned()
+    };
+    assert!(offered("user").contains("value=\"is\">exactly ada</option>"), "{html}");
+    for secret in ["password", "keys"] {
+        let menu = offered(secret);
+        assert!(!menu.contains("value=\"is\"") && !menu.contains("value=\"under\""), "{menu}");
+        assert!(menu.contains("<option value=\"\" disabled selected>a secret"), "{menu}");
+        assert!(menu.contains("value=\"any\""), "{menu}");
+    }
+
+    // Who wants it all the same is told why not, and nothing is decided.
+    for permit in [
+        json!({"minutes": 5}),
+        json!({"minutes": 5, "any": ["keys", "user"]}),
+        json!({"minutes": 5, "any": ["keys"], "under": {"password": "•••• (7 characters)"}}),
+    ] {
+        let body = json!({"question": waiting.question, "for": permit});
+        let said = desk.approve(&waiting.id, body).await.problem(400, "bad_request");
+        let why = said["detail"].as_str().unwrap();
+        assert!(why.contains("is a secret") && why.contains("may be `any` value"), "{why}");
+    }
+    assert_eq!(desk.one().await.question, waiting.question);
+    let rules = || async { desk.site.ask("GET", "/approvals/rules").known().send().await.ok() };
+    assert_eq!(rules().await, json!([]));
+
+    let permit = json!({"minutes": 5, "any": ["password", "keys"]});
+    let body = json!({"question": waiting.question, "for": permit});
+    let said = desk.approve(&waiting.id, body).await.ok();
+    assert_eq!(said["rule"]["pattern"]["password"], json!({"any": true}), "{said}");
+    assert_eq!(text(&asking.await.unwrap()), "reset");
+    assert_eq!(text(&call("another", 99).await.unwrap()), "reset", "nobody is asked");
+    let kept = rules().await.to_string();
+    assert!(!kept.contains("hunter2") && !kept.contains("1234"), "{kept}");
 }

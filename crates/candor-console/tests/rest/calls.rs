@@ -11,11 +11,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::site::{Site, delete_record, seed, server, weather};
+use crate::site::{Site, delete_record, sample, server, weather};
 
 #[tokio::test]
 async fn a_result_is_that_of_mcp() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let called = site.post("/tools/get_weather/call", json!({"city": "Oslo"})).await;
     assert_eq!(called.ok(), json!({"content": [{"type": "text", "text": "Sunny in Oslo"}]}));
     assert_eq!(called.header("cache-control"), "no-store");
@@ -37,7 +37,7 @@ async fn structured_content_and_metadata_come_along_digit_for_digit() {
 
 #[tokio::test]
 async fn calling_is_off_unless_it_is_allowed() {
-    let site = Site::with(seed(), |console| console);
+    let site = Site::with(sample(), |console| console);
     for verb in ["call", "preview"] {
         for tool in ["get_weather", "nothing"] {
             let reply = site.post(&format!("/tools/{tool}/{verb}"), json!({"city": "Oslo"})).await;
@@ -51,8 +51,8 @@ async fn calling_is_off_unless_it_is_allowed() {
 /// is such a tool, whether its arguments can be read.
 #[tokio::test]
 async fn refusals_have_an_order() {
-    let off = Site::with(seed(), |console| console);
-    let on = Site::of(seed());
+    let off = Site::with(sample(), |console| console);
+    let on = Site::of(sample());
     for site in [&off, &on] {
         for tool in ["get_weather", "nothing"] {
             let path = format!("/tools/{tool}/call");
@@ -293,7 +293,7 @@ async fn whoever_hangs_up_takes_the_call_back() {
 
 #[tokio::test]
 async fn over_a_real_connection_it_is_the_same() {
-    let console = Console::of(seed().build().unwrap());
+    let console = Console::of(sample().build().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let served = tokio::spawn(async move { axum::serve(listener, console.router()).await });

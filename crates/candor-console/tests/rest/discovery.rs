@@ -1,4 +1,4 @@
-//! `GET /tools` and `GET /tools/{name}`: the seed's shapes, to the letter.
+//! `GET /tools` and `GET /tools/{name}`: shapes, to the letter.
 
 use candor_server::protocol::Principal;
 use candor_server::protocol::json::{Decode as _, Object, raw};
@@ -7,11 +7,11 @@ use candor_server::tool::{JsonTool, Tool, ToolError};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::site::{Site, delete_record, named, seed, server, weather};
+use crate::site::{Site, delete_record, named, sample, server, weather};
 
 #[tokio::test]
 async fn the_list_of_the_seed_value_for_value() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let said = json!([
         {
             "name": "get_weather",
@@ -29,7 +29,7 @@ async fn the_list_of_the_seed_value_for_value() {
 
 #[tokio::test]
 async fn the_detail_of_the_seed_value_for_value() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let reply = site.get("/tools/get_weather").await;
     let said = json!({
         "name": "get_weather",
@@ -49,7 +49,7 @@ async fn the_detail_of_the_seed_value_for_value() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_said_to_be_one_in_exactly_these_words() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let reply = site.get("/tools/unknown_tool").await;
     assert_eq!(reply.status, 404);
     assert_eq!(reply.header("content-type"), "application/json");
@@ -107,7 +107,7 @@ async fn what_else_there_is_of_a_tool_stands_in_its_detail_only() {
 
 #[tokio::test]
 async fn the_list_is_that_of_mcp() {
-    let server = seed().tool(crate::foreseen::manage()).ask(candor_server::Ask::Destructive);
+    let server = sample().tool(crate::foreseen::manage()).ask(candor_server::Ask::Destructive);
     let engine = server.build().unwrap();
     let listed = engine.visit(Principal::anonymous()).ask("tools/list", Object::new()).await;
     let listed: Value = serde_json::from_str(listed.unwrap().get()).unwrap();
@@ -138,7 +138,7 @@ async fn no_tools_are_an_empty_list() {
 
 #[tokio::test]
 async fn who_has_it_already_is_told_that_nothing_has_changed() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     for path in ["/tools", "/tools/get_weather", "/tools?limit=1", "/openapi.json"] {
         let first = site.get(path).await;
         let tag = first.header("etag").to_owned();
@@ -159,7 +159,7 @@ async fn who_has_it_already_is_told_that_nothing_has_changed() {
 
 #[tokio::test]
 async fn head_is_get_without_its_body() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     for path in
         ["/tools", "/tools/", "/tools/get_weather", "/tools/nothing", "/openapi.json", "/nothing"]
     {

@@ -46,6 +46,7 @@ async fn valid_or_not_is_an_answer() {
         "what is missing is named"
     );
     assert!(errors[0]["message"].as_str().is_some_and(|message| !message.is_empty()));
+    assert_eq!(errors[0].get("keyword"), None, "that is for schemas that cannot be used");
     let wrong = validate(&site, "manage", json!({"path": 7, "action": "read", "more": 1})).await;
     let paths: Vec<&str> =
         wrong["errors"].as_array().unwrap().iter().map(|e| e["path"].as_str().unwrap()).collect();

@@ -9,11 +9,11 @@ use candor_server::tool::ToolError;
 use candor_server::transport::http::Http;
 use serde_json::json;
 
-use crate::site::{Reply, Site, seed};
+use crate::site::{Reply, Site, sample};
 
 #[tokio::test]
 async fn hosts_that_are_not_ours_are_refused_before_anything_else() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let ask = |path: &str, host: &str| site.ask("GET", path).host(host).send();
     for path in ["/tools", "/tools/get_weather", "/nothing", "/tools/%", "/"] {
         for host in
@@ -29,7 +29,7 @@ async fn hosts_that_are_not_ours_are_refused_before_anything_else() {
 
 #[tokio::test]
 async fn pages_of_other_origins_get_nothing_unless_they_are_allowed() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     for origin in ["https://evil.test", "http://127.0.0.1:1", "null", "http://localhost:7332"] {
         let ask = site.ask("POST", "/tools/get_weather/call").known().header("origin", origin);
         let reply = ask.json(&json!({"city": "Oslo"})).send().await;
@@ -40,7 +40,8 @@ async fn pages_of_other_origins_get_nothing_unless_they_are_allowed() {
     let own = site.ask("GET", "/tools").header("origin", "http://127.0.0.1:7332").send().await;
     own.ok();
 
-    let site = Site::with(seed(), |console| console.allow_execute().origin("https://friend.test"));
+    let site =
+        Site::with(sample(), |console| console.allow_execute().origin("https://friend.test"));
     let asked = site
         .ask("OPTIONS", "/tools/get_weather/call")
         .header("origin", "https://friend.test")
@@ -64,7 +65,7 @@ async fn pages_of_other_origins_get_nothing_unless_they_are_allowed() {
 
 #[tokio::test]
 async fn every_answer_keeps_browsers_from_harm() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let replies: Vec<Reply> = vec![
         site.get("/tools").await,
         site.get("/tools/nothing").await,
@@ -101,7 +102,7 @@ async fn log_in(site: &Site) -> (String, String) {
 
 #[tokio::test]
 async fn a_cookie_alone_reads_but_changes_nothing() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let (cookie, proof) = log_in(&site).await;
     let arguments = json!({"city": "Oslo"});
     let call = || site.ask("POST", "/tools/get_weather/call").header("cookie", &cookie);
@@ -135,7 +136,7 @@ async fn what_a_cookie_needs_besides_stands_nowhere() {
         .resource(Resource::new("memo:///today", "today"), |_, _| async {
             Ok::<_, ToolError>("milk")
         });
-    let site = Site::of(seed().resources(memos));
+    let site = Site::of(sample().resources(memos));
     let (cookie, proof) = log_in(&site).await;
     let get = |path: &str| {
         site.ask("GET", path).header("cookie", &cookie).header("accept", "text/html, */*").send()
@@ -177,7 +178,7 @@ async fn what_a_cookie_needs_besides_stands_nowhere() {
 /// Who has lost the proof can still come in anew and go, and a form without a script can do no more than look.
 #[tokio::test]
 async fn a_cookie_that_is_not_enough_does_not_stand_in_the_way() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let (cookie, _) = log_in(&site).await;
     let body = json!({"token": site.token});
     let again = site.ask("POST", "/ui/session").header("cookie", &cookie).json(&body).send().await;
@@ -201,7 +202,7 @@ async fn where_callers_must_be_known_they_must_be_known_for_everything() {
     let tokens = BearerTokens::from_lines(&BearerTokens::line("alice", "secret")).unwrap();
     let mut http = Http::default();
     http.authenticator = Some(Arc::new(tokens));
-    let site = Site::with(seed(), |console| console.allow_execute().reached(&http));
+    let site = Site::with(sample(), |console| console.allow_execute().reached(&http));
     for path in ["/tools", "/tools/get_weather", "/tools/nothing", "/openapi.json"] {
         let reply = site.get(path).await;
         reply.problem(401, "unauthorized");

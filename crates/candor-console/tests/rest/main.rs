@@ -14,4 +14,5 @@ mod original;
 mod providers;
 mod refusals;
 mod resources;
+mod room;
 mod site;

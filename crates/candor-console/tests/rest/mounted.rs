@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::site::{Site, seed};
+use crate::site::{Site, sample};
 
 #[tokio::test]
 async fn a_mount_works_with_and_without_a_slash() {
     for base in ["", "/explorer", "/a/b"] {
-        let site = Site::of(seed()).nested(base);
+        let site = Site::of(sample()).nested(base);
         for path in ["/tools", "/tools/"] {
             let listed = site.get(&format!("{base}{path}")).await.ok();
             assert_eq!(listed.as_array().unwrap().len(), 2, "{base}{path}");
@@ -29,7 +29,7 @@ async fn a_mount_works_with_and_without_a_slash() {
 
 #[tokio::test]
 async fn what_is_not_there_is_said_in_the_shape_of_all_problems() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     for path in ["/meta", "/toolsx", "/nothing", "/history/a/b", "/approvals/a/b/c"] {
         site.get(path).await.problem(404, "not_found");
     }
@@ -37,7 +37,7 @@ async fn what_is_not_there_is_said_in_the_shape_of_all_problems() {
 
 #[tokio::test]
 async fn every_path_says_which_methods_it_takes() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let reads = "GET, HEAD, OPTIONS";
     for (path, allow) in [
         ("/tools", reads),
@@ -92,7 +92,7 @@ async fn every_path_says_which_methods_it_takes() {
 #[tokio::test]
 async fn a_console_mounts_itself_in_somebody_elses_app() {
     for base in ["/explorer", "/explorer/", "", "/"] {
-        let console = candor_console::Console::of(seed().build().unwrap());
+        let console = candor_console::Console::of(sample().build().unwrap());
         let token = console.launch_token().to_owned();
         let own = axum::routing::get(|| async { "mine" });
         let router = axum::Router::new().route("/own", own).merge(console.mounted(base));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::site::{Site, delete_record, named, seed, server};
+use crate::site::{Site, delete_record, named, sample, server};
 use candor_server::tool::ToolError;
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn it_holds_together() {
     let tree = candor_server::tool::JsonTool::new("tree", &recursive, |_, _| async {
         Ok::<_, ToolError>("")
     });
-    let site = Site::of(seed().tool(tree).tools([named("a.b"), named("a/b")]));
+    let site = Site::of(sample().tool(tree).tools([named("a.b"), named("a/b")]));
     let document = site.get("/openapi.json").await.ok();
     fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
@@ -76,7 +76,7 @@ async fn it_holds_together() {
 
 #[tokio::test]
 async fn it_says_who_may_ask_as_the_guard_does() {
-    let site = Site::of(seed());
+    let site = Site::of(sample());
     let document = site.get("/openapi.json").await.ok();
     let open = |path: &str, method: &str| {
         let security = document["paths"][path][method]["security"].as_array().unwrap();
@@ -89,5 +89,28 @@ async fn it_says_who_may_ask_as_the_guard_does() {
     {
         let reply = site.ask(&method.to_uppercase(), path).send().await;
         assert_eq!(reply.status == 401, !open(path, method), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn it_says_what_there_may_be_no_room_for() {
+    let document = Site::of(sample()).get("/openapi.json").await.ok();
+    let full = |path: &str, method: &str| {
+        let answers = &document["paths"][path][method]["responses"];
+        ["429", "503"].map(|status| answers[status].is_object())
+    };
+    for (path, method) in [
+        ("/tools", "get"),
+        ("/tools/get_weather/annotations", "post"),
+        ("/tools/get_weather/call", "post"),
+        ("/resources/content", "get"),
+        ("/resources/events", "get"),
+        ("/history/export", "get"),
+    ] {
+        assert_eq!(full(path, method), [true, true], "{path}");
+    }
+    // The ledger may be away, but an operator is never one too many.
+    for (path, method) in [("/approvals", "get"), ("/approvals/{id}/approve", "post")] {
+        assert_eq!(full(path, method), [false, true], "{path}");
     }
 }

@@ -1,13 +1,13 @@
-//! The requests that were recorded of the system that the seed describes, one by one, with what we answer.
+//! Requests as clients of other embedded explorers make them, one by one, with what we answer.
 
 use serde_json::json;
 
-use crate::site::{Site, named, seed};
+use crate::site::{Site, named, sample};
 
 #[tokio::test]
 async fn the_recorded_requests_with_our_answers() {
     let names = ["image/resize", "wetter für morgen", "100%_sure?"];
-    let site = Site::of(seed().tools(names.map(named)));
+    let site = Site::of(sample().tools(names.map(named)));
     let not_found = |name: &str| json!({"error": format!("Tool not found: {name}")});
     // method, path, status, the body if it matters, and what the original did
     for (method, path, status, body, original) in [

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use candor_server::Server;
 use candor_server::tool::{JsonTool, Tool, ToolError, ToolSet, provider_fn};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::site::{Site, named, server};
 
@@ -80,12 +80,10 @@ async fn a_change_is_seen_by_the_next_request() {
 async fn a_provider_that_fails_leaks_nothing() {
     let fails = || Err::<Vec<Arc<dyn Tool>>, _>("password=hunter2");
     let panics = || -> Vec<Arc<dyn Tool>> { panic!("password=hunter2") };
-    let twice = || vec![named("hunter2"), named("hunter2")];
     for server in [
         server().tools_from(fails),
         server().tools_from(move || async move { fails() }),
         server().tools_from(panics),
-        server().tools_from(twice),
     ] {
         let site = Site::of(server);
         for path in ["/tools", "/tools/t", "/openapi.json"] {
@@ -126,4 +124,27 @@ async fn a_tool_whose_schema_cannot_be_read_fits_no_arguments_and_costs_the_othe
     let said = site.post("/tools/broken/validate", json!({"a": 1})).await.ok();
     assert_eq!(said["valid"], json!(false), "{said}");
     assert!(said.to_string().contains("cannot be called"), "{said}");
+    // It is not for whoever sent the arguments to mend.
+    let at = |said: &Value| json!([said["errors"][0]["path"], said["errors"][0]["keyword"]]);
+    assert_eq!(at(&said), json!(["", "schema"]), "{said}");
+    let foreseen = site.post("/tools/broken/annotations", json!({"a": 1})).await.ok();
+    assert_eq!(at(&foreseen), json!(["", "schema"]), "{foreseen}");
+}
+
+#[tokio::test]
+async fn a_name_that_two_tools_have_is_listed_once_fits_no_arguments_and_costs_the_others_nothing()
+{
+    let site = Site::of(server().tools_from(|| vec![named("twice"), named("t"), named("twice")]));
+    let listed = site.get("/tools").await.ok();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["twice", "t"], "{listed}");
+    site.get("/openapi.json").await.ok();
+    site.post("/tools/t/call", json!({})).await.ok();
+    let said = site.post("/tools/twice/validate", json!({})).await.ok();
+    assert_eq!(said["valid"], json!(false), "{said}");
+    let why = "this tool cannot be called: another tool has this name";
+    assert!(said.to_string().contains(why), "{said}");
+    assert_eq!(said["errors"][0].get("keyword"), None, "its schema is fine: {said}");
+    let refused = site.post("/tools/twice/call", json!({})).await;
+    assert!(refused.status.is_client_error() && refused.body.contains(why), "{}", refused.body);
 }

@@ -109,6 +109,21 @@ async fn what_nobody_knows_the_end_of_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn who_asks_about_calls_too_often_is_told_when_to_ask_again() {
+    let tool = JsonTool::open("act", |_, _| async { Ok::<_, ToolError>("") });
+    let limited =
+        server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(1)));
+    let site = Site::of(limited);
+    site.post("/tools/act/annotations", json!({})).await.ok();
+    let refused = site.post("/tools/act/annotations", json!({})).await;
+    let said = refused.problem(429, "busy");
+    let wait = said["retry_after_ms"].as_u64().unwrap();
+    assert!((1..=60_000).contains(&wait), "{said}");
+    assert_eq!(refused.header("retry-after"), wait.div_ceil(1000).to_string());
+    site.post("/tools/act/call", json!({})).await.ok();
+}
+
+#[tokio::test]
 async fn rates() {
     let site = Site::of(server().tool(pay().rate(Rate::per_day(1))));
     site.post("/tools/pay/call", json!({})).await.ok();

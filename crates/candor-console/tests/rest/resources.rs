@@ -8,7 +8,7 @@ use candor_server::resource::ResourceSet;
 use candor_server::tool::ToolError;
 use serde_json::{Value, json};
 
-use crate::site::{Events, Reply, Site, seed, server};
+use crate::site::{Events, Reply, Site, sample, server};
 
 fn memos() -> ResourceSet {
     ResourceSet::new()
@@ -79,7 +79,7 @@ async fn what_is_not_there_and_what_cannot_be_read() {
     assert!(!broken.body.contains("hunter2"));
     let large = get(&site, "/resources/content?uri=memo:///large").await;
     assert_eq!(large.problem(422, "too_large")["detail"], "It is too large");
-    let none = Site::of(seed());
+    let none = Site::of(sample());
     get(&none, "/resources").await.problem(404, "not_found");
 }
 

@@ -219,7 +219,7 @@ impl Reply {
     }
 }
 
-/// The two tools of the seed's example.
+/// Two tools: one that reads, one that deletes.
 pub(crate) fn weather() -> JsonTool {
     let schema = json!({
         "type": "object",
@@ -258,7 +258,7 @@ pub(crate) fn server() -> Server {
     Server::new("test", "1").ledger(ledger)
 }
 
-pub(crate) fn seed() -> Server {
+pub(crate) fn sample() -> Server {
     server().tool(weather()).tool(delete_record())
 }
 

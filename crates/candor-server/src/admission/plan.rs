@@ -283,7 +283,8 @@ impl<'a> Planned<'a> {
         call: &Call<'_>,
     ) -> Result<(), ToolError> {
         let Some((preview, world)) = &self.0 else { return Ok(()) };
-        let now = match run(engine, call, preview).await? {
+        // Boxed, so that calls without a plan, which are most, carry no room for it.
+        let now = match Box::pin(run(engine, call, preview)).await? {
             Ran::Done(Ok(output)) => output.plan,
             // It says itself why there is no such plan any more.
             Ran::Done(Err(error)) => return Err(error),

@@ -43,13 +43,22 @@ pub(crate) struct Coming<'a> {
     pub(crate) goes_on: bool,
 }
 
-/// A call that was let through.
+/// A call that was let through. What it took of the rate it gives back when it is dropped before it [begins](Pass::begins).
 pub(crate) struct Pass {
     rates: Rates,
     whose: Whose,
-    /// When it was counted, if it was.
-    counted: Option<Instant>,
+    took: Took,
     key: Option<Key>,
+}
+
+/// What a call that does not begin gives back.
+#[derive(Clone, Copy)]
+enum Took {
+    /// One of the calls that the rate allows, counted then.
+    Call(Instant),
+    /// The way back of a call that has asked something.
+    Answer,
+    Nothing,
 }
 
 impl Rates {
@@ -79,11 +88,11 @@ impl Rates {
         const FRESH: Coming<'_> = Coming { key: None, goes_on: false };
         let Some(rate) = rate else { return Ok(()) };
         let passed = self.pass(rate, (principal.as_str().to_owned(), None), FRESH);
-        passed.map(|_| ()).map_err(|wait| {
+        passed.map(|mut pass| pass.begins()).map_err(|wait| {
             let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             let message = format!("Too many questions about calls; ask again in {wait} ms");
             ErrorObject::new(rpc::code::BUSY, message)
-                .with_data(&json!({"code": "busy", "retryAfterMs": wait}))
+                .with_data(&json!({"code": "busy", "scope": "caller", "retryAfterMs": wait}))
         })
     }
 
@@ -99,16 +108,16 @@ impl Rates {
         calls.last = Some(now);
         let free = match coming.key {
             // Its answer is taken once: the record sees to that.
-            Some(_) if coming.goes_on => true,
-            Some(key) => calls.starting.contains(key),
+            Some(_) if coming.goes_on => Some(Took::Nothing),
+            Some(key) => calls.starting.contains(key).then_some(Took::Nothing),
             None if coming.goes_on && calls.asking > 0 => {
                 calls.asking -= 1;
-                true
+                Some(Took::Answer)
             }
-            None => false,
+            None => None,
         };
-        if free {
-            return Ok(Pass { rates: self.clone(), whose, counted: None, key: None });
+        if let Some(took) = free {
+            return Ok(Pass { rates: self.clone(), whose, took, key: None });
         }
         while calls.counted.front().is_some_and(|at| *at + rate.time() <= now) {
             calls.counted.pop_front();
@@ -124,7 +133,8 @@ impl Rates {
         }
         calls.counted.push_back(now);
         calls.starting.extend(coming.key.cloned());
-        Ok(Pass { rates: self.clone(), whose, counted: Some(now), key: coming.key.cloned() })
+        let (took, key) = (Took::Call(now), coming.key.cloned());
+        Ok(Pass { rates: self.clone(), whose, took, key })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Calls>> {
@@ -133,13 +143,9 @@ impl Rates {
 }
 
 impl Pass {
-    /// It was not started: an earlier call has answered it.
-    pub(crate) fn give_back(&self) {
-        if let (Some(at), Some(calls)) = (self.counted, self.rates.lock().get_mut(&self.whose))
-            && let Some(found) = calls.counted.iter().position(|counted| *counted == at)
-        {
-            calls.counted.remove(found);
-        }
+    /// It is started now, and counts for good.
+    pub(crate) fn begins(&mut self) {
+        self.took = Took::Nothing;
     }
 
     /// It has asked something, and may come back with the answer.
@@ -152,12 +158,22 @@ impl Pass {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        let Some(key) = &self.key else { return };
-        if let Some(calls) = self.rates.lock().get_mut(&self.whose)
-            && let Some(at) = calls.starting.iter().position(|starting| starting == key)
-        {
-            calls.starting.swap_remove(at);
+        if let (Took::Nothing, None) = (self.took, &self.key) {
+            return;
         }
+        let mut all = self.rates.lock();
+        let Some(calls) = all.get_mut(&self.whose) else { return };
+        match self.took {
+            Took::Call(at) => {
+                let counted = calls.counted.iter().rposition(|counted| *counted == at);
+                counted.and_then(|counted| calls.counted.remove(counted));
+            }
+            Took::Answer => calls.asking += 1,
+            Took::Nothing => {}
+        }
+        let starting =
+            self.key.as_ref().and_then(|key| calls.starting.iter().position(|k| k == key));
+        starting.map(|starting| calls.starting.swap_remove(starting));
     }
 }
 
@@ -171,19 +187,38 @@ mod tests {
         (name.to_owned(), Some("tool".to_owned()))
     }
 
+    /// A call that is let through, and starts.
+    fn starts(rates: &Rates, rate: Rate, name: &str, coming: Coming<'_>) -> Result<(), Duration> {
+        rates.pass(rate, who(name), coming).map(|mut pass| pass.begins())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_let_through_and_does_not_begin_has_not_called() {
+        let (rates, rate, key) = (Rates::default(), Rate::per_minute(2), Key::new("k").unwrap());
+        let keyed = Coming { key: Some(&key), goes_on: false };
+        assert!(starts(&rates, rate, "a", FRESH).is_ok());
+        for coming in [FRESH, keyed, FRESH, keyed] {
+            let pass = rates.pass(rate, who("a"), coming).unwrap();
+            assert!(rates.pass(rate, who("a"), FRESH).is_err(), "until it is known");
+            drop(pass);
+        }
+        assert!(starts(&rates, rate, "a", keyed).is_ok());
+        assert!(starts(&rates, rate, "a", keyed).is_err());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn no_stretch_of_the_time_has_more_calls_than_the_rate_allows() {
         let (rates, rate) = (Rates::default(), Rate::per_minute(10));
         let mut admitted: Vec<Instant> = Vec::new();
         for step in 0..5000_u64 {
             tokio::time::advance(Duration::from_millis(step * 37 % 211)).await;
-            match rates.pass(rate, who("a"), FRESH) {
-                Ok(_) => admitted.push(Instant::now()),
+            match starts(&rates, rate, "a", FRESH) {
+                Ok(()) => admitted.push(Instant::now()),
                 Err(wait) => {
                     assert!(wait > Duration::ZERO && wait <= rate.time());
                     if step % 7 == 0 {
                         tokio::time::advance(wait).await;
-                        assert!(rates.pass(rate, who("a"), FRESH).is_ok(), "the wait is exact");
+                        assert!(starts(&rates, rate, "a", FRESH).is_ok(), "the wait is exact");
                         admitted.push(Instant::now());
                     }
                 }
@@ -200,7 +235,7 @@ mod tests {
         let (rates, rate) = (Rates::default(), Rate::per_hour(1));
         for number in 0..ROOM + 10 {
             tokio::time::advance(Duration::from_millis(1)).await;
-            assert!(rates.pass(rate, who(&number.to_string()), FRESH).is_ok());
+            assert!(starts(&rates, rate, &number.to_string(), FRESH).is_ok());
         }
         assert_eq!(rates.lock().len(), ROOM);
         assert!(rates.pass(rate, who("10"), FRESH).is_err());
@@ -212,7 +247,8 @@ mod tests {
         let (rates, rate) = (Rates::default(), Rate::per_minute(1));
         let key = Key::new("k").unwrap();
         let keyed = Coming { key: Some(&key), goes_on: false };
-        let first = rates.pass(rate, who("a"), keyed).unwrap();
+        let mut first = rates.pass(rate, who("a"), keyed).unwrap();
+        first.begins();
         assert!(rates.pass(rate, who("a"), keyed).is_ok());
         assert!(rates.pass(rate, who("b"), keyed).is_ok(), "everybody has a rate of their own");
         drop(first);
@@ -223,8 +259,11 @@ mod tests {
     async fn an_answer_to_a_question_is_no_call_but_only_once() {
         let (rates, rate) = (Rates::default(), Rate::per_minute(1));
         let answer = Coming { key: None, goes_on: true };
-        rates.pass(rate, who("a"), FRESH).unwrap().asks();
-        assert!(rates.pass(rate, who("a"), answer).is_ok());
-        assert!(rates.pass(rate, who("a"), answer).is_err());
+        let mut asking = rates.pass(rate, who("a"), FRESH).unwrap();
+        asking.begins();
+        asking.asks();
+        drop(rates.pass(rate, who("a"), answer).expect("it is refused later, and comes again"));
+        assert!(starts(&rates, rate, "a", answer).is_ok());
+        assert!(starts(&rates, rate, "a", answer).is_err());
     }
 }

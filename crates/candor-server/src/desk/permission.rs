@@ -18,10 +18,10 @@ pub struct Permission {
 
 impl Permission {
     /// Calls like the one that is asked about: the same arguments, but for those that may be anything, and those that may be any path
-    /// beneath a folder.
+    /// beneath a folder. What a secret was is not kept, so nothing can be permitted but any value of it, and that has to be said.
     ///
     /// # Errors
-    /// An argument that is named is not there, is named twice, or a path is none.
+    /// An argument that is named is not there, is named twice, or a path is none; or a secret is not among those that may be anything.
     pub fn like(
         asked: &Asked,
         any: &[&str],
@@ -33,6 +33,13 @@ impl Permission {
         });
         if let Some((_, (name, _))) = twice {
             return Err(Problem::Refused(format!("`{}` is named twice", shown(name))));
+        }
+        if let Some(secret) = asked.secrets.iter().find(|name| !any.contains(&name.as_str())) {
+            return Err(Problem::Refused(format!(
+                "`{0}` is a secret or has one in it, and what it was is not kept: no rule can ask for the same again. \
+                 Name `{0}` among those that may be `any` value, or approve this call alone",
+                shown(secret)
+            )));
         }
         let arguments: Value = serde_json::from_str(asked.arguments.get())
             .map_err(|error| Problem::Refused(format!("the arguments cannot be read: {error}")))?;

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::when;
 
+pub use crate::hex::hex;
+
 /// What programs may rely on.
 pub const MEMBERS: &str = "\
 The members of each line (null where nothing is known):
@@ -80,9 +82,4 @@ pub fn json(row: &AuditRow) -> Value {
 /// In milliseconds, to the microsecond.
 pub fn millis(time: Duration) -> f64 {
     time.as_micros() as f64 / 1000.0
-}
-
-/// Bytes as hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

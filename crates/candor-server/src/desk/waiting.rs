@@ -24,10 +24,10 @@ The members of each line with --json:
   since, until        since when it waits, and for how long
   fence, fingerprint, binding
                       which question it is: a decision is on exactly this one
-  asked               what a person is shown, as it is stored: tool, title, arguments, effect,
-                      annotations, description (the tool author's words), client (as it calls
-                      itself), preview (what the tool's own preview shows), undo (the tool that
-                      takes it back), operation";
+  asked               what a person is shown, as it is stored: tool, title, arguments, secrets
+                      (those of them that are covered, by name), effect, annotations, description
+                      (the tool author's words), client (as it calls itself), preview (what the
+                      tool's own preview shows), undo (the tool that takes it back), operation";
 
 /// So many are read at once. Each may bring a megabyte.
 const AT_ONCE: usize = 50;
@@ -102,6 +102,8 @@ impl Waiting {
 pub struct Asked {
     /// JSON, digit for digit.
     pub arguments: Box<RawValue>,
+    /// The names of the arguments that are secrets, or have some in them: they stand in `arguments` as something else than what was sent.
+    pub secrets: Vec<String>,
     /// What the call does, in words.
     pub effect: String,
     /// Whether it must be said that it may delete. Yes, unless the server says no.
@@ -126,8 +128,12 @@ impl Asked {
             members.get(name).and_then(|value| serde_json::from_str(value.get()).ok())
         };
         let told = |name: &str| value(name).and_then(|value| value.as_str().map(str::to_owned));
+        let named = |name: &str| -> Vec<String> {
+            value(name).and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default()
+        };
         Some(Self {
             arguments,
+            secrets: named("secrets"),
             effect: told("effect")?,
             destroys: value("annotations").is_none_or(|hints| hints["destructiveHint"] != false),
             title: told("title"),

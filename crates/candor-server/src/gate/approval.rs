@@ -20,9 +20,10 @@ use super::{Pattern, Policy};
 use crate::admission::plan::{Look, Planned};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
+use crate::desk::shown::{json_shown, shown};
 use crate::engine::Engine;
 use crate::ledger::Call;
-use crate::ledger::once::{Operation, Told};
+use crate::ledger::operation::{Operation, Told};
 use crate::ledger::words;
 use crate::round::{Questions, Resumes, Round};
 use crate::tool::{Entry, KEY_ARGUMENT, ToolError, effects, secret};
@@ -36,8 +37,7 @@ const MOST_LOOKS: usize = 16;
 
 /// What is to be decided, and with what it is bound.
 pub(crate) struct Approval<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) prompts: &'a Prompts,
+    pub(crate) engine: &'a Engine,
     pub(crate) call: &'a Call<'a>,
     pub(crate) operation: &'a Operation,
     /// What shows beforehand what the call would do.
@@ -72,27 +72,35 @@ struct Asked<'a> {
 }
 
 impl<'a> Approval<'a> {
+    fn policy(&self) -> &'a Policy {
+        &self.engine.parts().policy
+    }
+
+    fn prompts(&self) -> &'a Prompts {
+        self.engine.prompts()
+    }
+
     /// The question as it is now. A yes is to what was shown: where the preview sees another world, it is another question.
-    async fn question(&self, engine: &Engine) -> Asked<'a> {
+    async fn question(&self) -> Asked<'a> {
         let look = match self.preview {
-            Some(preview) => Some(Look::at(engine, self.call, preview).await),
+            Some(preview) => Some(Look::at(self.engine, self.call, preview).await),
             None => None,
         };
         let world = look.as_ref().and_then(|look| look.world);
-        Asked { binding: self.policy.binding(self.call.entry, world), look }
+        Asked { binding: self.policy().binding(self.call.entry, world), look }
     }
 
     /// What a client has brought back from its person. Gives the question that they have answered, or left.
-    async fn brought(&self, engine: &Engine, round: &Round) -> Option<Fence> {
+    async fn brought(&self, round: &Round) -> Option<Fence> {
         let Some(Resumes::Approval { fence }) = round.resumes else { return None };
         let fence = Fence(fence);
         let answer = round.answered(extension::APPROVAL);
         match answer.and_then(decided) {
             Some(decision) => {
-                let binding = self.question(engine).await.binding;
+                let binding = self.question().await.binding;
                 self.decide(fence, binding, decision).await;
             }
-            None => self.prompts.left(self.prompt(fence)),
+            None => self.prompts().left(self.prompt(fence)),
         }
         answer?;
         Some(fence)
@@ -104,7 +112,7 @@ impl<'a> Approval<'a> {
 
     /// Whether what the caller's own client brings back counts.
     fn asks_client(&self) -> bool {
-        self.policy.asks_client_of(&self.call.exchange.principal)
+        self.policy().asks_client_of(&self.call.exchange.principal)
     }
 
     async fn decide(&self, fence: Fence, binding: Binding, decision: Decision) {
@@ -116,15 +124,15 @@ impl<'a> Approval<'a> {
         let event = Event::Decide { question, by, via: Via::Client, decision };
         // What is in the way of it is told by whatever comes next.
         match self.operation.say(event).await {
-            Ok(_) => self.prompts.decided(self.prompt(fence)),
+            Ok(_) => self.prompts().decided(self.prompt(fence)),
             Err(error) => tracing::warn!(%error, "a decision could not be written down"),
         }
     }
 
     /// A person's yes; or what the caller is told instead.
-    pub(crate) async fn get(&self, engine: &Engine, ctx: &Ctx) -> Result<Approved<'a>, Told> {
+    pub(crate) async fn get(&self, ctx: &Ctx) -> Result<Approved<'a>, Told> {
         // Who has left a question undecided is not asked it again.
-        let left = self.brought(engine, ctx.round()).await;
+        let left = self.brought(ctx.round()).await;
         let asks_client = self.asks_client() && ctx.client().capabilities.elicits_forms();
         let begun = Instant::now();
         // The caller's time is for the tool.
@@ -132,7 +140,7 @@ impl<'a> Approval<'a> {
         // The question that this request has put to its client, or has found there.
         let mut asked_client = None;
         for _ in 0..MOST_LOOKS {
-            let asked = self.question(engine).await;
+            let asked = self.question().await;
             let planned = match &asked.look {
                 // Nobody is asked about a plan that does not hold.
                 Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
@@ -147,11 +155,11 @@ impl<'a> Approval<'a> {
             let is_modern = ctx.era() == Era::Modern;
             if may_ask && asked_client != Some(fence) {
                 asked_client = Some(fence);
-                if is_modern && self.prompts.send(self.prompt(fence), self.policy.hold) {
+                if is_modern && self.prompts().send(self.prompt(fence), self.policy().hold) {
                     return Err(self.goes_back(fence, &asked));
                 }
                 if !is_modern
-                    && let Some(_open) = self.prompts.open(self.prompt(fence), self.policy.hold)
+                    && let Some(_open) = self.prompts().open(self.prompt(fence), self.policy().hold)
                 {
                     self.ask_client(ctx, fence, &asked).await;
                     continue;
@@ -160,7 +168,10 @@ impl<'a> Approval<'a> {
             let seen = Seen { fence, state: StateKind::Waiting };
             if !self.hold(ctx, seen, begun).await {
                 // The question went out with another request, whose answer may be lost: then it is put again.
-                if may_ask && is_modern && self.prompts.send(self.prompt(fence), self.policy.hold) {
+                if may_ask
+                    && is_modern
+                    && self.prompts().send(self.prompt(fence), self.policy().hold)
+                {
                     return Err(self.goes_back(fence, &asked));
                 }
                 return Err(self.required(Some(until)));
@@ -188,7 +199,7 @@ impl<'a> Approval<'a> {
         let mut answer = pin!(ctx.ask_session_until(&request, &stop));
         let said = tokio::select! {
             Ok(()) = self.operation.changed(seen) => {
-                self.prompts.decided(self.prompt(fence));
+                self.prompts().decided(self.prompt(fence));
                 // What stands before a person is taken away.
                 stop.cancel();
                 let _ = answer.await;
@@ -207,7 +218,7 @@ impl<'a> Approval<'a> {
             fingerprint: self.operation.fingerprint(),
             binding: asked.binding,
             asked: self.shown(asked).to_string().into_bytes().into(),
-            by_nature: self.call.hints.is_idempotent(),
+            by_nature: self.operation.by_nature(),
             keyless: self.operation.is_keyless(),
         };
         match self.operation.say(event).await {
@@ -228,7 +239,7 @@ impl<'a> Approval<'a> {
     async fn hold(&self, ctx: &Ctx, seen: Seen, begun: Instant) -> bool {
         let says = format!("{}{}", waiting::FOR_APPROVAL, self.operation.short_id());
         loop {
-            let left = self.policy.hold.saturating_sub(begun.elapsed());
+            let left = self.policy().hold.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 return false;
             }
@@ -248,10 +259,13 @@ impl<'a> Approval<'a> {
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
     fn shown(&self, asked: &Asked<'_>) -> Value {
         let Call { entry, hints, exchange, .. } = self.call;
+        let (sent, readable) = (arguments(self.call), readable(self.call));
         json!({
             "tool": entry.name(),
             "title": entry.definition.title,
-            "arguments": readable(self.call),
+            // Nobody can permit the same value again of what was not kept.
+            "secrets": secret::changed(sent.as_value(), &readable),
+            "arguments": readable,
             "effect": hints.in_words(),
             "annotations": effects::annotations(*hints),
             "description": entry.tool.definition().description,
@@ -264,11 +278,17 @@ impl<'a> Approval<'a> {
 
     fn form(&self, asked: &Asked<'_>) -> ElicitForm {
         let Call { entry, hints, .. } = self.call;
+        // What cannot be seen in somebody's client cannot be agreed to there.
         let pretty = serde_json::to_string_pretty(&readable(self.call)).unwrap_or_default();
-        let preview = asked.look.as_ref().map(|look| format!("\nWhat it would do:\n{}", look.text));
+        let pretty = json_shown(&pretty);
+        let line = |line: &str| format!("\n{}", shown(line));
+        let preview = asked.look.as_ref().map(|look| {
+            let lines: String = look.text.lines().map(line).collect();
+            format!("\nWhat it would do:{lines}")
+        });
         let message = format!(
             "May {} run?\n{}\nArguments:\n{pretty}{}\nOperation {}",
-            entry.name(),
+            shown(entry.name()),
             hints.in_words(),
             preview.unwrap_or_default(),
             self.operation.short_id()

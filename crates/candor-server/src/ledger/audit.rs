@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use candor_hints::Hints;
 use candor_ledger::{AuditRow, Circumstances, Moment, Note, Scope};
@@ -14,6 +13,7 @@ use serde_json::Value;
 
 use super::Noted;
 use crate::caller::Client;
+use crate::desk::when;
 
 /// Bytes of a shape that are kept. A caller chooses how much it sends; not how much is written down.
 const LONGEST: usize = 2048;
@@ -30,10 +30,14 @@ const LONGEST_TEXT: usize = 256;
 /// Calls that change nothing and have no key: as many as a person would look at.
 const REMEMBERED: usize = 1000;
 
+/// A message of more bytes is not kept in memory for the sake of what its client says that it is.
+const SMALL_MESSAGE: usize = 8 * 1024;
+
 /// Which calls leave a durable row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Audit {
-    /// Those that have a key, were refused, or may change something. The last thousand others are remembered in memory.
+    /// Those that have a key or may change something, and refusals. The last thousand others are remembered in memory: calls that
+    /// only read, replays, and refusals that say no more than that now is not the time.
     #[default]
     Writes,
     /// All.
@@ -127,17 +131,39 @@ pub(super) enum What {
 /// A call that had no key.
 pub(super) struct Remembered {
     pub(super) principal: Principal,
-    pub(super) client: Arc<Client>,
+    pub(super) client: Caller,
     pub(super) tool: String,
     pub(super) hints: Hints,
     pub(super) shape: String,
     pub(super) ended: Noted,
 }
 
+/// The client of a call that is remembered. What it says that it is stands in its message, all of which would stay.
+pub(super) enum Caller {
+    Small(Arc<Client>),
+    InWords(Option<String>),
+}
+
+impl Caller {
+    pub(super) fn of(client: &Arc<Client>) -> Self {
+        if client.arrived_bytes() <= SMALL_MESSAGE {
+            Self::Small(Arc::clone(client))
+        } else {
+            Self::InWords(client.info().as_ref().map(named))
+        }
+    }
+
+    fn in_words(&self) -> Option<String> {
+        match self {
+            Self::Small(client) => client.info().as_ref().map(named),
+            Self::InWords(words) => words.clone(),
+        }
+    }
+}
+
 impl Recent {
     pub(super) fn push(&self, what: What) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at = Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        let at = when::now();
         let mut ring = self.lock();
         ring.last += 1;
         let number = ring.last;
@@ -183,7 +209,7 @@ impl Remembered {
                     digest: None,
                     hints: Some(self.hints.in_words().into()),
                     duration,
-                    note: self.client.info().map(|client| named(&client).into()),
+                    note: self.client.in_words().map(Into::into),
                 },
                 permitted.clone(),
             ),
@@ -200,6 +226,8 @@ pub(super) fn named(client: &Implementation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_protocol::names::meta;
+    use candor_protocol::rpc::{Incoming, decode_message};
     use serde_json::json;
 
     #[test]
@@ -218,6 +246,28 @@ mod tests {
             })
         );
         assert!(!shape.contains("Ada"));
+    }
+
+    #[test]
+    fn a_large_message_does_not_stay_for_the_sake_of_what_its_client_calls_itself() {
+        let calls = |padding: usize| {
+            let meta = json!({
+                meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {},
+                meta::CLIENT_INFO: {"name": "probe", "version": "1"}, "padding": "a".repeat(padding),
+            });
+            let message =
+                json!({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"_meta": meta}});
+            let Ok(Incoming::Request(request)) = decode_message(message.to_string().as_bytes(), 9)
+            else {
+                panic!("it is a request")
+            };
+            Caller::of(&Arc::new(Client::from_meta(Arc::new(request.meta)).unwrap()))
+        };
+        assert!(matches!(calls(10), Caller::Small(_)));
+        assert!(matches!(calls(SMALL_MESSAGE), Caller::InWords(_)));
+        for calls in [calls(10), calls(SMALL_MESSAGE)] {
+            assert_eq!(calls.in_words().as_deref(), Some("probe 1"));
+        }
     }
 
     #[test]

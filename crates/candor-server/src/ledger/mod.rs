@@ -1,7 +1,8 @@
 //! The server's side of the ledger: which calls are recorded, under which key, and what a repetition is answered.
 //!
 //! - `key`: where keys stand.
-//! - `once`: a call that has one, from the first look at its record to the last word in it.
+//! - `operation`: a call that has one, and what its record answers.
+//! - `once`: starting it, in a task that outlives its caller, up to the last word in its record.
 //! - `words`: what callers are told whose call is not started.
 //! - `audit`: what is written down of a call.
 //!
@@ -10,6 +11,7 @@
 mod audit;
 pub(crate) mod key;
 pub(crate) mod once;
+pub(crate) mod operation;
 pub(crate) mod words;
 
 use std::sync::{Arc, Once, Weak};
@@ -20,15 +22,15 @@ use candor_ledger::{AuditRow, Circumstances, Fingerprint, Note, OutcomeKind, Sco
 use candor_protocol::json::Object;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::arguments::Arguments;
 use crate::exchange::Exchange;
 use crate::limits::Limits;
+use crate::room::Room;
 use crate::seal::Seal;
-use crate::tool::{Entry, KEY_ARGUMENT};
+use crate::tool::{Entry, KEY_ARGUMENT, ToolError};
 
 pub use audit::Audit;
 
@@ -54,7 +56,7 @@ struct Inner {
     recent: audit::Recent,
     /// Calls that go on whether or not their callers wait.
     running: TaskTracker,
-    room: Arc<Semaphore>,
+    room: Room,
     /// Ends them.
     halt: CancellationToken,
     /// How long a repetition waits for the first call to end.
@@ -90,7 +92,7 @@ impl Ledger {
             audit,
             recent: audit::Recent::default(),
             running: TaskTracker::new(),
-            room: Arc::new(Semaphore::new(limits.keyed_calls)),
+            room: Room::new(limits.keyed_calls),
             halt: CancellationToken::new(),
             join: limits.join,
             tended: Once::new(),
@@ -148,14 +150,27 @@ impl Ledger {
         }
     }
 
-    /// Notes a call that has no record.
-    pub(crate) async fn note(&self, call: &Call<'_>, ended: Noted) {
-        if self.stays(call.hints) {
+    /// Notes a call that has ended, and has no record.
+    pub(crate) fn note_end(&self, call: &Call<'_>, ended: Noted) -> impl Future<Output = ()> {
+        self.note(call, ended, self.stays(call.hints))
+    }
+
+    /// Notes a call that was refused, and has no record.
+    pub(crate) fn note_refusal(
+        &self,
+        call: &Call<'_>,
+        error: &ToolError,
+    ) -> impl Future<Output = ()> {
+        self.note(call, Noted::refused(), self.keeps(error))
+    }
+
+    async fn note(&self, call: &Call<'_>, ended: Noted, stays: bool) {
+        if stays {
             return self.write(self.note_of(call, ended, true), true).await;
         }
         self.0.recent.push(audit::What::Call(audit::Remembered {
             principal: call.exchange.principal.clone(),
-            client: Arc::clone(&call.exchange.client),
+            client: audit::Caller::of(&call.exchange.client),
             tool: call.entry.name().to_owned(),
             hints: call.hints,
             shape: audit::shape(call.arguments.as_value(), call.entry.tool.recorded()),
@@ -171,6 +186,12 @@ impl Ledger {
     /// Whether a row is durable because of what its call may do.
     fn stays(&self, hints: Hints) -> bool {
         self.0.audit == Audit::All || !hints.is_read_only()
+    }
+
+    /// Whether the row of a refusal is durable. Somebody wanted what was not done: that is worth keeping, whatever it was; but not
+    /// that now is not the time, or whoever calls too often would make the ledger write at each call.
+    fn keeps(&self, refusal: &ToolError) -> bool {
+        self.0.audit == Audit::All || !refusal.is_passing()
     }
 
     fn note_of(&self, call: &Call<'_>, ended: Noted, stays: bool) -> Note {

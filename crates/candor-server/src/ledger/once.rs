@@ -1,4 +1,4 @@
-//! A call that has a key: at most one start, and every answer is the first result or an honest "unknown".
+//! A call that is started at most once: every answer is the first result or an honest "unknown".
 //!
 //! A task of its own claims, runs and records it. The caller waits for that task, and may stop waiting: the call goes on. A
 //! repetition waits for the record to change, whoever runs the call.
@@ -6,45 +6,26 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Binding, Body, Circumstances, Event, Fence, Fingerprint, Grant, Harmless, Holder, Key,
-    Note, Outcome, OutcomeKind, Owner, Reason, Record, RecordDigest, RecordId, Round, Seen, State,
-    StoreError,
+    Answer, Binding, Circumstances, Event, Fence, Harmless, Holder, Outcome, OutcomeKind, Owner,
+    Reason, Round, StoreError,
 };
-use candor_protocol::json::{Decode, RawValue, raw};
+use candor_protocol::json::raw;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::CallToolResult;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::{Audit, Call, Ledger, also, canonical, fingerprint, words};
+use super::operation::{Operation, Told, Written, marked};
+use super::words;
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
-use crate::tool::ToolError;
 use crate::trace;
 
 /// How long an outcome that could not be written is tried again.
 const INSIST: Duration = Duration::from_secs(10 * 60);
-
-/// A call that has a key.
-pub(crate) struct Operation {
-    ledger: Ledger,
-    id: RecordId,
-    fingerprint: Fingerprint,
-    /// Whether to repeat it is harmless by its nature, its key aside.
-    by_nature: bool,
-    hints: Hints,
-    /// It has no key of its own, and is recorded because a person is asked about it.
-    keyless: bool,
-    /// Without the digest, which costs more than all the rest of a repetition.
-    circumstances: Circumstances,
-    /// The arguments that the key stands for.
-    canonical: String,
-}
 
 /// How a handler ended, as far as its record is concerned.
 pub(crate) enum Ended {
@@ -74,18 +55,6 @@ impl Ended {
     }
 }
 
-/// What the caller is told.
-pub(crate) enum Told {
-    /// The result, with what is to be said of its record.
-    Result { result: CallToolResult, mark: Value, replayed: bool },
-    /// Questions, and where their answers belong.
-    Asks { questions: Questions, resumes: Resumes },
-    /// Why there is no result.
-    Refused(ToolError),
-    /// The same as an error of the protocol.
-    Failed(ErrorObject),
-}
-
 /// Why a handler did not end by itself.
 enum Interrupted {
     /// It only reads, and nobody waits for it any more.
@@ -101,139 +70,26 @@ struct Claim {
     attempt: u32,
 }
 
-/// What is said of a record, but for what came of it.
-fn marked(key: Option<String>) -> Value {
-    key.map_or_else(|| json!({}), |key| json!({"key": key}))
-}
-
 impl Operation {
-    pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Self {
-        let canonical = canonical(call);
-        Self {
-            fingerprint: fingerprint(&canonical),
-            circumstances: ledger.circumstances(call, None),
-            canonical,
-            id: RecordId { scope: ledger.scope(call), key },
-            by_nature: call.hints.is_idempotent(),
-            hints: call.hints,
-            keyless: false,
-            ledger: ledger.clone(),
-        }
-    }
-
-    /// A call without a key that a person is asked about: it is named after the caller, the tool and the arguments, by a name that no caller can send.
-    pub(crate) fn keyless(ledger: &Ledger, call: &Call<'_>) -> Self {
-        let fingerprint = fingerprint(&canonical(call));
-        let name: String = fingerprint.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-        let key = Key::new(format!("{}{name}", super::key::RESERVED)).expect("visible and short");
-        Self { keyless: true, ..Self::new(ledger, call, key) }
-    }
-
-    pub(crate) fn key(&self) -> &Key {
-        &self.id.key
-    }
-
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
-    }
-
-    pub(crate) fn is_keyless(&self) -> bool {
-        self.keyless
-    }
-
-    pub(crate) fn digest(&self) -> RecordDigest {
-        self.id.digest()
-    }
-
-    /// The name that the caller has given to it; none for one that the server had to name itself.
-    fn callers_key(&self) -> Option<String> {
-        (!self.keyless).then(|| self.id.key.as_str().to_owned())
-    }
-
-    /// By which people find it.
-    pub(crate) fn short_id(&self) -> String {
-        self.id.digest().to_string().chars().take(12).collect()
-    }
-
-    /// Lets something happen to its record that is not the call itself.
-    pub(crate) async fn say(&self, event: Event) -> Written {
-        self.ledger.tend();
-        self.apply(event, self.digested()).await
-    }
-
-    /// Ends when its record no longer stands there.
-    pub(crate) async fn changed(&self, seen: Seen) -> Result<(), StoreError> {
-        self.ledger.0.store.watch(&self.id, seen).await
-    }
-
-    /// What a person has permitted of such calls.
-    pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
-        self.ledger.0.store.grants_in_force(&self.id.scope).await
-    }
-
-    /// The same, to be written down as what a person has permitted beforehand.
-    pub(crate) fn permitted(mut self, grant: &Grant) -> Self {
-        self.circumstances = also(self.circumstances, Some(words::permitted(grant)));
-        self
-    }
-
-    /// What the caller is told of a record that is in the way of asking.
-    pub(crate) async fn answered(&self, answer: Answer) -> Option<Told> {
-        self.told(answer, Instant::now() + self.ledger.0.join).await
-    }
-
-    /// What is on record of it, without any waiting.
-    pub(crate) async fn look(&self) -> Result<Option<Answer>, StoreError> {
-        let store = &self.ledger.0.store;
-        if let Some(answer) = store.recall(&self.id, self.fingerprint, self.by_nature).await? {
-            return Ok(Some(answer));
-        }
-        // An approval is in nobody's way, and yet worth knowing of.
-        let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
-        Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
-            Some(Record { fence, state: State::Approved { by, via, until, .. }, .. }) => {
-                Some(Answer::Approved { fence, by, via, until })
-            }
-            _ => None,
-        })
-    }
-
-    /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
-    pub(crate) async fn recall(&self) -> Option<Told> {
-        let until = Instant::now() + self.ledger.0.join;
-        loop {
-            let store = &self.ledger.0.store;
-            match store.recall(&self.id, self.fingerprint, self.by_nature).await {
-                // Whether a person must still be asked is for the gate to say.
-                Ok(None | Some(Answer::Waiting { .. })) => return None,
-                Ok(Some(answer)) => {
-                    if let Some(told) = self.told(answer, until).await {
-                        return Some(told);
-                    }
-                }
-                Err(error) => return Some(Told::Refused(words::unavailable(&error))),
-            }
-        }
-    }
-
     /// Claims, runs and records, in a task that nobody who hangs up can stop. Ends when there is something to tell, or at the
     /// caller's deadline; the task goes on.
     pub(crate) async fn carry_out(
-        self,
+        self: Box<Self>,
         ctx: &Ctx,
         approval: Option<Binding>,
         resumes: Option<Resumes>,
         work: BoxFuture<'static, Ended>,
     ) -> Told {
         let ledger = self.ledger.clone();
-        let Ok(room) = ledger.0.room.clone().try_acquire_owned() else {
-            return Told::Refused(words::busy());
+        let room = match ledger.0.room.try_take(self.sharer.as_ref()) {
+            Ok(taken) => taken,
+            Err(full) => return Told::Refused(words::full(full)),
         };
         ledger.tend();
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::new(self).run(&caller, approval, resumes, work, tell).await;
+            Arc::<Self>::from(self).run(&caller, approval, resumes, work, tell).await;
             drop(room);
         };
         ledger.0.running.spawn(trace::carried(task.in_current_span()));
@@ -301,10 +157,13 @@ impl Operation {
         let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
-        let (fingerprint, by_nature) = (self.fingerprint, self.by_nature);
-        let start = Event::Start { fingerprint, owner, by_nature, approval };
-        let mut event = match resumes {
-            None | Some(Resumes::Approval { .. }) => start.clone(),
+        let (fingerprint, by_nature) = (self.fingerprint, self.by_nature());
+        // Who brings an answer goes on with what has asked for it, or with nothing: that was approved, if it had to be, and a new start
+        // was not.
+        let event = match resumes {
+            None | Some(Resumes::Approval { .. }) => {
+                Event::Start { fingerprint, owner, by_nature, approval }
+            }
             Some(Resumes::Round { fence, round }) => {
                 let (fence, round) = (Fence(fence), Round(round));
                 Event::Resume { fingerprint, fence, round, owner }
@@ -319,7 +178,7 @@ impl Operation {
             if self.ledger.0.halt.is_cancelled() {
                 return Err(Some(Told::Refused(words::busy())));
             }
-            match self.apply(event, self.digested()).await.map_err(refused)? {
+            match self.apply(event.clone(), self.digested()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
@@ -337,78 +196,10 @@ impl Operation {
                     if told.is_some() {
                         return Err(told);
                     }
+                    // Somebody else had it, and has it no more.
                 }
             }
-            // Somebody else had it, and has it no more.
-            event = start.clone();
         }
-    }
-
-    /// What the caller is told of a record that is in the way; nothing if it was waited for, and has changed.
-    async fn told(&self, answer: Answer, until: Instant) -> Option<Told> {
-        let key = &self.id.key;
-        Some(match answer {
-            Answer::Replay { outcome, completed, attempt, resolved_by } => match &outcome.body {
-                Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
-                Body::Kept(bytes) => match read(bytes) {
-                    Some(result) => {
-                        let mut mark = marked(self.callers_key());
-                        mark["replayed"] = true.into();
-                        mark["completedAt"] = words::time(completed).into();
-                        mark["attempt"] = attempt.into();
-                        if let Some(by) = resolved_by {
-                            mark["resolvedBy"] = by.into();
-                        }
-                        Told::Result { result, mark, replayed: true }
-                    }
-                    None => {
-                        tracing::error!(key = key.as_str(), "what the ledger keeps is no result");
-                        Told::Refused(words::omitted(outcome.kept(), completed))
-                    }
-                },
-            },
-            Answer::InFlight { fence, state, since, retry_after } => {
-                let left = until.saturating_duration_since(Instant::now());
-                let watch = self.ledger.0.store.watch(&self.id, Seen { fence, state });
-                match tokio::time::timeout(left, watch).await {
-                    Ok(Ok(())) => return None,
-                    Ok(Err(error)) => Told::Refused(words::unavailable(&error)),
-                    Err(_) => Told::Refused(words::in_progress(Some(since), retry_after)),
-                }
-            }
-            Answer::Suspended { fence, round, asked, .. } => {
-                let kept = match &asked.body {
-                    Body::Kept(bytes) => Questions::from_bytes(bytes),
-                    Body::Omitted { .. } => None,
-                };
-                let resumes = Resumes::Round { fence: fence.0, round: round.0 };
-                kept.map_or_else(
-                    || Told::Refused(words::waits_elsewhere()),
-                    |questions| Told::Asks { questions, resumes },
-                )
-            }
-            Answer::KeyReused => Told::Refused(words::key_reused(key)),
-            Answer::OutcomeUnknown { reason, since } => {
-                Told::Refused(words::outcome_unknown(reason, Some(since)))
-            }
-            Answer::Expired { until } => Told::Refused(words::expired(until)),
-            Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
-            Answer::Waiting { until, .. } => {
-                Told::Refused(words::approval_required(&self.short_id(), Some(until)))
-            }
-            Answer::Denied { by, reason, .. } => {
-                Told::Refused(words::denied(&by, reason.as_deref()))
-            }
-            Answer::Approved { .. } | Answer::NotApproved => Told::Refused(words::approval_gone()),
-            Answer::Lost
-            | Answer::Done
-            | Answer::Refused(_)
-            | Answer::Claimed { .. }
-            | Answer::Started { .. }
-            | Answer::Resumed { .. } => Told::Failed(ErrorObject::invalid_params(
-                "Invalid requestState: this call does not wait for that answer any more",
-            )),
-        })
     }
 
     /// What is to be written, and what the caller is told once it is, or could not be.
@@ -421,7 +212,7 @@ impl Operation {
         match ended {
             Ok(Ended::Result { result, kind, not_started }) => {
                 let failed = kind == OutcomeKind::Failure;
-                let harmless = match (failed, not_started, self.by_nature) {
+                let harmless = match (failed, not_started, self.by_nature()) {
                     (true, true, _) => Some(Harmless::NothingHappened),
                     (true, false, true) => Some(Harmless::ByNature),
                     _ => None,
@@ -473,7 +264,7 @@ impl Operation {
     }
 
     fn unknown(&self, holder: Holder, reason: Reason) -> (Event, Tell) {
-        let error = match self.by_nature {
+        let error = match self.by_nature() {
             true => words::may_be_repeated(reason),
             false => words::outcome_unknown(reason, None),
         };
@@ -522,47 +313,10 @@ impl Operation {
         }
         tracing::error!(tool = self.id.scope.tool, "an outcome was not written down");
     }
-
-    async fn apply(&self, event: Event, circumstances: Circumstances) -> Written {
-        self.ledger.0.store.apply(&self.id, event, circumstances).await
-    }
-
-    /// Notes what a repetition was told. Who is refused wanted what was not done: that is worth keeping, whatever it was.
-    pub(crate) async fn note(&self, told: &Told) {
-        let (event, refused) = match told {
-            Told::Result { .. } => ("replayed", false),
-            Told::Asks { .. } => ("asked again", false),
-            Told::Refused(error) => ("refused", !error.is_passing()),
-            Told::Failed(_) => ("refused", true),
-        };
-        // A replay is a read: to write it down for good would make it a hundred times as dear.
-        let stays = refused || self.ledger.0.audit == Audit::All;
-        let note = Note {
-            scope: self.id.scope.clone(),
-            key: Some(self.id.key.clone()),
-            event: event.to_owned(),
-            outcome: None,
-            circumstances: if stays { self.digested() } else { self.circumstances.clone() },
-        };
-        self.ledger.write(note, stays).await;
-    }
-
-    fn digested(&self) -> Circumstances {
-        let digest = self.ledger.0.digests.digest(self.canonical.as_bytes());
-        Circumstances { digest: Some(digest), ..self.circumstances.clone() }
-    }
 }
-
-/// What came of writing something down.
-type Written = Result<Answer, StoreError>;
 
 /// What the caller is told then.
 type Tell = Box<dyn FnOnce(&Written) -> Told + Send>;
-
-fn read(bytes: &[u8]) -> Option<CallToolResult> {
-    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
-    CallToolResult::decode(raw.into()).ok()
-}
 
 /// Beats until dropped.
 struct Heart(JoinHandle<()>);

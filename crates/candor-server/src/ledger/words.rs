@@ -1,10 +1,11 @@
 //! What a caller is told whose call is not started, by what the ledger knows of its key.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
-use candor_protocol::time::rfc3339;
 
+use crate::desk::when::written;
+use crate::room::Full;
 use crate::tool::{ToolError, code};
 
 /// How soon somebody may ask again for a call that runs.
@@ -12,11 +13,6 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// How soon a store that is down may be back.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
-
-pub(super) fn time(moment: Moment) -> String {
-    let since = Duration::from_millis(u64::try_from(moment.0).unwrap_or_default());
-    rfc3339(UNIX_EPOCH + since).unwrap_or_else(|| "an unknown time".to_owned())
-}
 
 pub(super) fn key_reused(key: &Key) -> ToolError {
     ToolError::new(format!(
@@ -28,7 +24,7 @@ pub(super) fn key_reused(key: &Key) -> ToolError {
 }
 
 pub(super) fn in_progress(since: Option<Moment>, retry_after: Duration) -> ToolError {
-    let since = since.map(|since| format!(" since {}", time(since))).unwrap_or_default();
+    let since = since.map(|since| format!(" since {}", written(since))).unwrap_or_default();
     ToolError::new(format!(
         "This call is running{since}, and goes on. Ask for its result with the same arguments and the same key."
     ))
@@ -66,7 +62,7 @@ pub(super) fn may_be_repeated(reason: Reason) -> ToolError {
 
 pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolError {
     let why = why(reason);
-    let since = since.map(|since| format!(" ({})", time(since))).unwrap_or_default();
+    let since = since.map(|since| format!(" ({})", written(since))).unwrap_or_default();
     ToolError::new(format!(
         "This call was started, and nobody knows what came of it: {why}{since}. It may have been done, so it is not started \
          again. Look whether it was; an operator can settle it with `candor history`."
@@ -79,7 +75,7 @@ pub(super) fn expired(until: Moment) -> ToolError {
     ToolError::new(format!(
         "This key was used for a call that has ended; its result is no longer kept, and the call is not repeated under this \
          key until {}. For a new operation take a new key.",
-        time(until)
+        written(until)
     ))
     .code(code::RESULT_EXPIRED)
     .never_retry()
@@ -88,7 +84,7 @@ pub(super) fn expired(until: Moment) -> ToolError {
 pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
     ToolError::new(format!(
         "This call ended at {} and is not repeated. Its result had {bytes} bytes, which was too large to be kept.",
-        time(completed)
+        written(completed)
     ))
     .code(code::RESULT_OMITTED)
     .never_retry()
@@ -134,13 +130,28 @@ pub(super) fn busy() -> ToolError {
         .retry_after(Duration::from_secs(1))
 }
 
+/// There is no room for it.
+pub(super) fn full(full: Full) -> ToolError {
+    match full {
+        Full::Everybody => busy(),
+        // For programs: that others may well be served, so over HTTP it is another status.
+        Full::Caller => ToolError::new(
+            "This caller has its share of the calls that may run at a time, those included that it no longer waits for. Nothing was \
+             done.",
+        )
+        .code(code::BUSY)
+        .detail("scope", "caller".into())
+        .retry_after(Duration::from_secs(1)),
+    }
+}
+
 /// It was started, and its task is gone.
 pub(super) fn lost() -> ToolError {
     outcome_unknown(Reason::Lost, None)
 }
 
 pub(crate) fn approval_required(operation: &str, until: Option<Moment>) -> ToolError {
-    let until = until.map(|until| format!(", until {}", time(until))).unwrap_or_default();
+    let until = until.map(|until| format!(", until {}", written(until))).unwrap_or_default();
     ToolError::new(format!(
         "This call waits for a person's approval (operation {operation}{until}). It is not started yet. Call again with the same \
          arguments to see whether it may run; nobody is asked twice.",

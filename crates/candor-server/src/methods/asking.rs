@@ -8,7 +8,7 @@ use crate::attempt::{Ran, Subject, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-use crate::round::{Binding, Brought, Questions, Round};
+use crate::round::{Binding, Brought, Questions, Resumes, Round};
 
 /// What to tell the client of a handler that panicked.
 pub(super) const PANICKED: &str = "It failed unexpectedly; the server's log says why.";
@@ -60,14 +60,15 @@ pub(super) fn begin(
     Round::begin(engine.rounds(), &exchange.principal, binding, brought)
 }
 
-/// Answers with questions.
+/// Answers with questions, whose answers may go on with a call in the ledger.
 pub(super) fn ask(
     engine: &Engine,
     exchange: &Exchange,
     binding: &Binding<'_>,
     questions: Questions,
+    resumes: Option<Resumes>,
 ) -> Answer {
     let bound = binding.digest(&exchange.principal);
-    let put = questions.put(engine.rounds(), &bound, engine.limits().round, None);
+    let put = questions.put(engine.rounds(), &bound, engine.limits().round, resumes);
     engine.input_required(exchange, put)
 }

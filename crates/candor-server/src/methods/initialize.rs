@@ -13,6 +13,9 @@ use crate::engine::Engine;
 use crate::outlet::Outlet;
 use crate::session::{Peer, Session};
 
+/// What a client says of itself is kept for as long as its session, so it is not a message of any size.
+const LONGEST: usize = 64 * 1024;
+
 /// Opens a session and answers the handshake. Messages of the session that belong to no request go to `outlet`.
 pub(crate) fn open(
     engine: &Engine,
@@ -21,6 +24,11 @@ pub(crate) fn open(
     id: String,
     outlet: Outlet,
 ) -> Result<(Arc<Session>, Answer), ErrorObject> {
+    if request.params.arrived_bytes() > LONGEST {
+        return Err(ErrorObject::invalid_params(format!(
+            "Invalid params: initialize may have {LONGEST} bytes"
+        )));
+    }
     let asked: InitializeParams = params(request.params)?;
     let revision = negotiate(&asked.protocol_version);
     let client = Client::new(revision, asked.capabilities, &asked.client_info);

@@ -15,6 +15,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::resource::{Trouble, Watching};
+use crate::room::Taken;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let announced = Lists::in_capabilities(&engine.capabilities(Some(&exchange.principal)));
@@ -77,10 +78,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     }
 }
 
-async fn watch(engine: &Engine, uri: &str, exchange: &Exchange) -> Option<Watching> {
+async fn watch(engine: &Engine, uri: &str, exchange: &Exchange) -> Option<(Watching, Taken)> {
+    let place = engine.rooms().watched(exchange.sharer()).ok()?;
     let tree = &engine.parts().resources;
     match tree.watch(uri, engine.changes(), &exchange.principal).await {
-        Ok(watching) => Some(watching),
+        Ok(watching) => Some((watching, place)),
         Err(trouble) => {
             if let Trouble::Failed(error) = trouble {
                 tracing::warn!(uri, %error, "a resource could not be watched");

@@ -52,7 +52,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             Ok(engine.complete(exchange, result))
         }
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
-        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions)),
+        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions, None)),
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }

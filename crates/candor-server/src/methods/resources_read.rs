@@ -48,7 +48,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         }
         Ran::Done(Ok(None)) => Err(refused(Trouble::NotFound)),
         Ran::Done(Err(error)) => Err(refused(Trouble::Failed(error))),
-        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions)),
+        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions, None)),
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }

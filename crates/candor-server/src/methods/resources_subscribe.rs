@@ -12,6 +12,7 @@ use crate::answer::Empty;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::room::Full;
 use crate::session::Session;
 
 /// The protocol bounds nothing here, so we do: what is watched is held.
@@ -25,13 +26,14 @@ pub(crate) async fn subscribe(engine: &Engine, asked: Object, exchange: &Exchang
             "At most {MOST_WATCHED} resources are watched at a time; unsubscribe from some first"
         )));
     }
+    let place = engine.rooms().watched(exchange.sharer()).map_err(Full::why)?;
     let watching = engine
         .parts()
         .resources
         .watch(&asked.uri, engine.changes(), &exchange.principal)
         .await
         .map_err(|trouble| trouble.into_error(&asked.uri, exchange.era(), true))?;
-    session.subscribe(asked.uri, watching);
+    session.subscribe(asked.uri, (watching, place));
     Ok(engine.complete(exchange, Empty::default()))
 }
 

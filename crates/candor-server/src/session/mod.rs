@@ -25,6 +25,7 @@ use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::outlet::Outlet;
 use crate::resource::Watching;
+use crate::room::{Rooms, Taken};
 
 pub(crate) use stream_log::{Event, StreamLog};
 pub(crate) use table::Sessions;
@@ -53,10 +54,11 @@ pub(crate) struct Session {
     log_level: AtomicU8,
     changes: Arc<Listener>,
     /// What it watches.
-    subscriptions: Mutex<HashMap<String, Watching>>,
+    subscriptions: Mutex<HashMap<String, (Watching, Taken)>>,
     open: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
     next_question: AtomicU64,
     streams: Mutex<Streams>,
+    rooms: Arc<Rooms>,
     last_used: Mutex<Instant>,
     listeners: AtomicUsize,
     /// Ends the task that forwards changes, together with the session.
@@ -67,23 +69,33 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct Streams {
     by_name: HashMap<String, Arc<StreamLog>>,
-    finished: VecDeque<String>,
+    /// Those that are over, and the room that they take.
+    finished: VecDeque<(String, Taken)>,
     keep_finished: usize,
     named: u64,
 }
 
 impl Streams {
-    /// Notes that a stream is over; of too many such, the oldest is forgotten.
-    fn finish(&mut self, name: &str) {
-        if !self.by_name.contains_key(name) || self.finished.iter().any(|n| n == name) {
+    /// Notes that a stream is over. Of too many such, and where there is no room for another, the oldest are forgotten; for which there
+    /// is none even then is not kept. Whoever reads it now reads it to its end.
+    fn finish(&mut self, log: &StreamLog, rooms: &Rooms, of: &Principal) {
+        let name = log.name();
+        if !self.by_name.contains_key(name) || self.finished.iter().any(|(n, _)| n == name) {
             return;
         }
-        self.finished.push_back(name.to_owned());
-        if self.finished.len() > self.keep_finished
-            && let Some(oldest) = self.finished.pop_front()
-        {
+        let bytes = log.bytes();
+        loop {
+            if self.finished.len() < self.keep_finished
+                && let Ok(taken) = rooms.kept(of, bytes)
+            {
+                self.finished.push_back((name.to_owned(), taken));
+                return;
+            }
+            let oldest = self.finished.pop_front().map(|(oldest, _)| oldest);
+            let Some(oldest) = oldest else { break };
             self.by_name.remove(&oldest);
         }
+        self.by_name.remove(name);
     }
 }
 
@@ -118,6 +130,7 @@ impl Session {
                 keep_finished: limits.finished_streams,
                 named: 0,
             }),
+            rooms: Arc::clone(engine.rooms()),
             last_used: Mutex::new(Instant::now()),
             listeners: AtomicUsize::new(0),
             _alive: alive.clone().drop_guard(),
@@ -136,7 +149,7 @@ impl Session {
     }
 
     /// Tells the client of this resource's changes from now on.
-    pub(crate) fn subscribe(&self, uri: String, watching: Watching) {
+    pub(crate) fn subscribe(&self, uri: String, watching: (Watching, Taken)) {
         self.changes.add(&uri);
         let before = lock(&self.subscriptions).insert(uri, watching);
         // Not under the lock: ending a watch is the provider's code.
@@ -201,14 +214,14 @@ impl Session {
         let mut streams = lock(&self.streams);
         streams.by_name.insert(log.name().to_owned(), log.clone());
         if log.is_closed() {
-            streams.finish(log.name());
+            streams.finish(log, &self.rooms, &self.peer.principal);
         }
     }
 
     /// The request has been answered: its stream is kept for a while, in case the answer got lost.
     pub(crate) fn finish_stream(&self, log: &StreamLog) {
         log.close();
-        lock(&self.streams).finish(log.name());
+        lock(&self.streams).finish(log, &self.rooms, &self.peer.principal);
     }
 
     pub(crate) fn stream(&self, name: &str) -> Option<Arc<StreamLog>> {

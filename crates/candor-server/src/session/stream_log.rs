@@ -116,6 +116,11 @@ impl StreamLog {
         inner.reader == reader && inner.first == 1 && inner.events.is_empty()
     }
 
+    /// How much of it is kept.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }

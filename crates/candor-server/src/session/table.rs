@@ -15,20 +15,24 @@ pub(crate) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     most: usize,
     most_per_peer: usize,
+    /// What one principal may have, from however many addresses, where principals are told apart.
+    most_per_principal: Option<usize>,
     idle: Duration,
 }
 
 impl Sessions {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    /// `shared`: between principals, of whom one gets at most half.
+    pub(crate) fn new(limits: &Limits, shared: bool) -> Self {
         Self {
             open: Mutex::default(),
             most: limits.sessions,
             most_per_peer: limits.sessions_per_peer,
+            most_per_principal: shared.then(|| limits.sessions.div_ceil(2)),
             idle: limits.session_idle,
         }
     }
 
-    /// Adds a session; false if there are too many in all. Of a peer that has too many, the one longest unused ends:
+    /// Adds a session; false if there are too many in all. Of a peer, or a principal, that has too many, the one longest unused ends:
     /// a client that forgets to end its sessions harms only itself.
     pub(crate) fn add(&self, session: Arc<Session>) -> bool {
         let mut open = self.lock();
@@ -40,10 +44,11 @@ impl Sessions {
             }
             keep
         });
-        let of_peer = || open.values().filter(|other| other.peer == session.peer);
-        if of_peer().count() >= self.most_per_peer
-            && let Some(oldest) = of_peer().max_by_key(|other| other.idle()).cloned()
-        {
+        let of_peer = |other: &Session| other.peer == session.peer;
+        let of_principal = |other: &Session| other.peer.principal == session.peer.principal;
+        let crowded = longest_unused(&open, of_peer, self.most_per_peer)
+            .or_else(|| longest_unused(&open, of_principal, self.most_per_principal?));
+        if let Some(oldest) = crowded {
             oldest.end();
             open.remove(&oldest.id);
         }
@@ -74,4 +79,17 @@ impl Sessions {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of these, if there are as many as there may be.
+fn longest_unused(
+    open: &HashMap<String, Arc<Session>>,
+    these: impl Fn(&Session) -> bool,
+    most: usize,
+) -> Option<Arc<Session>> {
+    let all = || open.values().filter(|session| these(session));
+    if all().count() < most {
+        return None;
+    }
+    all().max_by_key(|session| session.idle()).cloned()
 }

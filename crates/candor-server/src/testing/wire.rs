@@ -130,12 +130,14 @@ impl Asking<'_> {
         let hang_up = cancel.clone().drop_guard();
         let arrival = Arrival {
             principal: self.principal.clone(),
+            shares: false,
             session: self.connection.map(|connection| connection.session.clone()),
             outlet: Outlet::Pipe(said.clone()),
             cancel,
             closing: None,
             mirrored: None,
             key_header: None,
+            body: None,
         };
         let mut running = pin!(self.engine.handle(request, arrival));
         let answer = loop {

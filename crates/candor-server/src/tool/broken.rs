@@ -4,13 +4,13 @@ use candor_protocol::json::raw;
 use candor_protocol::types::Tool as Definition;
 use candor_schema::{Invalid, Violation};
 
-use super::{Effects, Prepared, Tool, warning};
+use super::{Effects, Prepared, Tool, entry, warning};
 use crate::arguments::Arguments;
 
 /// Says of every call why it cannot be made.
 pub(super) struct Broken {
     definition: Definition,
-    problem: String,
+    violation: Violation,
 }
 
 impl Broken {
@@ -22,7 +22,12 @@ impl Broken {
         let mut definition = Definition::new(&given.name, raw(&candor_schema::permissive()));
         definition.title.clone_from(&given.title);
         definition.description.clone_from(&given.description);
-        Self { definition, problem: format!("this tool cannot be called: {problem}") }
+        let problem = format!("this tool cannot be called: {problem}");
+        let violation = match entry::input(&given.input_schema) {
+            Ok(_) => Violation::new("", problem),
+            Err(_) => Violation::of_schema(problem),
+        };
+        Self { definition, violation }
     }
 }
 
@@ -32,7 +37,7 @@ impl Tool for Broken {
     }
 
     fn prepare(&self, _: Arguments) -> Result<Box<dyn Prepared>, Invalid> {
-        Err(Violation::new("", &self.problem).into())
+        Err(self.violation.clone().into())
     }
 
     /// Nothing is known of calls that cannot be made.

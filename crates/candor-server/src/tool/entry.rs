@@ -11,6 +11,7 @@ use candor_schema::Schema;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::broken::Broken;
 use super::idempotency::{self, Idempotency};
 use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
@@ -39,6 +40,8 @@ pub(crate) struct Entry {
     pub(crate) safeguards: Safeguards,
     /// The tool that shows what a call would do.
     pub(crate) preview_name: Option<String>,
+    /// Whether it only stands in the place of one that cannot be used.
+    pub(super) broken: bool,
     digest: OnceLock<[u8; 32]>,
 }
 
@@ -48,6 +51,11 @@ impl Entry {
         let definition = tool.definition().clone();
         let effects = tool.effects();
         Self::checked(tool, definition, effects)
+    }
+
+    /// What stands in the place of a tool that cannot be used.
+    pub(super) fn broken(tool: Broken) -> Result<Self, String> {
+        Ok(Self { broken: true, ..Self::of(Arc::new(tool))? })
     }
 
     /// The preview that is made with this tool: its arguments, and what `plan` makes of them.
@@ -91,19 +99,13 @@ impl Entry {
         effects: Effects,
     ) -> Result<Self, String> {
         warn_about_name(&definition.name);
-        let schema = read(&definition.input_schema)?;
+        let InputSchema { schema, mirrors, compiled: input } = input(&definition.input_schema)?;
         definition.output_schema.as_deref().map(read).transpose()?;
-        if schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
-        }
         if let Some(argument) = tool.recorded().iter().find(|name| secret::is_in(&schema, name)) {
             return Err(format!(
                 "`{argument}` may not stand in history: its schema says that it is a secret"
             ));
         }
-        let mirrors = mirrors(&schema)?;
-        let input = Schema::compile(definition.input_schema.get())
-            .map_err(|e| format!("input schema: {e}"))?;
         let output = match &definition.output_schema {
             None => None,
             Some(schema) => {
@@ -154,6 +156,7 @@ impl Entry {
             boxed,
             safeguards,
             preview_name,
+            broken: false,
             digest: OnceLock::new(),
         };
         Ok(entry)
@@ -239,6 +242,23 @@ fn with_plan(mut schema: Value, preview: &str, always: bool) -> Result<Value, St
         }
     }
     Ok(schema)
+}
+
+/// What is known of an input schema that can be used.
+pub(super) struct InputSchema {
+    schema: Value,
+    mirrors: Vec<Mirror>,
+    compiled: Arc<Schema>,
+}
+
+pub(super) fn input(written: &RawValue) -> Result<InputSchema, String> {
+    let schema = read(written)?;
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
+    }
+    let mirrors = mirrors(&schema)?;
+    let compiled = Schema::compile(written.get()).map_err(|e| format!("input schema: {e}"))?;
+    Ok(InputSchema { schema, mirrors, compiled })
 }
 
 /// A schema as a value; a string in its place says why there is none.

@@ -23,7 +23,8 @@ const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";
 /// A failure that the model should read: it becomes a result with `isError`.
 ///
 /// Say what happened and what to do now. What a stranger may not see goes into [`ToolError::internal`], or arrives by
-/// `?`: any error converts, its text goes to the log, and the caller learns only that something failed.
+/// `?`: any error converts, its text goes to the log, and the caller learns only that something failed. A mere text does not convert:
+/// `.map_err(ToolError::new)?` tells it to the caller, `.map_err(ToolError::internal)?` to the log.
 ///
 /// ```
 /// use std::time::Duration;

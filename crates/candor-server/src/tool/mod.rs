@@ -5,6 +5,7 @@ mod coverage;
 pub(crate) mod effects;
 mod entry;
 mod error;
+mod gather;
 pub(crate) mod idempotency;
 mod json_tool;
 mod neighbours;
@@ -50,11 +51,15 @@ pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 pub(crate) use set::Found;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
-pub use typed::{
-    Asked, Carried, GivenSchema, Input, Spec, ToolBox, ToolFn, TypedTool, published, published_as,
-};
+#[doc(hidden)] // for what `#[tool]` writes
+pub use typed::{Asked, Carried, Input, Spec, published, published_as};
+pub use typed::{GivenSchema, ToolBox, ToolFn, TypedTool};
 
 /// A tool, erased once: everything that differs between tools is behind these two functions.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tool",
+    note = "functions that are marked `#[tool]` are added with `.tools(tools![…])`, a toolbox with `.tools(value.into_tools())`"
+)]
 pub trait Tool: Send + Sync + 'static {
     /// The tool as it is listed.
     fn definition(&self) -> &Definition;

@@ -11,29 +11,48 @@ use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
 use super::{warning, words};
 
-/// Checks a set. The tool that each preview is of.
-pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, RegistrationError> {
-    let mut previewed = HashMap::new();
-    for (at, entry) in set.entries().iter().enumerate() {
-        let refuse = |problem: String| RegistrationError::of(entry.name(), problem);
-        let declared = &entry.safeguards;
-        for (role, name) in [("undo", &declared.undo), ("instead", &declared.instead)] {
-            if let Some(name) = name.as_ref().filter(|name| set.whole(name).is_none()) {
-                return Err(refuse(format!("its {role} tool {name:?} is not among the tools")));
-            }
+/// What is wrong with tools because of others: in their order, one fault each.
+pub(super) fn faults(set: &ToolSet) -> Vec<RegistrationError> {
+    let mut shown = HashMap::new();
+    let mut faults = Vec::new();
+    for entry in set.entries() {
+        if let Err(problem) = check(entry, set, &mut shown) {
+            faults.push(RegistrationError::of(entry.name(), problem));
         }
-        if let Some(name) = &entry.preview_name {
-            let preview = set.whole(name).ok_or_else(|| {
-                refuse(format!("its preview tool {name:?} is not among the tools"))
-            })?;
-            if let Some(Preview::Named(_)) = &declared.preview {
-                fits(entry, preview).map_err(refuse)?;
-            }
-            if let Some(other) = previewed.insert(name.clone(), at) {
-                let other = set.entries()[other].name();
-                return Err(refuse(format!("its preview tool {name:?} is that of {other:?}")));
-            }
+    }
+    faults
+}
+
+/// Checks one; `shown` has the previews of those before it, each with its tool.
+fn check(entry: &Entry, set: &ToolSet, shown: &mut HashMap<String, String>) -> Result<(), String> {
+    let declared = &entry.safeguards;
+    let beside = |role: &str, name: &str| {
+        set.whole(name).ok_or_else(|| format!("its {role} tool {name:?} is not among the tools"))
+    };
+    let usable = |role: &str, name: &str| match beside(role, name)? {
+        other if other.broken => Err(format!("its {role} tool {name:?} cannot be called")),
+        other => Ok(other),
+    };
+    // Who says yes to a call that can be taken back must not find out later that it cannot.
+    declared.undo.as_deref().map(|name| usable("undo", name)).transpose()?;
+    // It is only ever the better way, and says itself why it is closed.
+    declared.instead.as_deref().map(|name| beside("instead", name)).transpose()?;
+    if let Some(name) = &entry.preview_name {
+        let preview = usable("preview", name)?;
+        if let Some(Preview::Named(_)) = &declared.preview {
+            fits(entry, preview)?;
         }
+        if let Some(other) = shown.get(name) {
+            return Err(format!("its preview tool {name:?} is that of {other:?}"));
+        }
+        shown.insert(name.clone(), entry.name().to_owned());
+    }
+    Ok(())
+}
+
+/// Tells the log what an author may have overlooked in a set without faults.
+pub(super) fn warn(set: &ToolSet) {
+    for entry in set.entries().iter().filter(|entry| !entry.broken) {
         if let Some(id) = blind(entry, set) {
             warning::once(
                 entry.name(),
@@ -49,7 +68,6 @@ pub(super) fn check(set: &ToolSet) -> Result<HashMap<String, usize>, Registratio
             );
         }
     }
-    Ok(previewed)
 }
 
 /// A preview changes nothing, and takes what its tool takes.

@@ -22,8 +22,9 @@ use crate::provider::{Provider, ProviderError};
 /// | a type that implements this trait | the same |
 ///
 /// Of what is called nothing is kept: who wants a cache keeps an `Arc<ToolSet>` and gives it again. Of what is called, a tool
-/// that cannot be used (its schema cannot be compiled) is listed and its calls are refused ([`ToolSet::provided`]). A list in which two
-/// tools have one name is a failure of the provider: callers learn that something failed, the log says what.
+/// that cannot be used (its schema cannot be compiled, another has its name, its preview is not there) is listed and its calls are
+/// refused with the reason, which the log has too; the others are served ([`ToolSet::provided`]). A provider that fails is another thing:
+/// callers learn that something failed, the log says what.
 ///
 /// A list:
 ///
@@ -78,7 +79,8 @@ use crate::provider::{Provider, ProviderError};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not provide tools",
     note = "give a `Vec<Arc<dyn Tool>>`, a closure without arguments that returns one (or a `Result` of one, or a future of \
-            either), or implement `ToolsProvider`"
+            either), or implement `ToolsProvider`",
+    note = "for other tools for other people, wrap a closure that takes a `&Principal` with `provider_fn` or `async_provider_fn`"
 )]
 pub trait ToolsProvider<Shape = shape::Own>: Send + Sync + 'static {
     /// The tools of this principal, now.

@@ -5,40 +5,49 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use candor_schema::{References, Schema};
+use serde_json::{Map, Value, json};
 
 /// The value with its secrets covered.
 pub(crate) fn covered(schema: &Value, value: &Value) -> Value {
-    cover(schema, &[schema], value)
+    match References::of(schema) {
+        Some(mut references) => cover(&mut references, &[schema], value),
+        None => in_place_of(value),
+    }
+}
+
+/// Which arguments are not as they were sent, where they are covered.
+pub(crate) fn changed<'a>(sent: &'a Value, covered: &Value) -> Vec<&'a str> {
+    let differs = |(name, value): &(&String, &Value)| covered.get(name.as_str()) != Some(*value);
+    sent.as_object().into_iter().flatten().filter(differs).map(|(name, _)| name.as_str()).collect()
 }
 
 /// Whether an argument of this name is a secret, or has one in it.
 pub(super) fn is_in(schema: &Value, argument: &str) -> bool {
-    let whole = reachable(schema, &[schema], beside);
-    let of_argument: Vec<&Value> =
-        whole.iter().filter_map(|schema| schema.get("properties")?.get(argument)).collect();
-    let all = reachable(schema, &of_argument, |schema| {
+    let Some(mut references) = References::of(schema) else { return true };
+    let Some(whole) = reachable(&mut references, &[schema], beside) else { return true };
+    let all = reachable(&mut references, &of_member(&whole, argument), |schema| {
         let mut inner = beside(schema);
         inner.extend(beneath(schema));
         inner
     });
-    all.into_iter().any(says_so)
+    all.is_none_or(|all| all.into_iter().any(says_so))
 }
 
-fn cover(root: &Value, at: &[&Value], value: &Value) -> Value {
-    let all = reachable(root, at, beside);
+fn cover<'s>(references: &mut References<'s>, at: &[&'s Value], value: &Value) -> Value {
+    let Some(all) = reachable(references, at, beside) else { return in_place_of(value) };
     if all.iter().any(|schema| says_so(schema)) {
         return in_place_of(value);
     }
     match value {
         Value::Object(members) => {
             let covered = |(name, member): (&String, &Value)| {
-                (name.clone(), cover(root, &of_member(&all, name), member))
+                (name.clone(), cover(references, &of_member(&all, name), member))
             };
             Value::Object(members.iter().map(covered).collect())
         }
         Value::Array(items) => {
-            let covered = |(place, item)| cover(root, &of_item(&all, place), item);
+            let covered = |(place, item)| cover(references, &of_item(&all, place), item);
             items.iter().enumerate().map(covered).collect()
         }
         other => other.clone(),
@@ -60,63 +69,86 @@ fn in_place_of(value: &Value) -> Value {
     }
 }
 
-/// Schemas, and all that `next` and references lead to, each once: a schema may go round in circles.
+/// Schemas, and all that `next` and references lead to, each once: a schema may go round in circles. `None`: a reference cannot be
+/// followed, and who knows what stands there.
 fn reachable<'s>(
-    root: &'s Value,
+    references: &mut References<'s>,
     from: &[&'s Value],
     next: impl Fn(&'s Value) -> Vec<&'s Value>,
-) -> Vec<&'s Value> {
+) -> Option<Vec<&'s Value>> {
     let (mut found, mut left, mut seen) = (Vec::new(), from.to_vec(), HashSet::new());
     while let Some(schema) = left.pop() {
         if seen.insert(std::ptr::from_ref(schema)) {
             found.push(schema);
             left.extend(next(schema));
-            let reference = schema.get("$ref").and_then(Value::as_str);
-            left.extend(reference.and_then(|to| root.pointer(to.strip_prefix('#')?)));
+            left.extend(references.from(schema)?);
         }
     }
-    found
+    Some(found)
 }
 
 /// What may speak of the same value as a schema.
 fn beside(schema: &Value) -> Vec<&Value> {
     let branches = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name));
     let branches = branches.filter_map(Value::as_array).flatten();
-    branches.chain(["then", "else"].into_iter().filter_map(|name| schema.get(name))).collect()
+    let ways = ["if", "then", "else"].into_iter().filter_map(|name| schema.get(name));
+    branches.chain(ways).chain(members(schema, &["dependentSchemas", "dependencies"])).collect()
 }
 
 /// What speaks of the values in the one that a schema speaks of.
 fn beneath(schema: &Value) -> Vec<&Value> {
-    let get = |name: &'static str| schema.get(name);
-    let members = ["properties", "patternProperties"].into_iter().filter_map(get);
-    let members = members.filter_map(Value::as_object).flat_map(Map::values);
-    let places = get("prefixItems").and_then(Value::as_array).into_iter().flatten();
-    let rest = ["items", "additionalProperties"].into_iter().filter_map(get);
-    members.chain(places).chain(rest).collect()
+    let places = [schema.get("prefixItems"), schema.get("items")].into_iter().flatten();
+    let places = places.filter_map(Value::as_array).flatten();
+    let rest = ["additionalProperties", "unevaluatedProperties"].into_iter().chain(ITEMS);
+    let rest = rest.filter_map(|name| schema.get(name));
+    members(schema, &["properties", "patternProperties"]).chain(places).chain(rest).collect()
+}
+
+/// What may speak of any item of a list.
+const ITEMS: [&str; 4] = ["items", "additionalItems", "unevaluatedItems", "contains"];
+
+fn members<'s>(schema: &'s Value, keywords: &[&str]) -> impl Iterator<Item = &'s Value> {
+    let found: Vec<_> = keywords.iter().filter_map(|name| schema.get(name)?.as_object()).collect();
+    found.into_iter().flat_map(Map::values)
 }
 
 fn of_member<'s>(all: &[&'s Value], name: &str) -> Vec<&'s Value> {
     let mut found = Vec::new();
     for schema in all {
-        match schema.get("properties").and_then(|members| members.get(name)) {
-            Some(member) => found.push(member),
-            // Patterns are not matched here: what any of them says counts for all that is not named.
-            None => {
-                let patterns = schema.get("patternProperties").and_then(Value::as_object);
-                found.extend(patterns.into_iter().flat_map(Map::values));
-                found.extend(schema.get("additionalProperties"));
+        let before = found.len();
+        found.extend(schema.get("properties").and_then(|members| members.get(name)));
+        let patterns = schema.get("patternProperties").and_then(Value::as_object);
+        for (pattern, member) in patterns.into_iter().flatten() {
+            if may_match(pattern, name) {
+                found.push(member);
             }
+        }
+        // Of what a schema names itself these two say nothing.
+        if found.len() == before {
+            let others = ["additionalProperties", "unevaluatedProperties"];
+            found.extend(others.into_iter().filter_map(|keyword| schema.get(keyword)));
         }
     }
     found
 }
 
+/// Whether a pattern matches a name; yes, if that cannot be found out.
+fn may_match(pattern: &str, name: &str) -> bool {
+    let other = json!({"not": {"pattern": pattern}}).to_string();
+    !Schema::compile(&other).is_ok_and(|other| other.check(&name.into()).is_ok())
+}
+
 fn of_item<'s>(all: &[&'s Value], place: usize) -> Vec<&'s Value> {
-    let of = |schema: &&'s Value| {
-        let by_place = schema.get("prefixItems").and_then(|places| places.get(place));
-        by_place.or_else(|| schema.get("items"))
-    };
-    all.iter().filter_map(of).collect()
+    let mut found = Vec::new();
+    for schema in all {
+        // Older drafts list the places in `items`.
+        let places = ["prefixItems", "items"].into_iter().filter_map(|name| schema.get(name));
+        let by_place = places.filter_map(Value::as_array).find_map(|places| places.get(place));
+        found.extend(by_place.or_else(|| schema.get("items").filter(|items| !items.is_array())));
+        let others = if by_place.is_some() { &ITEMS[3..] } else { &ITEMS[1..] };
+        found.extend(others.iter().filter_map(|name| schema.get(name)));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -173,5 +205,107 @@ mod tests {
         let sent = json!({"a0": {"a1": {"s": "x"}}});
         assert_eq!(covered(&loops, &sent), json!({"a0": {"a1": {"s": "•••• (1 characters)"}}}));
         assert!(is_in(&loops, "a0"));
+    }
+
+    #[test]
+    fn a_reference_is_followed_however_it_is_written() {
+        let schema = json!({
+            "type": "object",
+            "$id": "https://example.invalid/tool",
+            "properties": {
+                "anchor": {"$ref": "#key"},
+                "name": {"$ref": "inner"},
+                "dynamic": {"type": "array", "items": {"$dynamicRef": "#any"}},
+                "plain": {"$ref": "#open"},
+            },
+            "$defs": {
+                "key": {"$anchor": "key", "properties": {"token": {"writeOnly": true}}},
+                "inner": {"$id": "inner", "$ref": "#pin", "$defs": {"p": {"$anchor": "pin", "x-secret": true}}},
+                "any": {"$dynamicAnchor": "any", "format": "password"},
+                "open": {"$anchor": "open", "type": "string"},
+            },
+        });
+        Schema::compile(&schema.to_string()).unwrap();
+        let sent =
+            json!({"anchor": {"id": 1, "token": "abc"}, "name": 7, "dynamic": ["a"], "plain": "p"});
+        let seen = json!({
+            "anchor": {"id": 1, "token": "•••• (3 characters)"}, "name": "••••",
+            "dynamic": ["•••• (1 characters)"], "plain": "p",
+        });
+        assert_eq!(covered(&schema, &sent), seen);
+        for (argument, secret) in
+            [("anchor", true), ("name", true), ("dynamic", true), ("plain", false)]
+        {
+            assert_eq!(is_in(&schema, argument), secret, "{argument}");
+        }
+    }
+
+    #[test]
+    fn what_a_reference_that_leads_nowhere_stands_for_is_covered() {
+        let schema = json!({"properties": {
+            "lost": {"$ref": "#nowhere"},
+            "away": {"items": {"$ref": "https://example.invalid/other"}},
+            "user": {"type": "string"},
+        }});
+        let sent = json!({"lost": {"a": 1}, "away": ["x", "y"], "user": "ada"});
+        let seen = json!({
+            "lost": "••••", "away": ["•••• (1 characters)", "•••• (1 characters)"], "user": "ada",
+        });
+        assert_eq!(covered(&schema, &sent), seen);
+        assert!(is_in(&schema, "lost") && is_in(&schema, "away") && !is_in(&schema, "user"));
+        let unknown = json!({"$schema": "https://example.invalid/dialect"});
+        assert_eq!(covered(&unknown, &sent), json!("••••"));
+        assert!(is_in(&unknown, "user"));
+    }
+
+    #[test]
+    fn every_keyword_that_speaks_of_a_value_counts() {
+        let secret = || json!({"writeOnly": true});
+        for (schema, sent, seen) in [
+            (
+                json!({"properties": {"pin": {}}, "patternProperties": {"^p": secret()}}),
+                json!({"pin": 1, "user": 2}),
+                json!({"pin": "••••", "user": 2}),
+            ),
+            (
+                json!({"patternProperties": {"^user$": {}}, "additionalProperties": secret()}),
+                json!({"pin": 1, "user": 2}),
+                json!({"pin": "••••", "user": 2}),
+            ),
+            (
+                json!({"properties": {"user": {}}, "unevaluatedProperties": secret()}),
+                json!({"pin": 1, "user": 2}),
+                json!({"pin": "••••", "user": 2}),
+            ),
+            (
+                json!({"dependentSchemas": {"user": {"properties": {"pin": secret()}}}}),
+                json!({"pin": 1, "user": 2}),
+                json!({"pin": "••••", "user": 2}),
+            ),
+            (
+                json!({"if": {"properties": {"pin": secret()}}}),
+                json!({"pin": 1, "user": 2}),
+                json!({"pin": "••••", "user": 2}),
+            ),
+            (
+                json!({"properties": {"pin": {"contains": secret()}}}),
+                json!({"pin": [1], "user": 2}),
+                json!({"pin": ["••••"], "user": 2}),
+            ),
+            (
+                json!({"properties": {"pin": {"prefixItems": [{}], "unevaluatedItems": secret()}}}),
+                json!({"pin": [1, 2], "user": 2}),
+                json!({"pin": [1, "••••"], "user": 2}),
+            ),
+            (
+                json!({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"pin": {"items": [{}, secret()], "additionalItems": secret()}}}),
+                json!({"pin": [1, 2, 3], "user": 2}),
+                json!({"pin": [1, "••••", "••••"], "user": 2}),
+            ),
+        ] {
+            assert_eq!(covered(&schema, &sent), seen, "{schema}");
+            assert!(is_in(&schema, "pin"), "{schema}");
+            assert!(!is_in(&schema, "user"), "{schema}");
+        }
     }
 }

@@ -12,12 +12,10 @@ use candor_protocol::types::Tool as Definition;
 use candor_schema::Invalid;
 
 use super::Tool;
-use super::broken::Broken;
 use super::effects;
 use super::entry::Entry;
-use super::neighbours;
+use super::gather::{Unusable, gather};
 use super::publish::Form;
-use super::safeguards::Preview;
 use super::split::{Part, Split};
 use crate::arguments::Arguments;
 use crate::gate::Policy;
@@ -78,8 +76,8 @@ pub(crate) struct Found<'a> {
 /// Why a tool cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistrationError {
-    tool: String,
-    problem: String,
+    pub(super) tool: String,
+    pub(super) problem: String,
 }
 
 impl RegistrationError {
@@ -100,43 +98,27 @@ impl ToolSet {
     /// Checks and indexes tools. Fails for two tools of one name, for schemas that cannot be honoured, and if a tool names
     /// another that is not there. Previews that are made with a tool stand right after it.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
-        Self::gather(tools, |_, problem| Err(problem))
+        gather(tools, Unusable::Fails)
     }
 
-    /// The same of tools that somebody else gives while the server runs. One that cannot be used by itself costs the others
-    /// nothing: it is listed with a schema that lets everything through, its calls are refused with the reason, and the log has it.
+    /// The same of tools that somebody else gives while the server runs. One that cannot be used costs the others nothing: it is
+    /// listed with a schema that lets everything through, its calls are refused with the reason, and the log has it. It takes along
+    /// those whose preview or undo it is, because a call that cannot be looked at, or taken back, is not the one that was promised.
+    /// Where several have one name, nobody can say which is meant: the name is listed once, and its calls are refused.
     pub fn provided(
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     ) -> Result<Self, RegistrationError> {
-        Self::gather(tools, |tool, problem| {
-            Entry::of(Arc::new(Broken::instead_of(tool, &problem))).map(|entry| (entry, None))
-        })
+        gather(tools, Unusable::IsTold)
     }
 
-    /// Puts a set together. A tool that cannot be used is replaced, or refused with what is wrong with it.
-    fn gather(
-        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
-        replace: impl Fn(&dyn Tool, String) -> Result<WithPreview, String>,
-    ) -> Result<Self, RegistrationError> {
-        let mut set = Self::default();
-        for tool in tools {
-            let (entry, preview) = with_preview(tool.clone())
-                .or_else(|problem| replace(&*tool, problem))
-                .map_err(|problem| RegistrationError::of(&tool.definition().name, problem))?;
-            set.push(entry)?;
-            preview.map_or(Ok(()), |preview| set.push(preview))?;
-        }
-        set.previewed = neighbours::check(&set)?;
-        Ok(set)
-    }
-
-    fn push(&mut self, entry: Entry) -> Result<(), RegistrationError> {
-        let name = entry.name().to_owned();
-        if self.by_name.insert(name.clone(), self.entries.len()).is_some() {
-            return Err(RegistrationError::of(&name, "another tool has this name"));
-        }
-        self.entries.push(Arc::new(entry));
-        Ok(())
+    /// An index of tools, no two of which have the same name.
+    pub(super) fn of(entries: impl IntoIterator<Item = Arc<Entry>>) -> Self {
+        let entries: Vec<_> = entries.into_iter().collect();
+        let at = |(at, entry): (usize, &Arc<Entry>)| (entry.name().to_owned(), at);
+        let by_name = entries.iter().enumerate().map(at).collect();
+        let of = |(at, entry): (usize, &Arc<Entry>)| Some((entry.preview_name.clone()?, at));
+        let previewed = entries.iter().enumerate().filter_map(of).collect();
+        Self { entries, by_name, previewed, ..Self::default() }
     }
 
     /// Every tool with what is known of it.
@@ -265,18 +247,6 @@ impl ToolSet {
         }
         listed
     }
-}
-
-/// A tool that has been checked, with the preview that is made with it.
-type WithPreview = (Entry, Option<Entry>);
-
-fn with_preview(tool: Arc<dyn Tool>) -> Result<WithPreview, String> {
-    let entry = Entry::of(tool)?;
-    let preview = match &entry.safeguards.preview {
-        Some(Preview::Made(plan)) => Some(entry.preview(plan.clone())?),
-        _ => None,
-    };
-    Ok((entry, preview))
 }
 
 fn definitions<'a>(page: &'a [Cow<'_, Definition>]) -> Vec<&'a Definition> {

@@ -35,6 +35,10 @@ pub struct TypedTool {
 type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
 
 /// Names a tool that `#[tool]` has made of a function; the function itself stays what it was.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no function that is marked `#[tool]`",
+    note = "a toolbox is added with `.tools(value.into_tools())`"
+)]
 pub trait ToolFn {
     /// The tool. Derives its schemas, so it is called once, when the tool is registered.
     fn tool() -> TypedTool;

@@ -1,11 +1,14 @@
-//! The endpoint in the test's own process, requests to send to it, and what comes back.
+//! A server that listens, requests to send to it, and what comes back.
 
 // Each test crate uses a part of it.
 #![allow(dead_code)]
 
 mod reply;
 mod session;
+mod wire;
 
+use std::future::pending;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,12 +21,13 @@ use candor_server::protocol::Principal;
 use candor_server::protocol::types::{Resource, ResourceContents};
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{IntoOutput, JsonTool, ToolError};
-use candor_server::transport::http::{Http, endpoint};
+use candor_server::transport::http::{Http, endpoint, serve};
 use candor_server::{Arguments, Ctx, Engine, Server};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
+use tokio::sync::{OnceCell, mpsc};
 use tower::ServiceExt;
 
 pub(crate) use reply::{Events, Reply};
@@ -46,6 +50,9 @@ pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
 pub(crate) struct Site {
     pub(crate) engine: Engine,
     pub(crate) router: Router,
+    /// Where it listens, from the first request until the test's runtime ends.
+    address: OnceCell<SocketAddr>,
+    is_in_process: bool,
 }
 
 impl Site {
@@ -67,12 +74,34 @@ impl Site {
     fn with(server: Server, http: Http) -> Self {
         let engine = server.build().expect("a server that can be built");
         let router = Router::new().route("/mcp", endpoint(engine.clone(), http));
-        Self { engine, router }
+        Self { engine, router, address: OnceCell::new(), is_in_process: false }
     }
 
-    /// Sends a request and waits for the head of the reply.
+    /// The same without connections, for a clock that is paused: it would run on whenever bytes are on their way.
+    pub(crate) fn in_process(self) -> Self {
+        Self { is_in_process: true, ..self }
+    }
+
+    /// Listens as every server of ours does.
+    pub(crate) async fn address(&self) -> SocketAddr {
+        let listen = async || {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (router, limits) = (self.router.clone(), self.engine.limits().clone());
+            tokio::spawn(async move { serve(listener, router, &limits, pending()).await });
+            address
+        };
+        *self.address.get_or_init(listen).await
+    }
+
+    /// Sends a request, over a connection of its own, and waits for the head of the reply.
     pub(crate) async fn send(&self, call: Call) -> Reply {
-        Reply::of(soon(self.router.clone().oneshot(call.into_request())).await)
+        if self.is_in_process {
+            let reply = self.router.clone().oneshot(call.into_request());
+            return Reply::of(soon(reply).await.unwrap());
+        }
+        let address = self.address().await;
+        Reply::of(soon(wire::exchange(address, &call.to_wire())).await)
     }
 }
 
@@ -120,7 +149,7 @@ pub(crate) fn endless(name: &str) -> (JsonTool, mpsc::UnboundedReceiver<&'static
             });
             ctx.progress(1, None, None).await;
             let _ = tell.send("started");
-            std::future::pending::<()>().await;
+            pending::<()>().await;
             Ok("never said")
         }
     });
@@ -207,6 +236,20 @@ impl Call {
         *request.uri_mut() = self.path.parse().unwrap();
         *request.headers_mut() = self.headers;
         request
+    }
+
+    /// As it goes over the wire.
+    pub(crate) fn to_wire(&self) -> String {
+        let Self { method, path, headers, body } = self;
+        let headers = headers.iter();
+        let headers: String = headers
+            .map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap()))
+            .collect();
+        let length = match body.len() {
+            0 if method != Method::POST => String::new(),
+            length => format!("content-length: {length}\r\n"),
+        };
+        format!("{method} {path} HTTP/1.1\r\n{headers}{length}\r\n{body}")
     }
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) fn of(response: Result<Response, std::convert::Infallible>) -> Self {
-        let (head, body) = response.unwrap().into_parts();
+    pub(crate) fn of(response: Response) -> Self {
+        let (head, body) = response.into_parts();
         Self { status: head.status, headers: head.headers, body }
     }
 

@@ -8,7 +8,7 @@ use super::{Call, Reply, Site};
 
 /// A session that is open.
 pub(crate) struct Session<'a> {
-    site: &'a Site,
+    pub(crate) site: &'a Site,
     pub(crate) id: String,
     revision: &'static str,
     /// Whose token goes with every request.

@@ -113,7 +113,7 @@ async fn static_hints_are_published_as_they_were_declared() {
 
 #[tokio::test]
 async fn nothing_is_unclassified_by_silence() {
-    // C25, S3.4: `#[tool]` does not compile without; here the author reads it in the log.
+    // `#[tool]` does not compile without; here the author reads it in the log.
     let named = |name: &str| JsonTool::open(name, |_, _| async { Ok("") });
     let mut titled = ToolAnnotations::new();
     titled.title = Some("Mute".to_owned());

@@ -80,7 +80,7 @@ async fn where_the_schema_is_open_an_unknown_action_is_the_worst_case() {
     }
 }
 
-/// The seed's third example: method and path.
+/// An HTTP API behind one tool: method and path.
 #[tokio::test]
 async fn a_table_over_two_arguments() {
     let method = |method: &str| Row::when("method", Test::equals(method));

@@ -52,12 +52,14 @@ async fn an_evaluator_that_does_not_end_holds_up_nobody() {
             std::thread::sleep(std::time::Duration::from_secs(4));
             Hints::READS
         });
-    let client = server().tool(tool).test();
+    let site = Site::of(server().tool(tool));
+    let params = json!({"name": "endless", "arguments": {}});
     let asked = tokio::time::Instant::now();
-    assert_eq!(client.try_hints("endless", ()).await.unwrap_err().code(), -32603);
+    site.send(modern(ASK, &params)).await.error(200, -32603).await;
     assert!(asked.elapsed().as_secs() < 3, "it was waited for");
-    let called = client.call("endless", ()).await;
-    assert_eq!((called.text(), called.foreseen()), ("done", Some(Hints::WORST)));
+    let called = site.send(modern("tools/call", &params)).await.result().await;
+    assert_eq!(text(&called), "done");
+    assert_eq!(called["_meta"][OURS]["foreseen"], is(Hints::WORST));
 }
 
 #[tokio::test]
@@ -138,7 +140,6 @@ async fn a_call_needs_no_question_and_says_what_was_foreseen() {
 
 #[tokio::test]
 async fn hints_are_in_the_answer_and_in_nothing_that_comes_before_it() {
-    // S0.89
     let tool = JsonTool::open("talks", |_, ctx| async move {
         ctx.progress(1, 2, "half").await;
         ctx.progress(2, 2, "done").await;

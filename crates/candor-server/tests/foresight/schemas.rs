@@ -54,7 +54,7 @@ async fn resources_are_as_described() {
     assert_eq!(mirror["description"], "The first");
 }
 
-/// As the seed prints it.
+/// As it is described.
 #[test]
 fn the_seeds_definitions_are_there_word_for_word() {
     let request = json!({

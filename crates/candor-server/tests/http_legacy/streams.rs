@@ -132,6 +132,33 @@ async fn requests_that_were_answered_without_a_stream_do_not_push_one_out() {
     assert_eq!(whole, [progress(1), progress(2), stepped()]);
 }
 
+/// Many sessions with many finished calls would otherwise hold all that these have said, for as long as a session may be silent.
+#[tokio::test]
+async fn what_finished_streams_say_is_kept_while_there_is_room() {
+    let long = tool("step", |_, ctx| async move {
+        ctx.progress(1, 2, None).await;
+        Ok("a".repeat(4096))
+    });
+    let limits = |limits: &mut candor_server::Limits| limits.finished_bytes = 12 * 1024;
+    let site = Site::of(server().tool(long).limits(limits));
+    let (one, two) =
+        (Session::open(&site, "2025-11-25").await, Session::open(&site, "2025-11-25").await);
+    let mut primed = Vec::new();
+    for session in [&one, &one, &two] {
+        let mut events = session.call("step").await.events();
+        primed.push(events.next().await.unwrap().id.unwrap());
+        assert_eq!(events.rest().await.len(), 2, "whoever reads gets all of it");
+    }
+    one.get(Some(&primed[0])).await.refusal(404, -32600).await;
+    assert_eq!(one.get(Some(&primed[1])).await.events().rest().await.len(), 2);
+    two.get(Some(&primed[2])).await.refusal(404, -32600).await;
+    one.delete().await.must_be_empty(204).await;
+    let mut events = two.call("step").await.events();
+    let id = events.next().await.unwrap().id.unwrap();
+    events.rest().await;
+    assert_eq!(two.get(Some(&id)).await.events().rest().await.len(), 2, "there is room again");
+}
+
 #[tokio::test]
 async fn an_event_number_that_no_stream_can_reach_does_no_harm() {
     let site = Site::of(server().tool(greet()));

@@ -158,7 +158,7 @@ async fn the_endpoint_works_in_somebody_elses_app_under_another_path() {
     let app = Router::new().route("/", get(|| async { "the home page" })).nest("/api/v1", mcp);
     let send = async |call: Call| {
         let response = soon(app.clone().oneshot(call.into_request())).await;
-        Reply::of(response)
+        Reply::of(response.unwrap())
     };
     let there = send(greeting().path("/api/v1/agents")).await;
     assert_eq!(text(&there.result().await), "Hello, Ada!");

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use candor_server::Server;
 use candor_server::prompt::{self, Prompt};
 use candor_server::tool::{ToolSet, provider_fn};
-use candor_server::transport::http::serve;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -139,27 +138,11 @@ async fn a_client_that_drops_the_stream_has_taken_its_request_back() {
     assert_eq!(two(&mut told).await, ["cancelled", "dropped"]);
 }
 
-/// A request as it goes over the wire.
-async fn wire(call: Call) -> String {
-    let (head, body) = call.into_request().into_parts();
-    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-    let body = str::from_utf8(&body).unwrap();
-    let headers = head.headers.iter();
-    let headers: String =
-        headers.map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap())).collect();
-    format!(
-        "{} {} HTTP/1.1\r\n{headers}content-length: {}\r\n\r\n{body}",
-        head.method,
-        head.uri,
-        body.len()
-    )
-}
-
 /// Sends a request to a server, closes the connection as soon as the tool runs, and waits for what becomes of it.
 async fn cut_off(address: SocketAddr, told: &mut UnboundedReceiver<&'static str>) {
     let mut connection = soon(TcpStream::connect(address)).await.unwrap();
     // Without a progress token nothing is sent, so not even the head of a response is on its way.
-    let request = wire(modern("tools/call", &json!({"name": "forever"}))).await;
+    let request = modern("tools/call", &json!({"name": "forever"})).to_wire();
     soon(connection.write_all(request.as_bytes())).await.unwrap();
     assert_eq!(soon(told.recv()).await, Some("started"));
     drop(connection);
@@ -180,10 +163,5 @@ async fn a_client_that_closes_its_connection_before_the_answer_has_taken_its_req
 async fn the_same_holds_under_our_own_accept_loop() {
     let (tool, mut told) = endless("forever");
     let site = Site::of(server().tool(tool));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        serve(listener, site.router, site.engine.limits(), std::future::pending()).await
-    });
-    cut_off(address, &mut told).await;
+    cut_off(site.address().await, &mut told).await;
 }

@@ -101,7 +101,7 @@ fn order_does_not_matter_and_words_of_arguments_may_differ() {
 
 #[test]
 fn what_is_said_and_not_declared_and_what_deletes_blindly_is_told_when_it_is_registered() {
-    // S3.47, S3.57: an author reads it in the log, once, and the server is built all the same.
+    // An author reads it in the log, once, and the server is built all the same.
     let log = Log::capture();
     let register = || {
         let wishful = look("wishful", &[]).description("Shows it. This cannot be undone.");

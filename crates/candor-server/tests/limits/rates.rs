@@ -48,6 +48,21 @@ async fn the_next_call_may_come_when_the_refusal_says() {
     assert_eq!(counter.get(), 6);
 }
 
+/// Who is told to try again must be able to.
+#[tokio::test]
+async fn a_call_that_found_no_room_is_free() {
+    let counter = Counter::default();
+    let tool = counter.tool("act", &of(&[])).rate(Rate::per_hour(1));
+    let client = server().tool(tool).limits(|limits| limits.keyed_calls = 0).test();
+    for _ in 0..3 {
+        let busy = client.keyed("k").call("act", json!({})).await;
+        assert_eq!(busy.code(), Some(code::BUSY), "{}", busy.text());
+    }
+    assert!(!client.call("act", json!({})).await.is_error(), "without a key there is room");
+    wait(&client.call("act", json!({})).await);
+    assert_eq!(counter.get(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn replays_wrong_arguments_questions_and_refusals_are_free() {
     let counter = Counter::default();
@@ -136,7 +151,6 @@ async fn an_answer_that_is_sent_again_and_again_is_charged() {
 
 #[tokio::test(start_paused = true)]
 async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
-    // S0.33
     let counter = Counter::default();
     let tool = counter.tool("act", &of(&[])).effects_by(Hints::ADDS, |_| Hints::READS);
     let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(3)));
@@ -159,7 +173,6 @@ async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_console_asks_no_more_often() {
-    // S0.33
     let tool = Counter::default().tool("act", &of(&[])).annotations(deletes());
     let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(1)));
     let visit = server.build().unwrap().visit(Principal::new("ada"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use candor_server::Ctx;
 use candor_server::hints::{Hints, Row, Table, Test};
 use candor_server::testing::TestClient;
-use candor_server::tool::{JsonTool, ToolError, code};
+use candor_server::tool::{JsonTool, Rate, ToolError, code};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ async fn who_gives_up_leaves_the_queue() {
 async fn the_deadline_ends_the_waiting() {
     let log = Log::new(0);
     let client = server()
-        .tool(log.tool("post").annotations(deletes()))
+        .tool(log.tool("post").annotations(deletes()).rate(Rate::per_day(3)))
         .limits(|limits| limits.deadline = Duration::from_secs(20))
         .test()
         .deadline(Duration::from_secs(600));
@@ -158,7 +158,7 @@ async fn the_deadline_ends_the_waiting() {
     let told = held.call("post", json!({"n": 1})).await;
     assert_eq!(told.code(), Some(code::IN_PROGRESS), "{}", told.text());
     for key in [None, Some("second")] {
-        let waiting = key.map_or(client.by("ada"), |key| client.keyed(key));
+        let waiting = key.map_or(client.by("tester"), |key| client.keyed(key));
         let began = tokio::time::Instant::now();
         let told = waiting.call("post", json!({"n": 2})).await;
         assert_eq!(told.code(), Some(code::BUSY), "{}", told.text());
@@ -168,7 +168,13 @@ async fn the_deadline_ends_the_waiting() {
     log.go.add_permits(1);
     let joined = held.call("post", json!({"n": 1})).await;
     assert!(joined.is_replayed(), "{}", joined.text());
-    assert_eq!(log.entries(), [1]);
+    log.go.add_permits(2);
+    for waited in [3, 4] {
+        let called = client.call("post", json!({"n": waited})).await;
+        assert!(!called.is_error(), "who was not started has not called: {}", called.text());
+    }
+    assert_eq!(client.call("post", json!({"n": 5})).await.code(), Some(code::RATE_LIMITED));
+    assert_eq!(log.entries(), [1, 3, 4]);
 }
 
 #[tokio::test]

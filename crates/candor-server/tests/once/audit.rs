@@ -6,7 +6,7 @@ use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{AuditRow, OutcomeKind, Reason, Rules, StateKind};
 use candor_server::testing::TestClient;
-use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
+use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
 use candor_server::{Audit, Ctx, Elicit, Secret, Server};
 use serde_json::{Value, json};
 
@@ -83,6 +83,25 @@ async fn a_repetition_and_a_refusal_are_noted() {
     let all = rows(client.engine()).await;
     assert_eq!(events(&all[3..]), ["start", "complete", "refused"]);
     assert_eq!(client.engine().recent_calls()[0].event, "replayed");
+}
+
+/// What was refused stays, whatever it would have done; that now is not the time does not.
+#[tokio::test]
+async fn refusals_of_calls_without_a_key_stay_unless_they_pass() {
+    let client = server()
+        .tool(reading(Work::new().tool("look")))
+        .tool(Work::new().tool("act").rate(Rate::per_day(1)))
+        .deny("look")
+        .test();
+    assert_eq!(client.call("look", json!({})).await.code(), Some(code::DENIED));
+    client.call("act", json!({})).await;
+    assert_eq!(client.call("act", json!({})).await.code(), Some(code::RATE_LIMITED));
+    let all = rows(client.engine()).await;
+    assert_eq!(events(&all), ["refused", "called"]);
+    assert_eq!(all[0].scope.tool, "look");
+    let recent = client.engine().recent_calls();
+    assert_eq!((&*recent[0].scope.tool, &*recent[0].event), ("act", "refused"));
+    assert_eq!(recent.len(), 1);
 }
 
 /// A tool that does as it is told.

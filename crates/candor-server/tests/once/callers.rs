@@ -8,7 +8,6 @@ use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{Rules, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
-use candor_server::transport::http::serve;
 use candor_server::{Ctx, Engine};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -81,11 +80,7 @@ async fn repeated(site: &Site, work: &Work) -> Value {
 async fn a_connection_that_is_closed_stops_nothing() {
     let work = Work::new();
     let site = Site::of(remembering().tool(work.waiting("act")));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (router, limits) = (site.router.clone(), site.engine.limits().clone());
-    let serving =
-        tokio::spawn(async move { serve(listener, router, &limits, std::future::pending()).await });
+    let address = site.address().await;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "act", "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -104,7 +99,6 @@ async fn a_connection_that_is_closed_stops_nothing() {
     tokio::time::sleep(A_MOMENT).await;
     repeated(&site, &work).await;
     assert_eq!((work.starts(), work.ends()), (1, 1));
-    serving.abort();
 }
 
 #[tokio::test]
@@ -143,16 +137,15 @@ async fn a_legacy_request_that_is_taken_back_or_left_stops_nothing() {
         let site = Site::of(remembering().tool(work.waiting("act")));
         let session = Session::open(&site, "2025-11-25").await;
         let params = json!({"name": "act", "_meta": {KEY: "k"}});
-        let call = session.request("tools/call", &params);
+        let mut call = Box::pin(session.request("tools/call", &params));
         tokio::select! {
-            _ = call => panic!("it has ended"),
-            () = async {
-                work.began().await;
-                if taken_back {
-                    session.cancel().await;
-                }
-            } => {}
+            _ = &mut call => panic!("it has ended"),
+            () = work.began() => {}
         }
+        if taken_back {
+            session.cancel().await;
+        }
+        drop(call);
         repeated(&site, &work).await;
         assert_eq!((work.starts(), work.ends()), (1, 1));
     }

@@ -47,7 +47,11 @@ async fn folders_in_a_directory_have_the_extensions_type_unless_they_have_their_
             [json!("inode/directory"), json!("x/app"), json!(null)]
         );
         let listed = peer.children("docs:///").await;
-        assert_eq!(types(&listed), [json!(null), json!("x/app"), json!(null)], "S4.60");
+        assert_eq!(
+            types(&listed),
+            [json!(null), json!("x/app"), json!(null)],
+            "a container type, or none"
+        );
     })
     .await;
 }
@@ -68,7 +72,6 @@ async fn a_file_is_no_directory_and_neither_is_what_is_not_there() {
     .await;
 }
 
-// C14
 #[tokio::test(start_paused = true)]
 async fn a_server_whose_resources_list_children_declares_both_extensions() {
     everywhere(docs, async |peer| {

@@ -54,7 +54,6 @@ async fn shown(peer: &mut crate::Peer<'_>, n: usize) -> [Value; 2] {
     [called["content"][0].take(), prompted["messages"][0]["content"].take()]
 }
 
-// S4.62–S4.65, S4.67, C20
 #[tokio::test(start_paused = true)]
 async fn advice_is_inside_the_resource_wherever_it_was_given() {
     for known in [json!({}), knowing()] {
@@ -73,7 +72,6 @@ async fn advice_is_inside_the_resource_wherever_it_was_given() {
     }
 }
 
-// C20
 #[tokio::test(start_paused = true)]
 async fn who_may_know_nothing_of_it_finds_the_same_advice_where_it_always_was() {
     everywhere(showing, async |peer| {
@@ -87,7 +85,6 @@ async fn who_may_know_nothing_of_it_finds_the_same_advice_where_it_always_was() 
     .await;
 }
 
-// S4.62, C20
 #[tokio::test(start_paused = true)]
 async fn who_declares_the_extension_finds_it_in_one_place() {
     everywhere_knowing(&knowing(), showing, async |peer| {
@@ -132,7 +129,6 @@ fn written(embedded: &EmbeddedResource) -> Value {
     serde_json::to_value(Content::from(embedded.clone())).unwrap()
 }
 
-// S4.63, S4.66, S4.67
 #[test]
 fn what_old_peers_send_is_understood() {
     let resource = json!({"uri": "docs:///dot", "text": "."});

@@ -11,7 +11,7 @@ use crate::common::server;
 use crate::reading::metadata_of;
 use crate::{docs, everywhere, everywhere_knowing, knowing, uris};
 
-/// The seed's folder: two children in TypeScript, with or without the names that only the tree knows.
+/// A folder: two children in TypeScript, with or without the names that only the tree knows.
 struct Sources {
     named: bool,
 }
@@ -67,7 +67,6 @@ impl Resources for Sources {
     }
 }
 
-// S4.40, S4.41, S4.44
 #[tokio::test(start_paused = true)]
 async fn reading_a_folder_may_give_its_children_in_full() {
     everywhere_knowing(
@@ -91,7 +90,6 @@ async fn reading_a_folder_may_give_its_children_in_full() {
     .await;
 }
 
-// S4.41
 #[tokio::test(start_paused = true)]
 async fn children_that_do_not_say_what_they_are_are_described_by_the_tree() {
     everywhere_knowing(
@@ -111,7 +109,7 @@ async fn children_that_do_not_say_what_they_are_are_described_by_the_tree() {
     .await;
 }
 
-// S4.7, for children that were read along
+// For children that were read along
 #[tokio::test(start_paused = true)]
 async fn a_child_that_was_read_along_says_what_the_tree_says_of_it() {
     everywhere_knowing(
@@ -126,7 +124,6 @@ async fn a_child_that_was_read_along_says_what_the_tree_says_of_it() {
     .await;
 }
 
-// S4.42, S4.43
 #[tokio::test(start_paused = true)]
 async fn what_is_read_of_a_large_folder_need_not_be_all_of_it() {
     let large = || {
@@ -147,7 +144,7 @@ async fn what_is_read_of_a_large_folder_need_not_be_all_of_it() {
     .await;
 }
 
-// S4.45 holds only for what cannot be listed
+// That there is at least one content holds only for what cannot be listed
 #[tokio::test(start_paused = true)]
 async fn a_folder_without_anything_to_read_is_read_as_nothing() {
     everywhere(docs, async |peer| {
@@ -191,7 +188,6 @@ impl Resources for Summary {
     }
 }
 
-// S4.71
 #[tokio::test(start_paused = true)]
 async fn a_resource_may_be_both_read_and_listed() {
     everywhere_knowing(

@@ -22,7 +22,7 @@ fn extracted() -> String {
     format!("{:.<8192}", "Extracted text content of the PDF")
 }
 
-/// The seed's report: as PDF, and as the text of it.
+/// A report: as PDF, and as the text of it.
 fn report() -> Server {
     let resource = Resource::new(REPORT, "Quarterly Report")
         .titled("Report")
@@ -38,7 +38,6 @@ fn report() -> Server {
     server().resources(set)
 }
 
-// S4.46, S4.47, S4.49, S4.50
 #[tokio::test(start_paused = true)]
 async fn the_seeds_report_is_read_in_both_of_its_formats() {
     everywhere(report, async |peer| {
@@ -63,7 +62,6 @@ async fn the_seeds_report_is_read_in_both_of_its_formats() {
     .await;
 }
 
-// S4.48
 #[tokio::test(start_paused = true)]
 async fn the_formats_of_a_resource_are_described_alike() {
     everywhere_knowing(&knowing(), report, async |peer| {
@@ -78,7 +76,6 @@ async fn the_formats_of_a_resource_are_described_alike() {
     .await;
 }
 
-// S4.57, S4.58, S4.61, C21
 #[tokio::test(start_paused = true)]
 async fn a_list_names_the_preferred_format_and_where_to_find_all_of_them() {
     for known in [json!({}), knowing()] {
@@ -96,7 +93,6 @@ async fn a_list_names_the_preferred_format_and_where_to_find_all_of_them() {
     }
 }
 
-// S4.59
 #[tokio::test(start_paused = true)]
 async fn a_resource_without_a_preferred_format_names_none() {
     let either = || {

@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::common::server;
 use crate::{docs, everywhere, uris};
 
-// S4.32
 #[tokio::test(start_paused = true)]
 async fn without_a_uri_clients_get_the_list_to_begin_with() {
     everywhere(docs, async |peer| {
@@ -21,7 +20,6 @@ async fn without_a_uri_clients_get_the_list_to_begin_with() {
     .await;
 }
 
-// S4.13, S4.29, S4.30, S4.36
 #[tokio::test(start_paused = true)]
 async fn with_a_uri_they_get_its_direct_children_and_nothing_else() {
     everywhere(docs, async |peer| {
@@ -32,7 +30,6 @@ async fn with_a_uri_they_get_its_direct_children_and_nothing_else() {
     .await;
 }
 
-// S4.7
 #[tokio::test(start_paused = true)]
 async fn a_child_is_listed_as_it_is_described() {
     everywhere(docs, async |peer| {
@@ -44,7 +41,6 @@ async fn a_child_is_listed_as_it_is_described() {
     .await;
 }
 
-// S4.37
 #[tokio::test(start_paused = true)]
 async fn an_empty_folder_has_an_empty_list() {
     everywhere(docs, async |peer| {
@@ -84,7 +80,6 @@ impl Resources for Silent {
     }
 }
 
-// S4.31, S4.34, S4.35
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_listed_is_told_apart_from_what_is_not_there() {
     let with_silent = || docs().resources(Silent);
@@ -117,7 +112,6 @@ fn misleading() -> Server {
     server().resources(resources)
 }
 
-// S4.72
 #[tokio::test(start_paused = true)]
 async fn neither_a_media_type_nor_a_slash_makes_a_folder() {
     everywhere(misleading, async |peer| {
@@ -131,7 +125,6 @@ async fn neither_a_media_type_nor_a_slash_makes_a_folder() {
     .await;
 }
 
-// S4.29
 #[tokio::test(start_paused = true)]
 async fn the_uri_of_a_list_is_a_text_or_is_left_out() {
     everywhere(docs, async |peer| {

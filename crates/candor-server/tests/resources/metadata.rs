@@ -12,7 +12,6 @@ use crate::{described, described_json, docs, everywhere, everywhere_knowing, kno
 
 const METHOD: &str = "resources/metadata";
 
-// S4.8–S4.12, S4.21, S4.22, S4.69
 #[tokio::test(start_paused = true)]
 async fn a_resource_is_described_with_everything_that_is_said_of_it() {
     let report = || {
@@ -25,7 +24,6 @@ async fn a_resource_is_described_with_everything_that_is_said_of_it() {
     .await;
 }
 
-// S4.24
 #[tokio::test(start_paused = true)]
 async fn describing_a_resource_does_not_read_it() {
     let reads = Arc::new(AtomicUsize::new(0));
@@ -61,7 +59,6 @@ async fn describing_a_resource_does_not_read_it() {
     .await;
 }
 
-// S4.25
 #[tokio::test(start_paused = true)]
 async fn a_resource_that_is_not_there_is_an_error_with_its_uri_in_both_eras() {
     everywhere(docs, async |peer| {
@@ -72,7 +69,6 @@ async fn a_resource_that_is_not_there_is_an_error_with_its_uri_in_both_eras() {
     .await;
 }
 
-// S4.25
 #[tokio::test(start_paused = true)]
 async fn a_text_that_is_no_uri_is_told_why_not() {
     let long = format!("docs:///{}", "a".repeat(9000));
@@ -98,7 +94,6 @@ async fn a_text_that_is_no_uri_is_told_why_not() {
     .await;
 }
 
-// S4.25
 #[tokio::test(start_paused = true)]
 async fn a_uri_is_a_text_and_must_be_there() {
     everywhere(docs, async |peer| {
@@ -120,7 +115,6 @@ async fn a_uri_is_a_text_and_must_be_there() {
     .await;
 }
 
-// S4.21
 #[tokio::test(start_paused = true)]
 async fn a_request_may_carry_metadata_of_its_own() {
     everywhere(docs, async |peer| {
@@ -132,7 +126,6 @@ async fn a_request_may_carry_metadata_of_its_own() {
     .await;
 }
 
-// S4.72
 #[tokio::test(start_paused = true)]
 async fn reading_has_no_switch_that_leaves_the_content_out() {
     everywhere(docs, async |peer| {
@@ -148,7 +141,6 @@ async fn reading_has_no_switch_that_leaves_the_content_out() {
     .await;
 }
 
-// S4.23
 #[tokio::test(start_paused = true)]
 async fn whoever_has_resources_describes_them_even_if_there_are_none_yet() {
     everywhere(
@@ -163,7 +155,6 @@ async fn whoever_has_resources_describes_them_even_if_there_are_none_yet() {
     .await;
 }
 
-// S4.23
 #[tokio::test(start_paused = true)]
 async fn a_server_without_resources_has_none_of_their_methods() {
     everywhere(
@@ -190,7 +181,6 @@ async fn a_server_without_resources_has_none_of_their_methods() {
     .await;
 }
 
-// S4.18, S4.54
 #[tokio::test(start_paused = true)]
 async fn a_set_says_of_every_resource_what_can_be_done_with_it() {
     let set = || {

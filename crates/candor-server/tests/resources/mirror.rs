@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::common::server;
 use crate::{EXTENSION, described, described_json, everywhere, everywhere_knowing, knowing};
 
-/// The seed's members, fully described, in a folder; and one that can be had in two formats.
+/// All members, fully described, in a folder; and one that can be had in two formats.
 fn documents() -> Server {
     let both = Resource::new("docs:///page", "page").formats(["text/html", "text/markdown"]);
     let inside = ResourceSet::new().resource(described(), |_, _| async { Ok("hello") }).resource(

@@ -46,7 +46,6 @@ fn numbered(under: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{under}{n}")).collect()
 }
 
-// S4.33
 #[tokio::test(start_paused = true)]
 async fn children_come_page_by_page_and_each_of_them_once() {
     everywhere(crowded, async |peer| {
@@ -59,7 +58,6 @@ async fn children_come_page_by_page_and_each_of_them_once() {
     .await;
 }
 
-// S4.32, S4.33
 #[tokio::test(start_paused = true)]
 async fn the_lists_of_several_providers_are_one_list_in_their_order() {
     let three = || {
@@ -106,7 +104,6 @@ async fn refused(peer: &mut Peer<'_>, uri: Option<&str>, cursor: &str) {
     assert!(message.starts_with("Invalid cursor"), "{params}: {message}");
 }
 
-// S4.33
 #[tokio::test(start_paused = true)]
 async fn a_cursor_fits_the_list_that_it_was_made_for_and_no_other() {
     everywhere(crowded, async |peer| {

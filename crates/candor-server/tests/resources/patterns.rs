@@ -1,4 +1,4 @@
-//! What servers in the wild do with several contents, each within the rules and in a few lines (the seed's table).
+//! What servers in the wild do with several contents, each within the rules and in a few lines.
 
 use candor_server::protocol::types::{Resource, ResourceContents, ResourceTemplate};
 use candor_server::resource::{AsJson, ResourceSet};
@@ -21,7 +21,7 @@ fn contexts() -> ResourceSet {
     ResourceSet::new().folder(Resource::new("k8s:///contexts", "contexts"), all)
 }
 
-// S4.73: Collection/List, 65 %
+// Collection/List, 65 %
 #[tokio::test(start_paused = true)]
 async fn a_collection_is_a_folder() {
     everywhere(
@@ -49,7 +49,7 @@ fn item() -> ResourceSet {
     )
 }
 
-// S4.74: Test/Example, 20 %
+// Test/Example, 20 %
 #[tokio::test(start_paused = true)]
 async fn text_and_blob_of_one_item_are_its_formats() {
     everywhere(
@@ -77,7 +77,7 @@ fn guide() -> ResourceSet {
     ResourceSet::new().folder(Resource::new("guide:///terraform", "terraform"), sections)
 }
 
-// S4.76: Composite/Sectioned, 8 %
+// Composite/Sectioned, 8 %
 #[tokio::test(start_paused = true)]
 async fn a_guide_in_sections_is_a_folder_of_sections() {
     everywhere(
@@ -107,7 +107,7 @@ fn gyazo() -> ResourceSet {
     )
 }
 
-// S4.77: Resource + Metadata, 6 %. What describes the picture is its metadata; as markdown, it is another format of it.
+// Resource + Metadata, 6 %. What describes the picture is its metadata; as markdown, it is another format of it.
 #[tokio::test(start_paused = true)]
 async fn a_picture_with_its_description_is_one_resource() {
     everywhere(

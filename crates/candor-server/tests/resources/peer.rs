@@ -1,4 +1,4 @@
-//! One client, four ways: of either era, over either transport.
+//! One client, six ways: of either era, over stdio, over HTTP, and by the endpoint in this process.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use candor_server::protocol::Era;
 use candor_server::{Engine, Server};
 use serde_json::{Value, json};
 
-use crate::common::{CAPABILITIES_KEY, Events, SERVER_INFO_KEY, Session, Site, modern};
+use crate::common::{CAPABILITIES_KEY, Events, SERVER_INFO_KEY, Session, Site, initialize, modern};
 use crate::lines::{self, Client};
 
 /// Shorter than every time limit of a server: silence is not the silence before one.
@@ -38,18 +38,18 @@ enum Way<'a> {
     Over,
 }
 
-/// Says which of the four it was that failed.
+/// Says which of the six it was that failed.
 struct Here(Era, &'static str);
 
 impl Drop for Here {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("this happened in the {:?} era, over {}", self.0, self.1);
+            eprintln!("this happened in the {:?} era, {}", self.0, self.1);
         }
     }
 }
 
-/// Runs a scenario in both eras and over both transports, each time with a new server.
+/// Runs a scenario in both eras and all ways, each time with a new server. The clock must be paused.
 pub(crate) async fn everywhere(server: impl Fn() -> Server, scenario: impl AsyncFn(&mut Peer<'_>)) {
     everywhere_knowing(&json!({}), server, scenario).await;
 }
@@ -60,15 +60,24 @@ pub(crate) async fn everywhere_knowing(
     server: impl Fn() -> Server,
     scenario: impl AsyncFn(&mut Peer<'_>),
 ) {
-    for era in [Era::Legacy, Era::Modern] {
-        for transport in ["HTTP", "stdio"] {
-            let _here = Here(era, transport);
+    for way in ["in this process", "over stdio", "over HTTP"] {
+        // A paused clock runs on whenever bytes are on their way between sockets.
+        let is_paused = way != "over HTTP";
+        if !is_paused {
+            tokio::time::resume();
+        }
+        for era in [Era::Legacy, Era::Modern] {
+            let _here = Here(era, way);
             let site = Site::of(server());
-            let mut peer = match transport {
-                "HTTP" => Peer::over_http(&site, era, capabilities).await,
-                _ => Peer::over_stdio(&site.engine, era, capabilities, 64 * 1024).await,
+            let site = if is_paused { site.in_process() } else { site };
+            let mut peer = match way {
+                "over stdio" => Peer::over_stdio(&site.engine, era, capabilities, 64 * 1024).await,
+                _ => Peer::over_http(&site, era, capabilities).await,
             };
             scenario(&mut peer).await;
+        }
+        if !is_paused {
+            tokio::time::pause();
         }
     }
 }
@@ -180,8 +189,13 @@ impl<'a> Peer<'a> {
             return self.result("server/discover", &json!({})).await["capabilities"].take();
         }
         // A session has been told already; another is told the same.
-        let mut client = Client::connect(self.engine);
-        client.initialize("2025-11-25").await["capabilities"].take()
+        let mut told = match &self.way {
+            Way::Session(session) => {
+                session.site.send(initialize("2025-11-25", &json!({}))).await.result().await
+            }
+            _ => Client::connect(self.engine).initialize("2025-11-25").await,
+        };
+        told["capabilities"].take()
     }
 
     pub(crate) async fn metadata(&mut self, uri: &str) -> Value {

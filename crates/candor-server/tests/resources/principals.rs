@@ -84,8 +84,7 @@ impl<'a> Visitor<'a> {
     }
 }
 
-// S4.27, S4.80
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn whoever_has_a_resource_lists_describes_and_reads_it() {
     let site = Site::guarded(server().resources(House));
     for alice in Visitor::both_eras(&site, "alice").await {
@@ -100,8 +99,7 @@ async fn whoever_has_a_resource_lists_describes_and_reads_it() {
     }
 }
 
-// S4.27, S4.80
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn for_everybody_else_it_is_as_if_it_were_not_there() {
     let site = Site::guarded(server().resources(House));
     for bob in Visitor::both_eras(&site, "bob").await {
@@ -125,8 +123,7 @@ async fn for_everybody_else_it_is_as_if_it_were_not_there() {
     }
 }
 
-// S4.80
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn nobody_watches_what_it_does_not_have() {
     let site = Site::guarded(server().resources(House));
     let [bob, _] = Visitor::both_eras(&site, "bob").await;

@@ -109,7 +109,6 @@ async fn broken(peer: &mut Peer<'_>, log: &Log, method: &str, params: &Value, wo
     assert!(line.contains(trace), "{line}");
 }
 
-// S4.13
 #[tokio::test(start_paused = true)]
 async fn who_says_that_it_can_be_listed_must_have_a_list() {
     let log = Log::capture();
@@ -122,7 +121,6 @@ async fn who_says_that_it_can_be_listed_must_have_a_list() {
     .await;
 }
 
-// S4.36
 #[tokio::test(start_paused = true)]
 async fn a_resource_is_not_its_own_child() {
     let log = Log::capture();
@@ -149,7 +147,6 @@ async fn a_list_that_does_not_move_on_is_ended() {
     .await;
 }
 
-// S4.14
 #[tokio::test(start_paused = true)]
 async fn who_says_that_it_can_be_watched_must_be_watchable() {
     let log = Log::capture();
@@ -172,7 +169,6 @@ fn empty_handed() -> Boaster {
     Boaster { offers: Offers::default(), list, ..offering() }
 }
 
-// S4.16, S4.17
 #[tokio::test(start_paused = true)]
 async fn a_resource_cannot_do_what_its_provider_does_not_offer() {
     let log = Log::capture();

@@ -1,4 +1,4 @@
-//! The patterns that have no list in memory behind them, each as a small provider (the seed's table).
+//! The patterns that have no list in memory behind them, each as a small provider.
 
 use candor_server::Ctx;
 use candor_server::protocol::Principal;
@@ -53,7 +53,7 @@ impl Resources for Calendar {
     }
 }
 
-// S4.73, S4.42: a collection that nobody has in memory, of which a read gives the next few
+// A collection that nobody has in memory, of which a read gives the next few
 #[tokio::test(start_paused = true)]
 async fn a_large_collection_is_read_in_part_and_listed_in_pages() {
     everywhere(
@@ -110,7 +110,7 @@ impl Resources for Drive {
     }
 }
 
-// S4.75: Batch Fetch, 8 %
+// Batch Fetch, 8 %
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_a_resource_that_lists_what_was_asked_for() {
     everywhere(
@@ -161,7 +161,7 @@ impl Resources for Search {
     }
 }
 
-// S4.78: Search Results, 4 %
+// Search Results, 4 %
 #[tokio::test(start_paused = true)]
 async fn a_search_is_a_resource_that_lists_what_was_found() {
     let search = || {
@@ -220,7 +220,7 @@ impl Resources for Build {
     }
 }
 
-// S4.79: Header + Items, 4 %
+// Header + Items, 4 %
 #[tokio::test(start_paused = true)]
 async fn a_header_is_a_folders_own_content_and_the_items_are_its_children() {
     everywhere(

@@ -17,7 +17,6 @@ pub(crate) fn metadata_of(content: &Value) -> Value {
     Value::Object(members)
 }
 
-// S4.1, S4.4, S4.69
 #[tokio::test(start_paused = true)]
 async fn a_content_is_its_resource_with_a_text() {
     let one = || {
@@ -32,7 +31,6 @@ async fn a_content_is_its_resource_with_a_text() {
     .await;
 }
 
-// S4.2, S4.3, S4.10
 #[tokio::test(start_paused = true)]
 async fn what_is_no_text_is_a_blob_and_its_size_is_that_of_the_bytes() {
     let bytes = || {
@@ -50,7 +48,6 @@ async fn what_is_no_text_is_a_blob_and_its_size_is_that_of_the_bytes() {
     .await;
 }
 
-// S4.7
 #[tokio::test(start_paused = true)]
 async fn reading_listing_and_describing_say_the_same_of_a_resource() {
     everywhere_knowing(&knowing(), docs, async |peer| {
@@ -76,7 +73,7 @@ impl Resources for Clock {
     }
 }
 
-// S4.7: of the same time
+// Of the same time
 #[tokio::test(start_paused = true)]
 async fn a_content_has_the_metadata_of_the_moment_it_was_read() {
     everywhere(

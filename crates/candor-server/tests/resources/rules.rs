@@ -82,13 +82,11 @@ async fn breaks(contents: Vec<ResourceContents>, words: &str) {
     .await;
 }
 
-// S4.45
 #[tokio::test(start_paused = true)]
 async fn a_resource_is_read_as_at_least_one_content() {
     breaks(vec![], "no contents").await;
 }
 
-// S4.46
 #[tokio::test(start_paused = true)]
 async fn a_resource_that_cannot_be_listed_is_read_under_its_own_uri() {
     breaks(vec![text("odd:///other", "text/plain")], "its own URI only").await;
@@ -96,7 +94,6 @@ async fn a_resource_that_cannot_be_listed_is_read_under_its_own_uri() {
     breaks(both, "odd:///other").await;
 }
 
-// S4.47
 #[tokio::test(start_paused = true)]
 async fn of_several_contents_each_has_a_format_of_its_own() {
     breaks(vec![text(URI, "text/plain"), text(URI, "text/plain")], "twice").await;
@@ -104,7 +101,6 @@ async fn of_several_contents_each_has_a_format_of_its_own() {
     breaks(vec![text(URI, "text/plain"), untyped], "needs its mimeType").await;
 }
 
-// S4.48
 #[tokio::test(start_paused = true)]
 async fn the_formats_agree_on_what_the_resource_is() {
     let other = || Some("other".to_owned());
@@ -118,13 +114,11 @@ async fn the_formats_agree_on_what_the_resource_is() {
     }
 }
 
-// S4.7
 #[tokio::test(start_paused = true)]
 async fn a_content_does_not_contradict_its_resource() {
     breaks(vec![changed(|content| content.title = Some("other".to_owned()))], "title").await;
 }
 
-// S4.10, S4.49
 #[tokio::test(start_paused = true)]
 async fn a_size_is_that_of_the_content_it_stands_beside() {
     let sized = changed(|content| content.size = Some(6.into()));
@@ -134,7 +128,6 @@ async fn a_size_is_that_of_the_content_it_stands_beside() {
     breaks(vec![encoded], "says that it has 4 bytes, and has 3").await;
 }
 
-// S4.1, S4.2
 #[tokio::test(start_paused = true)]
 async fn a_content_is_either_text_or_blob() {
     breaks(vec![ResourceContents::new(URI)], "either text or blob").await;
@@ -142,7 +135,6 @@ async fn a_content_is_either_text_or_blob() {
         .await;
 }
 
-// S4.2
 #[tokio::test(start_paused = true)]
 async fn a_blob_is_base64() {
     for broken in ["a", "a b=", "====", "AAA", "AA-_", "AA==AA=="] {
@@ -150,7 +142,6 @@ async fn a_blob_is_base64() {
     }
 }
 
-// S4.52, S4.53
 #[tokio::test(start_paused = true)]
 async fn what_does_not_say_its_capabilities_may_give_other_uris() {
     everywhere(silent(), async |peer| {
@@ -180,7 +171,6 @@ async fn warnings_about(serving: impl Fn() -> Server, check: impl Fn(Vec<String>
     .await;
 }
 
-// S4.54
 #[tokio::test(start_paused = true)]
 async fn who_does_not_say_its_capabilities_is_warned_of_it_once() {
     warnings_about(silent(), |lines| {
@@ -198,7 +188,6 @@ async fn who_does_not_say_its_capabilities_is_warned_of_it_once() {
     .await;
 }
 
-// S4.53, S4.70
 #[tokio::test(start_paused = true)]
 async fn who_gives_other_uris_is_warned_once_that_this_is_deprecated_and_what_to_do() {
     warnings_about(silent(), |lines| {

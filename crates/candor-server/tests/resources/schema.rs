@@ -19,7 +19,6 @@ fn survives<T: Decode + Serialize>(value: &Value) {
     assert_eq!(serde_json::to_value(&message).unwrap(), *value);
 }
 
-// S4.8–S4.12
 #[test]
 fn a_resource_has_the_members_of_the_seed() {
     assert_eq!(serde_json::to_value(described()).unwrap(), described_json());
@@ -29,7 +28,6 @@ fn a_resource_has_the_members_of_the_seed() {
     assert!(decoded::<Resource>(&json!({"uri": 7, "name": "a"})).unwrap_err().contains("uri"));
 }
 
-// S4.1, S4.2
 #[test]
 fn a_content_is_a_resource_with_a_text_or_a_blob() {
     for (member, value) in [("text", "hello"), ("blob", "aGVsbG8=")] {
@@ -39,7 +37,6 @@ fn a_content_is_a_resource_with_a_text_or_a_blob() {
     }
 }
 
-// S4.5, S4.68
 #[test]
 fn contents_of_old_peers_have_no_name() {
     let old = json!({"uri": "docs:///a", "mimeType": "text/plain", "text": "a"});
@@ -48,7 +45,6 @@ fn contents_of_old_peers_have_no_name() {
     survives::<ResourceContents>(&old);
 }
 
-// S4.12, S4.20
 #[test]
 fn capabilities_may_be_absent_partial_or_from_the_future() {
     let resource = |capabilities: &Value| json!({"uri": "docs:///a", "name": "a", "capabilities": capabilities});
@@ -68,7 +64,6 @@ fn capabilities_may_be_absent_partial_or_from_the_future() {
     assert!(!silent.is_listable() && !silent.is_watchable(), "silence is no yes");
 }
 
-// S4.6
 #[test]
 fn members_that_nobody_knows_are_kept() {
     let mut value = described_json();
@@ -80,7 +75,6 @@ fn members_that_nobody_knows_are_kept() {
     survives::<ResourceLink>(&link);
 }
 
-// S4.21, S4.22, S4.29
 #[test]
 fn requests_and_results_have_the_members_of_the_seed() {
     survives::<ResourceMetadataResult>(&json!({"resource": described_json(), "_meta": {"a": 1}}));

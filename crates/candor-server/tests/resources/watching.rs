@@ -75,7 +75,6 @@ impl Resources for Sensors {
     }
 }
 
-// S4.14
 #[tokio::test(start_paused = true)]
 async fn who_watches_a_resource_hears_of_its_changes_and_of_no_others() {
     let sensors = Sensors::default();
@@ -96,7 +95,6 @@ async fn who_watches_a_resource_hears_of_its_changes_and_of_no_others() {
     .await;
 }
 
-// S4.16, S4.17
 #[tokio::test(start_paused = true)]
 async fn of_what_is_wanted_only_what_can_be_watched_is_honoured() {
     let sensors = Sensors::default();
@@ -120,7 +118,26 @@ async fn of_what_is_wanted_only_what_can_be_watched_is_honoured() {
     .await;
 }
 
-// S4.17
+/// Ten thousand in each of a thousand streams would be millions.
+#[tokio::test(start_paused = true)]
+async fn all_together_watch_as_much_as_there_is_room_for() {
+    let sensors = Sensors::default();
+    everywhere(
+        || sensors.server().limits(|limits| limits.watched = 2),
+        async |peer| {
+            let wanted = ["sensor:2", "sensor:4", "sensor:6"];
+            assert_eq!(peer.watch(&wanted).await, wanted[..2]);
+            assert_eq!(sensors.watched(), 2);
+            peer.unwatch(&wanted[..2]).await;
+            sensors.are_left_alone().await;
+            assert_eq!(peer.watch(&wanted[2..]).await, wanted[2..], "there is room again");
+            peer.hang_up().await;
+            sensors.are_left_alone().await;
+        },
+    )
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_is_told_why_it_cannot_watch() {
     let sensors = Sensors::default();
@@ -151,7 +168,6 @@ async fn a_session_is_told_why_it_cannot_watch() {
     assert_eq!(sensors.watched(), 0);
 }
 
-// S4.16
 #[tokio::test(start_paused = true)]
 async fn where_nothing_can_be_watched_nobody_can_subscribe() {
     let fixed = || {

@@ -1,6 +1,7 @@
 //! The flags that every server takes. Each has an environment variable, `CANDOR_` and its name.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,10 +10,13 @@ use candor_server::transport::http::PublicUrl;
 use candor_server::{Ask, Audit, Limits, Server};
 use clap::Args;
 
+use super::value;
 use crate::{Error, Result};
 
 /// How a server is reached.
 #[derive(Debug, Clone, Default, Args)]
+// Or programs without words of their own would begin their help with those above.
+#[command(about = None, long_about = None)]
 #[non_exhaustive]
 pub struct ServeArgs {
     /// Speak MCP over stdin and stdout, for a host that starts this program
@@ -20,8 +24,8 @@ pub struct ServeArgs {
     pub stdio: bool,
 
     /// Serve HTTP on this address (MCP at /mcp); port 0 picks a free one [default: 127.0.0.1:7332 or the next free port]
-    #[arg(long, value_name = "ADDR", env = "CANDOR_HTTP")]
-    pub http: Option<String>,
+    #[arg(long, value_name = "ADDR", env = "CANDOR_HTTP", value_parser = value::address)]
+    pub http: Option<SocketAddr>,
 
     /// The URL under which a proxy makes this server known: its host, its origin and its path are then ours
     #[arg(long, value_name = "URL", env = "CANDOR_PUBLIC_URL", value_parser = PublicUrl::parse)]
@@ -33,15 +37,15 @@ pub struct ServeArgs {
 
     /// Let in only bearer tokens of this file, lines of `NAME sha256:HEX`, with `operator` behind it for who decides about the
     /// calls of others (see `candor token`)
-    #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS")]
+    #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS", value_parser = value::file())]
     pub tokens: Option<PathBuf>,
 
     /// Keys that sign what clients carry, 64 hexadecimal digits per line, newest first; instances may share them
-    #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE")]
+    #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE", value_parser = value::file())]
     pub secret_file: Option<PathBuf>,
 
     /// Remember calls here: sqlite:PATH, postgres://…, memory: (until this process ends), or none [default: a file in the state folder]
-    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER")]
+    #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true)]
     pub ledger: Option<String>,
 
     /// Which calls leave a durable row in the ledger, besides those that have a key
@@ -49,7 +53,7 @@ pub struct ServeArgs {
     pub audit: AuditFlag,
 
     /// Ask a person before calls that may do this start; they decide in the console, with `candor approvals`, or, if the
-    /// server knows who calls (--stdio, --tokens), in their own client
+    /// server knows who calls (--stdio, --tokens), in their own client [default: as the server's author says]
     #[arg(long, value_name = "WHICH", env = "CANDOR_ASK", value_enum)]
     pub ask: Option<AskFlag>,
 
@@ -62,7 +66,7 @@ pub struct ServeArgs {
     pub out_of_band: bool,
 
     /// How long a call that waits for a person is held before it is answered `approval_required`; 0: at once [default: 45s]
-    #[arg(long, value_name = "TIME", env = "CANDOR_HOLD", value_parser = length)]
+    #[arg(long, value_name = "TIME", env = "CANDOR_HOLD", value_parser = value::length)]
     pub hold: Option<Duration>,
 
     /// List tools whose effects depend on one argument in parts, one for each of its values: for hosts that read static hints only
@@ -147,7 +151,7 @@ impl ServeArgs {
         };
         match (self.stdio, self.http.is_some()) {
             (true, true) if flag("--stdio") && flag("--http") => {
-                Err(Error::new("--stdio and --http cannot be used together: say one of them"))
+                Err(Error::usage("--stdio and --http cannot be used together: say one of them"))
             }
             (true, true) if flag("--http") => Ok(Way::Http),
             (true, _) => Ok(Way::Stdio),
@@ -180,47 +184,47 @@ pub enum LogFormat {
 #[non_exhaustive]
 pub struct LimitArgs {
     /// Bytes of one message [default: 4194304]
-    #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_MESSAGE")]
+    #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_MESSAGE", value_parser = value::count, allow_negative_numbers = true)]
     pub max_message: Option<usize>,
 
     /// How deep a message may nest, up to 127 [default: 64]
-    #[arg(long, value_name = "LEVELS", env = "CANDOR_MAX_DEPTH", value_parser = clap::value_parser!(u8).range(1..=127))]
+    #[arg(long, value_name = "LEVELS", env = "CANDOR_MAX_DEPTH", value_parser = value::depth, allow_negative_numbers = true)]
     pub max_depth: Option<u8>,
 
     /// How long a tool may run [default: 5m]
-    #[arg(long, value_name = "TIME", env = "CANDOR_DEADLINE", value_parser = time)]
+    #[arg(long, value_name = "TIME", env = "CANDOR_DEADLINE", value_parser = value::time)]
     pub deadline: Option<Duration>,
 
     /// Requests that run at the same time [default: 1024]
-    #[arg(long, value_name = "N", env = "CANDOR_MAX_REQUESTS")]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_REQUESTS", value_parser = value::count, allow_negative_numbers = true)]
     pub max_requests: Option<usize>,
 
     /// Event streams that are open at the same time [default: 1024]
-    #[arg(long, value_name = "N", env = "CANDOR_MAX_STREAMS")]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_STREAMS", value_parser = value::count, allow_negative_numbers = true)]
     pub max_streams: Option<usize>,
 
     /// TCP connections [default: 4096]
-    #[arg(long, value_name = "N", env = "CANDOR_MAX_CONNECTIONS")]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_CONNECTIONS", value_parser = value::count, allow_negative_numbers = true)]
     pub max_connections: Option<usize>,
 
     /// How long a client may take to send a request's head, then its body, and to read its answer [default: 30s each]
-    #[arg(long, value_name = "TIME", env = "CANDOR_PEER_TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", env = "CANDOR_PEER_TIME", value_parser = value::time)]
     pub peer_time: Option<Duration>,
 
     /// Legacy sessions of one peer [default: 1000]
-    #[arg(long, value_name = "N", env = "CANDOR_MAX_SESSIONS")]
+    #[arg(long, value_name = "N", env = "CANDOR_MAX_SESSIONS", value_parser = value::count, allow_negative_numbers = true)]
     pub max_sessions: Option<usize>,
 
     /// How long a legacy session may stay silent [default: 30m]
-    #[arg(long, value_name = "TIME", env = "CANDOR_SESSION_IDLE", value_parser = time)]
+    #[arg(long, value_name = "TIME", env = "CANDOR_SESSION_IDLE", value_parser = value::time)]
     pub session_idle: Option<Duration>,
 
     /// Messages that wait for a slow reader [default: 64]
-    #[arg(long, value_name = "N", env = "CANDOR_QUEUE", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", env = "CANDOR_QUEUE", value_parser = value::queue, allow_negative_numbers = true)]
     pub queue: Option<u16>,
 
     /// How long requests may go on when the server is told to stop [default: 5s]
-    #[arg(long, value_name = "TIME", env = "CANDOR_DRAIN", value_parser = time)]
+    #[arg(long, value_name = "TIME", env = "CANDOR_DRAIN", value_parser = value::time)]
     pub drain: Option<Duration>,
 }
 
@@ -252,28 +256,6 @@ fn set<T>(limit: &mut T, given: Option<T>) {
     }
 }
 
-/// Reads `500ms`, `30s`, `5m` or `1h`; a bare number counts seconds.
-fn length(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let milliseconds = match unit {
-        "ms" => Some(1),
-        "s" | "" => Some(1000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
-    };
-    let total = number.parse::<u64>().ok().zip(milliseconds).and_then(|(n, of)| n.checked_mul(of));
-    total.map(Duration::from_millis).ok_or_else(|| NO_TIME.to_owned())
-}
-
-/// The same where no time at all makes no sense.
-fn time(text: &str) -> Result<Duration, String> {
-    length(text).and_then(|time| if time.is_zero() { Err(NO_TIME.to_owned()) } else { Ok(time) })
-}
-
-const NO_TIME: &str = "write a time as 500ms, 30s, 5m or 1h";
-
 /// Reads the file that a flag names.
 pub(super) fn read(path: &Path, flag: &str) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| Error::new(format!("{flag} {}: {e}", path.display())))
@@ -290,7 +272,8 @@ mod tests {
 
     #[test]
     fn a_flag_goes_before_a_variable() {
-        let both = ServeArgs { stdio: true, http: Some("0".to_owned()), ..ServeArgs::default() };
+        let both =
+            ServeArgs { stdio: true, http: value::address("0").ok(), ..ServeArgs::default() };
         let way = |words: &[&str]| {
             both.way(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).ok()
         };
@@ -300,19 +283,5 @@ mod tests {
         assert_eq!(way(&["x", "--https"]), Some(Way::Stdio));
         assert_eq!(way(&["x", "--stdio", "--http", "0"]), None);
         assert_eq!(ServeArgs::default().way(&[]).ok(), Some(Way::Http));
-    }
-
-    #[test]
-    fn times_have_a_unit() {
-        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(time("30s"), time("30"));
-        assert_eq!(time("2h"), time("120m"));
-        for bad in ["", "s", "0s", "-1s", "1d", "1.5s", "99999999999999999999s"] {
-            assert!(time(bad).is_err(), "{bad}");
-        }
-        assert_eq!(length("0"), Ok(Duration::ZERO));
-        for bad in ["", "s", "-1s", "0d", "0.5s"] {
-            assert!(length(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! A console without a server: approvals and history of every server that writes to a ledger, for people whose servers run under a
 //! host over stdio.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -16,14 +17,14 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// The address is taken, or can be reached from other machines.
-pub async fn console(store: Arc<dyn Store>, address: Option<&str>) -> Result<()> {
-    let listener = bind(address).await?;
-    let address = listener.local_addr()?;
-    if !address.ip().is_loopback() {
-        return Err(Error::new(format!(
-            "{address} can be reached from other machines, and whoever has the link decides about calls: listen on 127.0.0.1"
+pub async fn console(store: Arc<dyn Store>, address: Option<SocketAddr>) -> Result<()> {
+    if let Some(address) = address.filter(|address| !address.ip().is_loopback()) {
+        return Err(Error::usage(format!(
+            "--http {address} can be reached from other machines, and whoever has the link decides about calls: listen on 127.0.0.1"
         )));
     }
+    let listener = bind(address).await?;
+    let address = listener.local_addr()?;
     let stop = stop_signal()?;
     let describe = store.describe();
     let console = Console::of_ledger(store);

@@ -1,7 +1,8 @@
 //! Serving HTTP.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -32,18 +33,18 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, mut serving: Serving
         }
         http.authenticator = Some(Arc::new(tokens));
     }
-    let listener = bind(args.http.as_deref()).await?;
-    let address = listener.local_addr()?;
-    let beyond = !address.ip().is_loopback();
-    if beyond && http.authenticator.is_none() {
-        return Err(Error::new(format!(
-            "{address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
+    let beyond = args.http.filter(|address| !address.ip().is_loopback());
+    if let (Some(address), None) = (beyond, &http.authenticator) {
+        return Err(Error::usage(format!(
+            "--http {address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
         )));
     }
+    let listener = bind(args.http).await?;
+    let address = listener.local_addr()?;
     http.hosts = match &args.public_url {
         Some(url) => AllowedHosts::Public(url.clone()),
         // Names of this machine are unknown here; the tokens keep strangers out.
-        None if beyond => AllowedHosts::Any,
+        None if beyond.is_some() => AllowedHosts::Any,
         None => AllowedHosts::Loopback,
     };
 
@@ -72,11 +73,19 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, mut serving: Serving
     let prefix = args.public_url.as_ref().map_or("", PublicUrl::prefix);
     let app = app(&engine, http, console, prefix);
     let limits = engine.limits().clone();
+    let drain = limits.drain;
     let stopped = async {
         stop.await;
         engine.stop();
+        tokio::spawn(tell_of_drain(drain));
     };
     Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
+}
+
+/// Whoever waits for us to end after all that runs has ended is told why nothing happens.
+async fn tell_of_drain(drain: Duration) {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    eprintln!("stopping: what still runs has {} s to finish (--drain)", drain.as_secs_f32());
 }
 
 /// Everything that is served, at the root and, for proxies that pass it on, under the public path.
@@ -102,14 +111,13 @@ fn readiness(engine: &Engine) -> (StatusCode, &'static str) {
     }
 }
 
-pub(super) async fn bind(address: Option<&str>) -> Result<TcpListener> {
+pub(super) async fn bind(address: Option<SocketAddr>) -> Result<TcpListener> {
     if let Some(address) = address {
-        let parsed = parse(address)?;
-        return TcpListener::bind(parsed).await.map_err(|e| match e.kind() {
+        return TcpListener::bind(address).await.map_err(|e| match e.kind() {
             std::io::ErrorKind::AddrInUse => Error::new(format!(
-                "{parsed} is taken by another program: choose another port, or 0 for any free one"
+                "{address} is taken by another program: choose another port, or 0 for any free one"
             )),
-            _ => Error::new(format!("cannot listen on {parsed}: {e}")),
+            _ => Error::new(format!("cannot listen on {address}: {e}")),
         });
     }
     for port in DEFAULT_PORT..DEFAULT_PORT + PORTS_TRIED {
@@ -125,18 +133,6 @@ pub(super) async fn bind(address: Option<&str>) -> Result<TcpListener> {
     Err(Error::new(format!(
         "ports {DEFAULT_PORT} to {last} are all taken: choose one with --http 127.0.0.1:PORT"
     )))
-}
-
-/// `IP:PORT`, `localhost:PORT`, or a port alone, which means this machine.
-fn parse(address: &str) -> Result<SocketAddr> {
-    let text =
-        address.strip_prefix("localhost:").or_else(|| address.strip_prefix(':')).unwrap_or(address);
-    if let Ok(port) = text.parse() {
-        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    }
-    address.parse().map_err(|_| {
-        Error::new(format!("--http takes IP:PORT, as in 127.0.0.1:7332; {address:?} is not that"))
-    })
 }
 
 /// Ends when the process is asked to stop: from this call on, not only from when the future is first polled.

@@ -41,20 +41,17 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
             tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
             (server, None)
         }
+        Err((_, problem @ (StoreError::UnknownUrl(_) | StoreError::BadUrl(_)))) => {
+            return Err(Error::usage(format!("--ledger: {problem}")));
+        }
         Err((place, problem)) => {
-            let wanted_by = server.wants_ledger().filter(|_| !given);
-            return Err(refused(place.as_ref(), wanted_by, &problem));
+            let wanted = (!given).then(|| wanted(&server)).flatten();
+            return Err(refused(place.as_ref(), wanted, &problem));
         }
     };
-    if let Some(tool) = server.wants_ledger() {
-        return Err(Error::new(format!(
-            "{tool} has idempotency keys, and somebody must remember them: leave --ledger none away"
-        )));
-    }
-    if place.is_none() && server.wants_to_ask() {
-        return Err(Error::new(
-            "a person is to be asked about calls, and questions wait in the ledger: leave --ledger none away, or say --ask never",
-        ));
+    if let (None, Some(reason)) = (&place, wanted(&server)) {
+        let or = if server.wants_ledger().is_some() { "" } else { ", or say --ask never" };
+        return Err(Error::usage(format!("{reason}: leave out --ledger none{or}")));
     }
     let server = match secret(args, place.as_ref())? {
         None => server,
@@ -63,33 +60,71 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     Ok(server.audit(args.audit.into()))
 }
 
+/// Why there must be a ledger, if there must.
+fn wanted(server: &Server) -> Option<String> {
+    match server.wants_ledger() {
+        Some(tool) => Some(format!("{tool} has idempotency keys, and somebody must remember them")),
+        None => server.wants_to_ask().then(|| {
+            "a person is to be asked about calls, and questions wait in the ledger".to_owned()
+        }),
+    }
+}
+
 /// What `--ledger` says; without it, the file in the state folder. `None`: nowhere, because somebody said so.
 fn place(given: Option<&str>) -> std::result::Result<Option<Place>, StoreError> {
     match given {
         Some(NONE) => Ok(None),
         Some(text) => Place::parse(text).map(Some),
-        None => default_path().map(|path| Some(Place::File(path))).ok_or_else(|| {
-            StoreError::Unavailable("there is no home folder to keep it in".to_owned())
-        }),
+        None => default_path()
+            .map(|path| Some(Place::File(path)))
+            .ok_or_else(|| StoreError::Unavailable(format!("no state folder is named by {STATE}"))),
     }
 }
 
-/// Why a server does not start, and what to do. `wanted_by` is the tool whose calls must be remembered, where nobody has asked
-/// for this place: then it is said why there must be one.
-fn refused(place: Option<&Place>, wanted_by: Option<&str>, problem: &StoreError) -> Error {
-    let mut problem = problem.to_string();
+/// What says where the state folder is.
+const STATE: &str = if cfg!(target_os = "macos") {
+    "HOME"
+} else if cfg!(windows) {
+    "LOCALAPPDATA"
+} else {
+    "XDG_STATE_HOME or HOME"
+};
+
+/// Why a server does not start, and what to do. `wanted` is why there must be a ledger, where nobody has asked for this place.
+fn refused(place: Option<&Place>, wanted: Option<String>, problem: &StoreError) -> Error {
+    let mut lines = problem.to_string();
     if let Some(place) = place.map(ToString::to_string)
-        && !problem.contains(&place)
+        && !lines.contains(&place)
     {
-        problem = format!("{place}: {problem}");
+        lines = format!("{place}: {lines}");
     }
-    Error::new(match wanted_by {
-        None => problem,
-        Some(tool) => format!(
-            "{tool} has idempotency keys, and nobody can remember them: {problem}\n  say where calls should be remembered: \
-             --ledger sqlite:PATH, or memory: to forget them with this process"
-        ),
-    })
+    if let Some(Place::File(path)) = place
+        && let Some(obstacle) = obstacle(path)
+    {
+        lines.push_str(&format!("\n  {obstacle}"));
+    }
+    const ELSEWHERE: &str = "--ledger sqlite:PATH, or memory: to forget them with this process";
+    match wanted {
+        None => lines.push_str(&format!("\n  say where calls should be remembered: {ELSEWHERE}")),
+        Some(wanted) => lines.push_str(&format!(
+            "\n  {wanted}\n  mend the state folder ({STATE} says where it is), or say where calls should be remembered: {ELSEWHERE}"
+        )),
+    }
+    Error::new(lines)
+}
+
+/// What stands in the way of a file, where the system does not say which of its folders it means.
+fn obstacle(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return Some(format!("{} is a folder, and a file is needed there", path.display()));
+    }
+    let there = path.ancestors().skip(1).find(|folder| folder.exists())?;
+    let name = there.display();
+    if !there.is_dir() {
+        return Some(format!("{name} is a file, and a folder is needed there"));
+    }
+    // Whoever can make the folders that are missing has another problem.
+    (path.parent() != Some(there)).then(|| format!("no folder can be made in {name}"))
 }
 
 /// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.
@@ -117,7 +152,10 @@ fn secret(args: &ServeArgs, place: Option<&Place>) -> Result<Option<Secret>> {
         return Secret::from_lines(&text).map(Some).map_err(|e| in_file(path, e));
     }
     let Some(path) = place.and_then(beside) else { return Ok(None) };
-    let text = keep(&path).map_err(|e| in_file(&path, e))?;
+    let text = keep(&path).map_err(|e| {
+        let next = "the secret of the ledger is kept there; --secret-file FILE names another";
+        in_file(&path, format!("{e}\n  {next}"))
+    })?;
     Secret::from_lines(&text).map(Some).map_err(|e| in_file(&path, e))
 }
 

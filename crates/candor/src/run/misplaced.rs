@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 
-use candor_server::protocol::rpc::{ErrorObject, Incoming, decode_message, write_error};
+use candor_server::protocol::rpc::{ErrorObject, Incoming, RequestId, decode_message, write_error};
 
 /// Enough for any first message of a host.
 const MOST: u64 = 64 * 1024;
@@ -14,20 +14,31 @@ pub(super) fn watch_stdin() {
         return;
     }
     std::thread::spawn(move || {
-        let mut line = Vec::new();
-        if stdin.lock().take(MOST).read_until(b'\n', &mut line).is_err() {
-            return;
+        let mut stdin = stdin.lock();
+        let mut told = false;
+        // Every message is answered: who is refused in one era asks again in the other, and would wait for ever.
+        while let Some(id) = next_message(&mut stdin) {
+            let advice = "This server was started for HTTP; to speak over stdin and stdout, start it with --stdio";
+            let mut answer = write_error(id.as_ref(), &ErrorObject::invalid_request(advice));
+            answer.push(b'\n');
+            let written = std::io::stdout().write_all(&answer);
+            if written.and_then(|()| std::io::stdout().flush()).is_err() {
+                return;
+            }
+            if !std::mem::replace(&mut told, true) {
+                eprintln!("JSON-RPC arrived on stdin: add --stdio");
+            }
         }
-        let id = match decode_message(&line, 64) {
-            Ok(Incoming::Request(request)) => Some(request.id),
-            Ok(Incoming::Notification(_)) => None,
-            _ => return,
-        };
-        let advice = "This server was started for HTTP; to speak over stdin and stdout, start it with --stdio";
-        let mut answer = write_error(id.as_ref(), &ErrorObject::invalid_request(advice));
-        answer.push(b'\n');
-        let _ = std::io::stdout().write_all(&answer);
-        let _ = std::io::stdout().flush();
-        eprintln!("JSON-RPC arrived on stdin: add --stdio");
     });
+}
+
+/// The id of the next message, if it has one. `None`: what comes is no message, or nothing.
+fn next_message(stdin: &mut impl BufRead) -> Option<Option<RequestId>> {
+    let mut line = Vec::new();
+    stdin.take(MOST).read_until(b'\n', &mut line).ok()?;
+    match decode_message(&line, 64) {
+        Ok(Incoming::Request(request)) => Some(Some(request.id)),
+        Ok(Incoming::Notification(_)) => Some(None),
+        _ => None,
+    }
 }

@@ -1,7 +1,7 @@
 //! Running a server from a command line.
 //!
 //! Every server takes the same flags ([`ServeArgs`]): `--stdio` for hosts, `--http ADDR` for everybody
-//! else, and without either HTTP on this machine.
+//! else, and without either HTTP on this machine. [`Run`] shows them beside flags of your own.
 
 /// As the macro of the standard library, which panics when nobody reads stderr any more: a server goes on.
 macro_rules! eprintln {
@@ -15,22 +15,19 @@ mod args;
 mod console;
 mod http;
 mod ledger;
+mod log;
 mod misplaced;
 mod serving;
 mod stdin;
 mod stdio;
+pub mod value;
 
-use std::io::IsTerminal;
 use std::pin::Pin;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt};
 
-use crate::{Result, Server};
+use crate::{Error, Result, Server};
 
 use args::Way;
 pub use args::{AskFlag, AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
@@ -38,17 +35,50 @@ pub use console::console;
 pub use http::stop_signal;
 pub use serving::Serving;
 
-/// Runs servers.
+/// Runs servers. The prelude has it.
+///
+/// With flags of your own beside those that every server takes (with [`clap`](https://docs.rs/clap) 4 as a dependency):
+///
+/// ```no_run
+/// use std::path::PathBuf;
+///
+/// use candor::prelude::*;
+/// use candor::run::ServeArgs;
+/// use clap::Parser;
+///
+/// /// Keeps notes
+/// #[derive(Parser)]
+/// struct Flags {
+///     /// The file that notes are kept in
+///     #[arg(long, default_value = "notes.txt")]
+///     notes: PathBuf,
+///     #[command(flatten)]
+///     serve: ServeArgs,
+/// }
+///
+/// /// The latest notes.
+/// #[tool(read_only, closed_world, blocking)]
+/// fn notes(file: State<PathBuf>) -> Result<String, ToolError> {
+///     Ok(std::fs::read_to_string(&*file)?)
+/// }
+///
+/// #[tokio::main]
+/// async fn main() -> candor::Result<()> {
+///     let flags = Flags::parse();
+///     Server::new("notes", "1.0.0").state(flags.notes).tools(tools![notes]).serve(flags.serve, &[]).await
+/// }
+/// ```
 #[allow(async_fn_in_trait)] // called on concrete types only
 pub trait Run {
     /// Serves as the command line says, until input ends or a signal comes.
     async fn run(self) -> Result<()>;
 
     /// The same with flags that were parsed already. `about` goes to stderr when the server is ready, before the
-    /// address.
+    /// address. Flags that contradict each other, or what the server is, end the program as the parser does with what it cannot read.
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()>;
 
-    /// The same with more to say, or another reason to end.
+    /// The same with more to say, or another reason to end. It ends no program: [`Error::is_usage`](crate::Error::is_usage) tells
+    /// mistakes in the flags from other failures.
     async fn serve_with(self, args: ServeArgs, serving: Serving) -> Result<()>;
 }
 
@@ -62,11 +92,18 @@ struct Bare {
 
 impl Run for Server {
     async fn run(self) -> Result<()> {
-        self.serve(Bare::parse().serve, &[]).await
+        let flags =
+            Bare::try_parse().unwrap_or_else(|problem| value::with_variable(problem).exit());
+        self.serve(flags.serve, &[]).await
     }
 
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()> {
-        self.serve_with(args, Serving::default().about(about.to_vec())).await
+        match self.serve_with(args, Serving::default().about(about.to_vec())).await {
+            Err(error) if error.is_usage() => {
+                clap::Error::raw(ErrorKind::ArgumentConflict, format!("{error}\n")).exit()
+            }
+            served => served,
+        }
     }
 
     async fn serve_with(self, args: ServeArgs, serving: Serving) -> Result<()> {
@@ -82,13 +119,12 @@ fn boxed(
     mut serving: Serving,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + Send>> {
     Box::pin(async move {
-        let words: Vec<String> = std::env::args().collect();
-        let way = args.way(&words).unwrap_or_else(|problem| {
-            // As clap does with everything else that is wrong with a command line.
-            clap::Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")).exit()
-        });
-        log_to_stderr(args.log_format);
-        let server = ledger::attach(asking(server, &args), &args)?;
+        // Not `args`, which panics at a path that is no text.
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let words: Vec<String> = words.collect();
+        let way = args.way(&words)?;
+        log::to_stderr(args.log_format);
+        let server = ledger::attach(asking(server, &args)?, &args)?;
         let server = match args.split {
             None => server,
             Some(split) => server.split(split.into()),
@@ -105,7 +141,7 @@ fn boxed(
 }
 
 /// The server with what the command line says of who is asked about what.
-fn asking(mut server: Server, args: &ServeArgs) -> Server {
+fn asking(mut server: Server, args: &ServeArgs) -> Result<Server> {
     if let Some(ask) = args.ask {
         server = server.ask(ask.into());
     }
@@ -115,36 +151,18 @@ fn asking(mut server: Server, args: &ServeArgs) -> Server {
     if let Some(time) = args.hold {
         server = server.hold(time);
     }
-    args.deny.iter().fold(server, Server::deny)
-}
-
-/// Logs go to stderr, because stdout may belong to the protocol. A log that is set up already stays.
-fn log_to_stderr(format: LogFormat) {
-    let wanted = std::env::var("RUST_LOG").unwrap_or_default();
-    let read = if wanted.contains('[') {
-        Err("spans and fields cannot be chosen by it".to_owned())
-    } else {
-        wanted.parse::<Targets>().map_err(|problem| problem.to_string())
-    };
-    let (filter, problem) = match read {
-        Ok(filter) if !wanted.is_empty() => (filter, None),
-        Ok(_) => (warnings(), None),
-        Err(problem) => (warnings(), Some(problem)),
-    };
-    let log = fmt::layer().with_writer(std::io::stderr);
-    let log = match format {
-        LogFormat::Text => log.with_ansi(std::io::stderr().is_terminal()).boxed(),
-        LogFormat::Json => log.json().with_current_span(true).with_span_list(false).boxed(),
-    };
-    let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();
-    if let Some(problem) = problem {
-        tracing::warn!(
-            problem,
-            "RUST_LOG is not understood; write it like info or candor_server=debug,warn"
-        );
+    // An empty variable names none.
+    for tool in args.deny.iter().map(|tool| tool.trim()).filter(|tool| !tool.is_empty()) {
+        // Who misspells a tool would go on believing that nobody can call it.
+        if let Some(names) = server.tool_names()
+            && !names.contains(&tool)
+        {
+            let names = names.join(", ");
+            return Err(Error::usage(format!(
+                "--deny {tool}: this server has no such tool; it has {names}"
+            )));
+        }
+        server = server.deny(tool);
     }
-}
-
-fn warnings() -> Targets {
-    Targets::new().with_default(LevelFilter::WARN)
+    Ok(server)
 }

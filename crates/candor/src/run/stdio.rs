@@ -1,8 +1,12 @@
 //! Serving a host over stdin and stdout.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use candor_server::Engine;
+#[cfg(unix)]
+use candor_server::auth::UID;
+#[cfg(not(unix))]
+use candor_server::auth::USER;
 use candor_server::protocol::Principal;
 use candor_server::transport::stdio;
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
@@ -26,6 +30,12 @@ pub(super) async fn serve(
         stop.await;
         stopping.stop();
     });
+    if io::stdin().is_terminal() {
+        // A host has a pipe there.
+        eprintln!(
+            "messages of MCP are read from stdin, as a host sends them; without --stdio this serves HTTP. Ctrl-C ends"
+        );
+    }
     let input = stdin::open();
     #[cfg(unix)]
     if let Some(pipe) = as_own_pipe(&stdout) {
@@ -85,10 +95,10 @@ fn take_stdout() -> Result<io::Stdout> {
 /// Over stdio the caller is whoever started the program.
 #[cfg(unix)]
 fn os_user() -> Principal {
-    Principal::new(format!("uid:{}", rustix::process::geteuid().as_raw()))
+    Principal::new(format!("{UID}{}", rustix::process::geteuid().as_raw()))
 }
 
 #[cfg(not(unix))]
 fn os_user() -> Principal {
-    Principal::new(format!("user:{}", std::env::var("USERNAME").unwrap_or_default()))
+    Principal::new(format!("{USER}{}", std::env::var("USERNAME").unwrap_or_default()))
 }

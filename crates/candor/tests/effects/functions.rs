@@ -1,6 +1,5 @@
 //! Effects as a function: it sees the typed arguments, and is believed up to its bound.
 
-use candor::hints::Hints;
 use candor::json;
 use candor::prelude::*;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use candor::hints::Hints;
 use candor::json;
 use candor::prelude::*;
 

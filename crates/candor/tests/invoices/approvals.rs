@@ -95,7 +95,7 @@ async fn delete(client: &Client) -> Value {
     client.call("delete_invoice", &one()).await
 }
 
-/// S3.37, S3.44: no approval, no start; and one approval is for one start.
+/// No approval, no start; and one approval is for one start.
 #[tokio::test]
 async fn without_a_yes_nothing_starts_and_one_yes_starts_it_once() {
     everywhere("asked", &ASKING, async |shop, client| {
@@ -127,7 +127,7 @@ async fn without_a_yes_nothing_starts_and_one_yes_starts_it_once() {
     .await;
 }
 
-/// S3.44, S3.46: looked at, approved, done; and who has approved one plan has not approved another.
+/// Looked at, approved, done; and who has approved one plan has not approved another.
 #[tokio::test]
 async fn a_migration_is_looked_at_then_approved_then_done() {
     everywhere("asked-migration", &ASKING, async |shop, client| {
@@ -517,7 +517,7 @@ async fn what_is_permitted_for_a_while_is_not_asked_about() {
         operator.0.revoke(grant.id, "olga".to_owned()).await.unwrap();
         assert_eq!(code(&delete(client).await), Some("approval_required"));
         assert_eq!(there(shop), 3);
-        // Its row says by what it was permitted (S3.80).
+        // Its row says by what it was permitted.
         let all = Page { from: None, most: 1000, order: Order::Oldest };
         let rows = operator.0.rows(Filter::default(), all).await.unwrap().items;
         let delete = |row: &&candor::store::AuditRow| {

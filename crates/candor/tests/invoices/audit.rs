@@ -25,7 +25,7 @@ async fn hints(client: &Client, tool: &str, arguments: &Value) -> String {
     Hints::new(read_only, destructive, idempotent, open_world).in_words()
 }
 
-/// S3.80: the rows of each call have its whole set of hints; `--audit all` those of reads, too.
+/// The rows of each call have its whole set of hints; `--audit all` those of reads, too.
 #[tokio::test]
 async fn every_call_leaves_its_hints() {
     everywhere("audit", &["--audit", "all"], async |shop, client| {
@@ -71,7 +71,7 @@ async fn every_call_leaves_its_hints() {
     .await;
 }
 
-/// S3.80: the decision stands in a row of its own and in that of the start: who, and on which way.
+/// The decision stands in a row of its own and in that of the start: who, and on which way.
 #[tokio::test]
 async fn who_has_let_a_call_start_is_written_down_with_it() {
     let flags = ["--ask", "destructive", "--hold", "50ms"];

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Kind, Person, everywhere};
-use crate::desk::code;
+use crate::desk::{code, mark};
 use crate::messages::text;
 use crate::shop::{CUSTOMER, Shop, order};
 
@@ -12,7 +12,7 @@ fn fields(answer: &Value) -> &Value {
     &answer["result"]["_meta"]["dev.candor/error"]["fields"]
 }
 
-/// S3.58, S3.72: for every argument that does not fit: where, why, what was expected, and where that can be listed all that is allowed.
+/// For every argument that does not fit: where, why, what was expected, and where that can be listed all that is allowed.
 #[tokio::test]
 async fn every_argument_that_does_not_fit_is_named_with_what_was_expected() {
     everywhere("fields", &[], async |shop, client| {
@@ -84,7 +84,7 @@ async fn every_argument_that_does_not_fit_is_named_with_what_was_expected() {
     .await;
 }
 
-/// S3.63, S3.73: whoever cannot go on is told where to go on, with the arguments for it.
+/// Whoever cannot go on is told where to go on, with the arguments for it.
 #[tokio::test]
 async fn who_cannot_go_on_is_told_the_next_call() {
     everywhere("next", &[], async |shop, client| {
@@ -120,7 +120,7 @@ async fn who_cannot_go_on_is_told_the_next_call() {
     .await;
 }
 
-/// S3.58, S3.74: what breaks inside is a result like any other, says nothing of the inside, and has the number of a line in the log.
+/// What breaks inside is a result like any other, says nothing of the inside, and has the number of a line in the log.
 #[tokio::test]
 async fn what_breaks_inside_stays_inside() {
     for kind in Kind::ALL {
@@ -129,10 +129,13 @@ async fn what_breaks_inside_stays_inside() {
         client.call("create_invoice", &order("k")).await;
         let books = shop.books();
         books.execute_batch("ALTER TABLE invoices RENAME TO lost").unwrap();
+        let mut failed = Value::Null;
         for (tool, arguments) in [
             ("get_invoice", json!({"invoice_id": "inv_1"})),
             ("delete_invoice", json!({"invoice_id": "inv_1"})),
             ("list_invoices", json!({})),
+            // In a task of its own.
+            ("create_invoice", order("another")),
         ] {
             let told = client.call(tool, &arguments).await;
             assert_eq!(told["result"]["isError"], true, "{told}");
@@ -146,8 +149,17 @@ async fn what_breaks_inside_stays_inside() {
             assert_eq!(trace.len(), 32, "{told}");
             let logged = server.complaint().await;
             assert!(logged.contains(trace) && logged.contains("no such table"), "{logged}");
+            failed = told;
         }
         books.execute_batch("ALTER TABLE lost RENAME TO invoices").unwrap();
+        // It failed after it had begun, so whoever repeats it is told just that, though it would go well now.
+        let again = client.call("create_invoice", &order("another")).await;
+        assert_eq!(mark(&again)["replayed"], true, "{again}");
+        assert_eq!(again["result"]["isError"], true, "{again}");
+        assert_eq!(again["result"]["content"], failed["result"]["content"]);
+        let error = |told: &Value| told["result"]["_meta"]["dev.candor/error"].clone();
+        assert_eq!(error(&again), error(&failed));
+        assert!(!shop.invoices().contains_key("another"), "it did not run again");
         let found = client.call("get_invoice", &json!({"invoice_id": "inv_1"})).await;
         assert_eq!(code(&found), None, "it goes on: {found}");
     }

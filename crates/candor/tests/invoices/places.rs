@@ -11,11 +11,11 @@ use crate::messages::{call, text};
 use crate::process::{Program, output};
 use crate::shop::Shop;
 
-/// What a server says that does not start.
-async fn refused(command: &mut Command) -> String {
+/// What a server says that does not start: with 1, or with 2 if it is for another command line to mend.
+async fn refused(command: &mut Command, code: i32) -> String {
     let ended = output(command).await;
     let complaint = ended.stderr.join("\n");
-    assert_eq!(ended.status.code(), Some(1), "{complaint}");
+    assert_eq!(ended.status.code(), Some(code), "{complaint}");
     assert_eq!(ended.stdout, [""; 0]);
     complaint
 }
@@ -84,7 +84,7 @@ async fn a_ledger_in_memory_is_said_to_forget_and_does() {
 #[tokio::test]
 async fn without_a_ledger_it_does_not_start_and_names_the_tool() {
     let shop = Shop::new("none");
-    let complaint = refused(shop.bare().args(["--stdio", "--ledger", "none"])).await;
+    let complaint = refused(shop.bare().args(["--stdio", "--ledger", "none"]), 2).await;
     assert!(complaint.contains("create_invoice has idempotency keys"), "{complaint}");
     assert!(complaint.contains("--ledger none"), "{complaint}");
 }
@@ -95,7 +95,7 @@ async fn a_place_that_cannot_be_written_is_named_and_what_to_do() {
     // Not even root makes a folder in a file.
     let file = shop.file("state");
     fs::write(&file, "").unwrap();
-    let complaint = refused(shop.bare().arg("--stdio").env("XDG_STATE_HOME", &file)).await;
+    let complaint = refused(shop.bare().arg("--stdio").env("XDG_STATE_HOME", &file), 1).await;
     assert!(complaint.contains(file.join("candor").to_str().unwrap()), "{complaint}");
     assert!(complaint.contains("--ledger sqlite:PATH"), "{complaint}");
     assert!(complaint.contains("create_invoice"), "who needs it? {complaint}");
@@ -110,27 +110,27 @@ async fn a_place_that_cannot_be_written_is_named_and_what_to_do() {
     assert_eq!(text(&greeting), "Hello, Ada!");
     // Unless somebody wanted them remembered there.
     let place = format!("sqlite:{}", file.join("ledger.db").display());
-    let complaint = refused(example("hello").args(["--stdio", "--ledger", &place])).await;
+    let complaint = refused(example("hello").args(["--stdio", "--ledger", &place]), 1).await;
     assert!(complaint.contains(file.to_str().unwrap()), "{complaint}");
 }
 
 #[tokio::test]
 async fn a_place_that_is_no_ledger_is_refused_and_left_as_it_is() {
     let shop = Shop::new("wrong");
-    for (url, told) in [
-        ("mysql://localhost/x".to_owned(), "sqlite:PATH"),
-        ("ledger".to_owned(), "sqlite:PATH"),
-        ("sqlite:".to_owned(), "sqlite:ledger.db"),
-        (format!("sqlite:{}", shop.file("").display()), "director"),
+    for (url, code, told) in [
+        ("mysql://localhost/x".to_owned(), 2, "sqlite:PATH"),
+        ("ledger".to_owned(), 2, "sqlite:PATH"),
+        ("sqlite:".to_owned(), 2, "sqlite:ledger.db"),
+        (format!("sqlite:{}", shop.file("").display()), 1, "is a folder"),
     ] {
-        let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url])).await;
+        let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url]), code).await;
         assert!(complaint.contains(told), "{url}: {complaint}");
     }
     let letter = shop.file("letter.txt");
     let words = "Dear customer, ".repeat(100);
     fs::write(&letter, &words).unwrap();
     let url = format!("sqlite:{}", letter.display());
-    let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url])).await;
+    let complaint = refused(shop.bare().args(["--stdio", "--ledger", &url]), 1).await;
     assert!(complaint.contains("letter.txt") && complaint.contains("no ledger"), "{complaint}");
     assert_eq!(fs::read_to_string(&letter).unwrap(), words);
 }

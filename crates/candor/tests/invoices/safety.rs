@@ -37,7 +37,7 @@ fn schema(shop: &Shop) -> Vec<String> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// S3.58, S3.59, S3.60, S3.61, S3.62, S3.63, S3.73; C1: a second deletion fails.
+/// A second deletion fails.
 #[tokio::test]
 async fn a_refused_deletion_says_what_to_do_instead_and_changes_nothing() {
     everywhere("delete", &[], async |shop, desk| {
@@ -65,7 +65,7 @@ async fn a_refused_deletion_says_what_to_do_instead_and_changes_nothing() {
     .await;
 }
 
-/// S3.47, S3.48, S3.49: what can be deleted is listed first, with its id, and can be looked at.
+/// What can be deleted is listed first, with its id, and can be looked at.
 #[tokio::test]
 async fn what_is_to_be_deleted_is_listed_and_looked_at_before() {
     everywhere("list-get-delete", &[], async |shop, desk| {
@@ -109,7 +109,7 @@ async fn what_is_to_be_deleted_is_listed_and_looked_at_before() {
     .await;
 }
 
-/// S3.50, S3.51; C13: the state is changed instead, by one of these words, and what was voided is opened again.
+/// The state is changed instead, by one of these words, and what was voided is opened again.
 #[tokio::test]
 async fn a_state_is_changed_and_changed_back() {
     everywhere("update", &[], async |shop, desk| {
@@ -133,7 +133,7 @@ async fn a_state_is_changed_and_changed_back() {
     .await;
 }
 
-/// S3.51: voiding is the way back from which there is one.
+/// Voiding is the way back from which there is one.
 #[tokio::test]
 async fn what_was_voided_can_be_opened_again_and_what_was_deleted_cannot() {
     everywhere("void", &[], async |shop, desk| {
@@ -152,7 +152,6 @@ async fn what_was_voided_can_be_opened_again_and_what_was_deleted_cannot() {
     .await;
 }
 
-/// S3.39, S3.40, S3.41, S3.42, S3.43, S3.45, S3.46, S3.73.
 #[tokio::test]
 async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
     everywhere("migrate", &[], async |shop, desk| {

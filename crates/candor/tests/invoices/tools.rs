@@ -27,7 +27,6 @@ fn meaning(annotations: &Value) -> [bool; 4] {
     [hints.is_read_only(), hints.is_destructive(), hints.is_idempotent(), hints.is_open_world()]
 }
 
-/// S3.28, S3.29, S3.30, S3.31, S3.32, S3.33, S3.34, S3.43, S3.50, S3.52, S3.53, S3.55, S3.56; C13, C25, C27, C31.
 #[tokio::test]
 async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
     everywhere("listed", &[], async |_, client| {
@@ -102,7 +101,6 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
     .await;
 }
 
-/// S3.30; C31.
 #[tokio::test]
 async fn the_first_call_gives_id_and_status_and_the_second_the_same_invoice() {
     everywhere("first", &[], async |shop, desk| {
@@ -123,7 +121,6 @@ async fn the_first_call_gives_id_and_status_and_the_second_the_same_invoice() {
     .await;
 }
 
-/// S3.72.
 #[tokio::test]
 async fn arguments_that_are_wrong_are_refused_by_name_and_use_up_no_key() {
     everywhere("wrong-arguments", &[], async |shop, desk| {
@@ -162,7 +159,6 @@ async fn arguments_that_are_wrong_are_refused_by_name_and_use_up_no_key() {
     .await;
 }
 
-/// S3.47, S3.48, S3.78.
 #[tokio::test]
 async fn what_was_created_is_found_by_its_id_and_listed_page_by_page() {
     everywhere("pages", &[], async |_, desk| {
@@ -209,7 +205,6 @@ async fn what_was_created_is_found_by_its_id_and_listed_page_by_page() {
     .await;
 }
 
-/// S3.28.
 #[tokio::test]
 async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
     everywhere("users", &[], async |shop, desk| {
@@ -255,7 +250,6 @@ async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
     .await;
 }
 
-/// S3.29.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_may_be_repeated_and_run_side_by_side() {
     everywhere("reads", &[], async |_, desk| {
@@ -289,7 +283,6 @@ async fn reads_may_be_repeated_and_run_side_by_side() {
     .await;
 }
 
-/// S3.34, S3.53, S3.56.
 #[tokio::test]
 async fn an_invoice_is_mailed_once_however_often_it_is_sent() {
     everywhere("mail", &[], async |shop, desk| {
@@ -340,7 +333,7 @@ async fn what_certainly_has_not_happened_may_be_tried_again_under_its_key() {
     assert_eq!(shop.invoices()["k"].len(), 1);
 }
 
-/// S3.38: what deletes, voids or cannot be undone is destructive, and nothing else is.
+/// What deletes, voids or cannot be undone is destructive, and nothing else is.
 #[tokio::test]
 async fn what_deletes_or_voids_or_cannot_be_undone_is_destructive() {
     everywhere("destructive", &[], async |_, client| {
@@ -372,7 +365,7 @@ async fn what_deletes_or_voids_or_cannot_be_undone_is_destructive() {
     .await;
 }
 
-/// S3.64, S3.65, S3.66, S3.67, S3.68; C25: hints are published as they were declared; one that is left out counts as the protocol
+/// Hints are published as they were declared; one that is left out counts as the protocol
 /// has it, and whoever asks for a call is told all four, and which of them nobody has declared.
 #[tokio::test]
 async fn a_hint_that_nobody_gave_is_not_published_and_counts_as_the_protocol_has_it() {
@@ -431,7 +424,7 @@ async fn a_hint_that_nobody_gave_is_not_published_and_counts_as_the_protocol_has
     .await;
 }
 
-/// S3.52, S3.53, S3.57: no description says what the hints deny, and every destructive tool says whether there is a way back.
+/// No description says what the hints deny, and every destructive tool says whether there is a way back.
 #[tokio::test]
 async fn descriptions_and_hints_agree() {
     everywhere("agree", &[], async |_, client| {
@@ -440,7 +433,7 @@ async fn descriptions_and_hints_agree() {
             let words = tool["description"].as_str().unwrap().split_whitespace();
             let says = words.collect::<Vec<_>>().join(" ");
             let [reads, destroys, repeatable, _] = meaning(&tool["annotations"]);
-            // S3.1: what is neither harmless to repeat nor marked is what nobody can handle.
+            // What is neither harmless to repeat nor marked is what nobody can handle.
             assert!(reads || repeatable || destroys, "{name}: {says}");
             if says.contains("Safe to retry with") && !says.contains("Not safe") {
                 assert!(repeatable, "{name}: {says}");
@@ -470,7 +463,7 @@ async fn descriptions_and_hints_agree() {
     .await;
 }
 
-/// S3.47, S3.57: what registration looks for (words that the declarations do not bear out, deletions by ids that nothing lists) is not
+/// What registration looks for (words that the declarations do not bear out, deletions by ids that nothing lists) is not
 /// found here, so nothing is said at the start.
 #[cfg(unix)]
 #[tokio::test]
@@ -485,7 +478,7 @@ async fn registration_has_nothing_to_complain_about() {
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
 }
 
-/// S3.54: what a person is asked about says so.
+/// What a person is asked about says so.
 #[tokio::test]
 async fn what_a_person_is_asked_about_says_so() {
     everywhere("said", &["--ask", "destructive"], async |_, client| {
@@ -501,7 +494,7 @@ async fn what_a_person_is_asked_about_says_so() {
     .await;
 }
 
-/// S3.55, S3.57: what the description says is kept to.
+/// What the description says is kept to.
 #[tokio::test]
 async fn the_rate_that_is_said_is_enforced() {
     everywhere("rate", &[], async |shop, client| {
@@ -527,7 +520,7 @@ async fn the_rate_that_is_said_is_enforced() {
     .await;
 }
 
-/// S3.69, S3.70: a key may come as a header, and a result that is an old one says so in another.
+/// A key may come as a header, and a result that is an old one says so in another.
 #[tokio::test]
 async fn over_http_keys_and_repetitions_have_their_headers() {
     for kind in Kind::HTTP {

@@ -89,7 +89,7 @@ async fn a_secret_that_cannot_be_read_names_file_and_line() {
     }
     let ended =
         output(example("hello").args(["--stdio", "--secret-file", "/nonexistent/keys"])).await;
-    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(ended.status.code(), Some(2));
     let complaint = ended.stderr.join("\n");
-    assert!(complaint.contains("--secret-file /nonexistent/keys: "), "{complaint}");
+    assert!(complaint.contains("'/nonexistent/keys' for '--secret-file <FILE>'"), "{complaint}");
 }

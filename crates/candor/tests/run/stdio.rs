@@ -26,7 +26,6 @@ async fn a_host_starts_the_hello_server_greets_and_leaves() {
 
 #[tokio::test]
 async fn what_is_published_is_the_same_bytes_after_a_restart() {
-    // S2.85
     let listed = async || {
         let mut schemas = Program::start(example("schemas").arg("--stdio"));
         for message in [

@@ -6,6 +6,7 @@ use candor::json;
 use candor::prelude::*;
 use serde_json::Value;
 
+use crate::ways::Ways;
 use crate::{call, input, server};
 
 #[candor::args]
@@ -107,7 +108,7 @@ fn all() -> Server {
 
 #[tokio::test]
 async fn one_struct_is_the_arguments() {
-    let client = all().test();
+    let client = Ways::modern(all()).await;
     let schema = input(&client, "one_struct").await;
     assert_eq!(
         schema,
@@ -130,7 +131,7 @@ async fn one_struct_is_the_arguments() {
 
 #[tokio::test]
 async fn everything_else_is_one_of_the_arguments() {
-    let client = all().test();
+    let client = Ways::modern(all()).await;
     for (tool, names, arguments, expected) in [
         (
             "two_structs",
@@ -170,7 +171,7 @@ async fn everything_else_is_one_of_the_arguments() {
 
 #[tokio::test]
 async fn a_recursive_struct_is_the_arguments_and_its_definitions_resolve() {
-    let client = all().test();
+    let client = Ways::modern(all()).await;
     let schema = input(&client, "a_tree").await;
     assert_eq!(schema["required"], json!(["name", "children"]));
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -204,7 +205,7 @@ fn each_in_the_other(forest: Forest) -> Forest {
 
 #[tokio::test]
 async fn types_that_contain_each_other_are_arguments_and_results() {
-    let client = server(tools![each_in_the_other]).test();
+    let client = Ways::modern(server(tools![each_in_the_other])).await;
     let forest = json!({"trees": [{"within": {"trees": [{"within": null}]}}]});
     let called = call(&client, "each_in_the_other", forest.clone()).await;
     assert_eq!(called.structured(), Some(&forest));

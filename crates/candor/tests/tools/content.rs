@@ -11,7 +11,8 @@ use candor::protocol::types::{
 use candor::tool::{IntoOutput, OutputSchema};
 use serde_json::Value;
 
-use crate::{Tools, both, call, output};
+use crate::ways::both_ways;
+use crate::{Tools, call, output};
 
 fn image() -> ImageContent {
     ImageContent::new("aQ==", "image/png")
@@ -90,7 +91,7 @@ content_tools! {
 
 #[tokio::test]
 async fn content_is_sent_in_its_order_and_has_no_schema() {
-    for client in both(tools) {
+    for client in both_ways(tools).await {
         for (tool, blocks) in expected() {
             assert_eq!(output(&client, tool).await, None, "{tool}");
             let called = call(&client, tool, json!({})).await;
@@ -113,7 +114,7 @@ fn own_result(fails: bool) -> CallToolResult {
 
 #[tokio::test]
 async fn a_whole_result_passes_unchanged() {
-    for client in both(|| tools![own_result]) {
+    for client in both_ways(|| tools![own_result]).await {
         for fails in [false, true] {
             let called = client.call("own_result", json!({"fails": fails})).await;
             let raw = called.raw();
@@ -174,7 +175,7 @@ async fn a_pair_is_content_and_a_value_beside_it() {
     let tools = || {
         tools![captioned, measured, measured_list, counted, described, two_scalars, unknown_scalar]
     };
-    for client in both(tools) {
+    for client in both_ways(tools).await {
         for (tool, blocks, structured) in [
             ("captioned", json!([t("A picture")]), &width),
             ("measured", json!([i()]), &width),
@@ -229,7 +230,7 @@ fn temperature(celsius: f64) -> Temperature {
 
 #[tokio::test]
 async fn a_type_may_say_itself_how_it_is_sent() {
-    for client in both(|| tools![temperature]) {
+    for client in both_ways(|| tools![temperature]).await {
         assert_eq!(output(&client, "temperature").await, Temperature::schema().map(|s| s.schema));
         let called = call(&client, "temperature", json!({"celsius": 7.5})).await;
         assert_eq!(called.text(), "7.5 °C");

@@ -4,7 +4,8 @@ use candor::json;
 use candor::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::{both, call, output};
+use crate::ways::both_ways;
+use crate::{call, output};
 
 #[tool(read_only)]
 fn echo(value: Value) -> Value {
@@ -31,7 +32,7 @@ fn echo_wrapped(value: Wrapped) -> Wrapped {
 
 #[tokio::test]
 async fn a_value_is_shaped_when_it_is_there() {
-    for client in both(|| tools![echo, echo_result, echo_wrapped]) {
+    for client in both_ways(|| tools![echo, echo_result, echo_wrapped]).await {
         for tool in ["echo", "echo_result", "echo_wrapped"] {
             assert_eq!(output(&client, tool).await, None, "{tool}");
             for (value, texts, structured) in [
@@ -64,7 +65,7 @@ async fn a_value_is_shaped_when_it_is_there() {
 #[tokio::test]
 async fn an_object_that_is_a_valid_result_is_one() {
     let block = json!({"type": "text", "text": "a"});
-    for client in both(|| tools![echo]) {
+    for client in both_ways(|| tools![echo]).await {
         for (value, content, structured, is_error) in [
             (json!({"content": [block]}), json!([block]), json!(null), json!(null)),
             (
@@ -99,7 +100,7 @@ async fn an_object_that_is_a_valid_result_is_one() {
 
 #[tokio::test]
 async fn an_object_that_is_no_valid_result_is_an_object() {
-    for client in both(|| tools![echo, echo_object]) {
+    for client in both_ways(|| tools![echo, echo_object]).await {
         for tool in ["echo", "echo_object"] {
             for value in [
                 json!({"content": "a book"}),

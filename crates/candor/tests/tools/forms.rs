@@ -4,6 +4,7 @@ use candor::json;
 use candor::prelude::*;
 use serde_json::Value;
 
+use crate::ways::Ways;
 use crate::{call, input, output, server};
 
 #[candor::args]
@@ -50,7 +51,7 @@ fn all() -> Server {
 
 #[tokio::test]
 async fn native_output_has_no_boxes_for_modern_clients() {
-    let modern = all().native_output().test();
+    let modern = Ways::modern(all().native_output()).await;
     let schema = output(&modern, "count").await.unwrap();
     assert_eq!((&schema["type"], schema.get("x-dedalus-box")), (&json!("integer"), None));
     let called = call(&modern, "count", json!({"words": ["a", "b"]})).await;
@@ -68,7 +69,8 @@ async fn native_output_has_no_boxes_for_modern_clients() {
 
 #[tokio::test]
 async fn native_output_leaves_the_boxes_of_legacy_clients() {
-    let (with, without) = (all().native_output().test_legacy(), all().test_legacy());
+    let with = Ways::legacy(all().native_output()).await;
+    let without = Ways::legacy(all()).await;
     for tool in ["count", "find", "nodes", "node"] {
         assert_eq!(output(&with, tool).await, output(&without, tool).await, "{tool}");
     }
@@ -78,7 +80,8 @@ async fn native_output_leaves_the_boxes_of_legacy_clients() {
 
 #[tokio::test]
 async fn plain_optionals_publish_no_null_and_accept_it() {
-    for client in [all().plain_optionals().test(), all().plain_optionals().test_legacy()] {
+    let options = || all().plain_optionals();
+    for client in [Ways::modern(options()).await, Ways::legacy(options()).await] {
         let schema = input(&client, "find").await;
         assert!(!schema.to_string().contains("null"), "{schema}");
         assert_eq!(schema.get("required"), None);
@@ -104,7 +107,7 @@ async fn plain_optionals_publish_no_null_and_accept_it() {
 
 #[tokio::test]
 async fn both_forms_go_together() {
-    let client = all().plain_optionals().native_output().test();
+    let client = Ways::modern(all().plain_optionals().native_output()).await;
     assert!(!input(&client, "find").await.to_string().contains("null"));
     assert_eq!(output(&client, "count").await.unwrap()["type"], "integer");
     let called = call(&client, "nodes", json!({})).await;

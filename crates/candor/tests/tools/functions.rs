@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use candor::json;
 use candor::prelude::*;
 
+use crate::ways::Ways;
 use crate::{both, call, server};
 
 /// Doubles.
@@ -71,7 +72,7 @@ async fn a_tool_may_be_defined_inside_a_function() {
         number.number * FACTOR
     }
 
-    let client = server(tools![quadruple]).test();
+    let client = Ways::modern(server(tools![quadruple])).await;
     assert_eq!(call(&client, "quadruple", json!({})).await.text(), "16");
 }
 

@@ -5,7 +5,8 @@ use candor::prelude::*;
 use serde_json::Value;
 
 use crate::log::Log;
-use crate::{both, call, output, server};
+use crate::ways::{Ways, both_ways};
+use crate::{call, output, server};
 
 #[tool(unclassified)]
 fn anything(args: Arguments) -> String {
@@ -14,7 +15,7 @@ fn anything(args: Arguments) -> String {
 
 #[tokio::test]
 async fn arguments_without_a_schema_are_any_object() {
-    for client in both(|| tools![anything]) {
+    for client in both_ways(|| tools![anything]).await {
         let tool = client.tool("anything").await;
         assert_eq!(tool.input_schema.get(), r#"{"type":"object","additionalProperties":true}"#);
         assert!(tool.annotations.is_none(), "nothing is said of what is not classified");
@@ -58,7 +59,7 @@ fn from_json(a: Option<String>) -> String {
 
 #[tokio::test]
 async fn a_given_input_schema_is_published_byte_for_byte_and_enforced() {
-    for client in both(|| tools![raw, typed, structured, from_json]) {
+    for client in both_ways(|| tools![raw, typed, structured, from_json]).await {
         for tool in ["raw", "typed", "structured"] {
             assert_eq!(client.tool(tool).await.input_schema.get(), INPUT, "{tool}");
             call(&client, tool, json!({"level": 2})).await;
@@ -74,17 +75,17 @@ async fn a_given_input_schema_is_published_byte_for_byte_and_enforced() {
 
 #[tokio::test]
 async fn what_a_given_schema_lets_through_is_taken() {
-    let client = server(tools![typed]).test();
+    let client = Ways::modern(server(tools![typed])).await;
     let called = call(&client, "typed", json!({"level": 1, "note": "x", "more": true})).await;
     assert_eq!(called.text(), "1 x");
 }
 
 #[tokio::test]
 async fn what_a_given_schema_lets_through_but_the_type_cannot_hold_is_the_caller_s_to_mend() {
-    let client = server(tools![from_json]).test();
+    let client = Ways::modern(server(tools![from_json])).await;
     let called = call(&client, "from_json", json!({})).await;
     assert_eq!(called.text(), "");
-    let client = server(tools![typed]).test();
+    let client = Ways::modern(server(tools![typed])).await;
     let refused = client.call("typed", json!({"level": 1, "note": 7})).await;
     assert!(refused.is_error() && refused.text().contains("/note"), "{}", refused.text());
 }
@@ -103,7 +104,7 @@ fn plain(to: i64) -> i64 {
 
 #[tokio::test]
 async fn a_given_output_schema_is_published_byte_for_byte_and_enforced() {
-    for client in both(|| tools![count]) {
+    for client in both_ways(|| tools![count]).await {
         assert_eq!(client.tool("count").await.output_schema.unwrap().get(), OUTPUT);
         let called = call(&client, "count", json!({"to": 9})).await;
         assert_eq!(called.structured(), Some(&json!({"count": 9})));
@@ -118,7 +119,7 @@ async fn a_given_output_schema_is_published_byte_for_byte_and_enforced() {
 
 #[tokio::test]
 async fn a_given_schema_of_no_object_needs_no_box() {
-    let [modern, legacy] = both(|| tools![plain]);
+    let [modern, legacy] = both_ways(|| tools![plain]).await;
     assert_eq!(output(&modern, "plain").await, Some(json!({"type": "integer", "maximum": 9})));
     assert_eq!(call(&modern, "plain", json!({"to": 9})).await.structured(), Some(&json!(9)));
     assert!(modern.call("plain", json!({"to": 10})).await.is_error());
@@ -146,7 +147,7 @@ fn sum(a: i64, b: i64) -> Result<i64, ToolError> {
 
 #[tokio::test]
 async fn an_output_schema_can_be_left_out_and_results_are_sent_all_the_same() {
-    for client in both(|| tools![weather, sum]) {
+    for client in both_ways(|| tools![weather, sum]).await {
         assert_eq!(output(&client, "weather").await, None);
         assert_eq!(output(&client, "sum").await, None);
         let called = call(&client, "weather", json!({"celsius": 7.5})).await;

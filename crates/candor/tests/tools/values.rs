@@ -7,7 +7,8 @@ use candor::prelude::*;
 use serde_json::Value;
 
 use crate::log::Log;
-use crate::{Tools, both, call, output, texts};
+use crate::ways::both_ways;
+use crate::{Tools, call, output, texts};
 
 #[candor::args]
 struct Address {
@@ -153,7 +154,7 @@ value_tools! {
 
 #[tokio::test]
 async fn every_value_has_its_text_and_keeps_its_schema_in_both_eras() {
-    for client in both(tools) {
+    for client in both_ways(tools).await {
         for (tool, blocks, structured) in expected() {
             let schema = output(&client, tool).await.unwrap_or_else(|| panic!("{tool}: no schema"));
             assert_eq!(schema["type"], "object", "{tool}");
@@ -187,7 +188,7 @@ fn unit_struct() -> Done {
 
 #[tokio::test]
 async fn nothing_is_no_content_and_no_schema() {
-    for client in both(|| tools![unit, fallible_unit, unit_struct]) {
+    for client in both_ways(|| tools![unit, fallible_unit, unit_struct]).await {
         for tool in ["unit", "fallible_unit", "unit_struct"] {
             assert_eq!(output(&client, tool).await, None, "{tool}");
             let called = call(&client, tool, json!({})).await;
@@ -211,7 +212,7 @@ fn fallible_bytes() -> Result<Vec<u8>, String> {
 
 #[tokio::test]
 async fn bytes_are_base64_and_nothing_for_programs() {
-    for client in both(|| tools![bytes, fallible_bytes]) {
+    for client in both_ways(|| tools![bytes, fallible_bytes]).await {
         for tool in ["bytes", "fallible_bytes"] {
             assert_eq!(output(&client, tool).await, None);
             let called = call(&client, tool, json!({})).await;
@@ -239,7 +240,7 @@ fn unwritable() -> BTreeMap<String, Vec<u128>> {
 
 #[tokio::test]
 async fn a_result_that_breaks_its_promise_is_not_sent_and_the_log_says_why() {
-    for client in both(|| tools![divide, parts]) {
+    for client in both_ways(|| tools![divide, parts]).await {
         for (tool, arguments, place) in
             [("divide", json!({"a": 0.0, "b": 0.0}), "/result"), ("parts", json!({}), "/part")]
         {
@@ -256,7 +257,7 @@ async fn a_result_that_breaks_its_promise_is_not_sent_and_the_log_says_why() {
 
 #[tokio::test]
 async fn a_value_that_json_cannot_hold_is_an_internal_error() {
-    let [client, _] = both(|| tools![unwritable]);
+    let [client, _] = both_ways(|| tools![unwritable]).await;
     let log = Log::listen();
     let called = client.call("unwritable", json!({})).await;
     assert!(called.is_error());

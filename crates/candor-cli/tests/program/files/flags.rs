@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use tokio::process::Command;
 
 use super::{ERAS, Era, Host, Served};
 use crate::process::{Ended, Program, output};
@@ -25,7 +26,7 @@ async fn a_folder_that_is_none_is_an_error_of_one_line_that_names_it() {
     ] {
         for transport in ["--stdio", "--http=127.0.0.1:0"] {
             let ended = output(candor_files(path).arg(transport)).await;
-            assert_eq!(ended.status.code(), Some(1));
+            assert_eq!(ended.status.code(), Some(2));
             assert_eq!(complaint(&ended), format!("error: {}: {problem}", path.display()));
             assert_eq!(ended.stderr.len(), 1);
         }
@@ -107,11 +108,16 @@ async fn an_instance_has_a_name_in_both_eras() {
     assert_eq!(title(&mut host, Era::Modern).await, "work");
 }
 
-/// The lines for the person at the terminal, before the server listens.
+/// The lines for the person at the terminal, before the server listens, where `candor` is a command that the shell knows.
 async fn banner(path: &Path, flags: &[&str]) -> Vec<String> {
     let mut command = candor();
+    let program = Path::new(env!("CARGO_BIN_EXE_candor"));
+    said(command.env("PATH", program.parent().unwrap()), path, flags).await
+}
+
+async fn said(command: &mut Command, path: &Path, flags: &[&str]) -> Vec<String> {
     command.arg("files").arg(path).args(flags).args(["--http", "127.0.0.1:0"]);
-    let mut program = Program::start(&mut command);
+    let mut program = Program::start(command);
     let mut lines = Vec::new();
     loop {
         let line = program.complaint().await;
@@ -162,15 +168,16 @@ async fn the_line_for_a_host_is_one_that_a_shell_takes() {
     assert!(lines[1].ends_with(&format!("add candor-host-line -- candor files {shown} --stdio")));
 }
 
-/// What the line says is what was shown.
+/// What the line says is what was shown, also for whoever has built the program and not installed it.
 #[cfg(unix)]
 #[tokio::test]
 async fn the_line_for_a_host_starts_the_same_server() {
     let served = Served::prepared("host line runs");
-    let lines = banner(&served.path(), &["--hidden", "--instance", "Ann's notes"]).await;
-    let line = lines[1].split_once(" -- candor ").unwrap().1;
-    let mut shell = tokio::process::Command::new("sh");
-    shell.arg("-c").arg(format!("exec \"$0\" {line}")).arg(env!("CARGO_BIN_EXE_candor"));
+    let flags = ["--hidden", "--instance", "Ann's notes"];
+    let lines = said(&mut candor(), &served.path(), &flags).await;
+    let line = lines[1].split_once(" -- ").unwrap().1;
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("exec {line}"));
     shell.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
     let mut host = Host::of(&mut shell, Era::Modern).await;
     assert_eq!(title(&mut host, Era::Modern).await, "Ann's notes");

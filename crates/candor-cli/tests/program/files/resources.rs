@@ -130,8 +130,28 @@ async fn what_is_not_there_is_not_found() {
         let error = host.error("resources/read", &json!({"uri": uri})).await;
         let expected = json!({"code": code, "message": "Resource not found", "data": {"uri": uri}});
         assert_eq!(error, expected, "{era:?}");
-        let error = host.error("resources/metadata", &json!({"uri": uri})).await;
-        assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32602), &json!(uri)));
+        for method in ["resources/metadata", "resources/list"] {
+            let error = host.error(method, &json!({"uri": uri})).await;
+            let said = (&error["code"], &error["data"]["uri"]);
+            assert_eq!(said, (&json!(-32602), &json!(uri)), "{method}, {era:?}: {error}");
+        }
+        for params in [json!({}), json!({"uri": 7}), json!({"uri": null})] {
+            let error = host.error("resources/metadata", &params).await;
+            assert_eq!(error["code"], -32602, "{params}, {era:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_empty_folder_has_an_empty_list() {
+    let served = Served::empty("empty folder");
+    std::fs::create_dir(served.at("empty")).unwrap();
+    for era in ERAS {
+        let mut host = served.to(era, &[]).await;
+        let uri = format!("{}/empty", host.root().await);
+        let listed = host.result("resources/list", &json!({"uri": uri})).await;
+        assert_eq!(listed["resources"], json!([]), "{era:?}: {listed}");
+        assert_eq!(listed.get("nextCursor"), None, "{era:?}: {listed}");
     }
 }
 

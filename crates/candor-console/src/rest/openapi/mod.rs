@@ -1,6 +1,5 @@
 //! The description of this API, for programs: generated from the table of operations, the guard, and the tools that are there.
 
-mod shapes;
 mod table;
 
 use std::sync::Arc;
@@ -15,9 +14,13 @@ use super::{tag, tagged, tools};
 use crate::Inner;
 use crate::guard::{self, Access};
 use crate::problem::Problem;
+use crate::room::{self, Needs};
 use crate::route::{Route, encoded};
 use crate::serve::Asked;
 use table::{Answer, Content, Kind, OPERATIONS, Operation, Parameter};
+
+/// The shapes of bodies, as JSON schemas by name. Data, not code: to write them with `json!` cost seconds of every build.
+const SHAPES: &str = include_str!("shapes.json");
 
 pub(crate) async fn answer(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let catalogue = match &console.engine {
@@ -54,7 +57,8 @@ impl Document {
             "paths": {},
             "components": {
                 "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-                "schemas": shapes::all(),
+                // A test has read them.
+                "schemas": serde_json::from_str::<Value>(SHAPES).unwrap_or_default(),
             },
         }))
     }
@@ -94,7 +98,8 @@ fn describe<'a>(
         answers.insert(answer.status.to_string(), content(answer));
     }
     let mut security = json!([{"bearer": []}]);
-    match guard::access(&sample(operation)) {
+    let route = sample(operation);
+    match guard::access(&route) {
         Access::Anybody => security = json!([]),
         // Where callers must be known at all, this is no exception.
         Access::Caller => security = json!([{}, {"bearer": []}]),
@@ -103,6 +108,12 @@ fn describe<'a>(
     let problem = |words| content(&Answer { status: 0, words, content: Content::Problem });
     for (status, words) in [("401", "Who asks is not known."), ("403", "Who asks may not.")] {
         answers.entry(status).or_insert_with(|| problem(words));
+    }
+    if room::needs(&route) != Needs::Nothing {
+        let share = "Who asks has their share of what may be under way at a time.";
+        for (status, words) in [("429", share), ("503", "Too much is under way just now.")] {
+            answers.entry(status).or_insert_with(|| problem(words));
+        }
     }
     answers.insert("default".to_owned(), problem("Anything else that is in the way."));
     let mut described = json!({
@@ -249,6 +260,19 @@ mod tests {
         let kinds: std::collections::HashSet<String> =
             rows.iter().map(|route| format!("{route:?}")).collect();
         assert_eq!((kinds.len(), rows.len()), (22, 22));
+    }
+
+    #[test]
+    fn every_shape_is_there_and_somebody_refers_to_it() {
+        let shapes: Map<String, Value> = serde_json::from_str(SHAPES).unwrap();
+        let rows = OPERATIONS.iter().map(|row| describe(row, row.parameters.iter(), row.body));
+        let all = rows.map(|row| row.to_string()).collect::<String>() + SHAPES;
+        let referred: std::collections::HashSet<&str> = all
+            .split("#/components/schemas/")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert_eq!(referred, shapes.keys().map(String::as_str).collect());
     }
 
     #[test]

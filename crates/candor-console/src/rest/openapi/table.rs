@@ -1,5 +1,5 @@
-//! Every operation of the API, one row each. What can be derived is not here: who may ask comes from the guard, the schemas of
-//! tools from the tools.
+//! Every operation of the API, one row each. What can be derived is not here: who may ask comes from the guard, what is answered
+//! where there is no room from `room`, the schemas of tools from the tools.
 
 /// A row.
 pub(super) struct Operation {
@@ -149,7 +149,7 @@ macro_rules! called {
             TOO_LARGE,
             NOT_JSON,
             problem(422, "The arguments do not fit; `errors` says which. Or the key stands for another call."),
-            problem(429, "Too often, for now."),
+            problem(429, "Too often, or too much at a time, for now."),
             problem(503, "It cannot be started just now. Nothing was done."),
             problem(504, "The tool did not end in time."),
         ]
@@ -285,7 +285,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
             },
             BAD,
             NO_SUCH,
-            UNAVAILABLE,
         ],
     },
     Operation {

@@ -7,6 +7,7 @@
 //! rest is read, and keeps it until the request has ended: what was read is held for as long as that.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,8 +16,8 @@ use candor_protocol::Principal;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
-use super::room::{Full, Room, Taken};
 use crate::limits::Limits;
+use crate::room::{Full, Room, Taken};
 
 /// Up to here a body is small.
 const SMALL: usize = 64 * 1024;
@@ -27,6 +28,7 @@ const UNIT: usize = 16 * 1024;
 /// Reads bodies, and has room for so many large ones at a time.
 pub struct Bodies {
     room: Room,
+    shared: bool,
     most: usize,
     time: Duration,
 }
@@ -36,7 +38,8 @@ pub struct Bodies {
 pub struct HeldBody {
     /// All of it.
     pub bytes: Bytes,
-    pub(super) room: Option<Taken>,
+    /// Whoever holds what stands in the body for longer holds this, too.
+    pub room: Option<Arc<Taken>>,
 }
 
 /// Why a body was not read.
@@ -64,7 +67,7 @@ impl Bodies {
     pub fn new(limits: &Limits, shared: bool) -> Self {
         let units = limits.body_bytes.div_ceil(UNIT).max(1);
         let (most, time) = (limits.message_bytes, limits.body_time);
-        Self { room: Room::new(units, shared), most, time }
+        Self { room: Room::new(units), shared, most, time }
     }
 
     /// Reads a body. The sender has [`Limits::body_time`] up to where it is large, and again for the rest, once there is room
@@ -88,13 +91,13 @@ impl Bodies {
         }
         // Whoever does not say how much will come may send as much as anybody.
         let wanted = length.unwrap_or(most).div_ceil(UNIT);
-        let room = match self.room.take(principal, wanted, time).await {
+        let room = match self.room.take(self.shared.then_some(principal), wanted, time).await {
             Ok(taken) => Some(taken),
             Err(Full::Everybody) => return Err(Unread::NoRoom),
             Err(Full::Caller) => return Err(Unread::NoShare),
         };
         match reading.goes_on(most, time).await? {
-            Reached::End => Ok(HeldBody { bytes: reading.whole(), room }),
+            Reached::End => Ok(HeldBody { bytes: reading.whole(), room: room.map(Arc::new) }),
             Reached::More => Err(Unread::TooLarge { most }),
         }
     }

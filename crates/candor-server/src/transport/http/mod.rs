@@ -18,11 +18,11 @@
 
 mod body;
 mod guard;
+mod holding;
 mod legacy;
 mod modern;
 mod patience;
 mod respond;
-mod room;
 mod serve;
 mod sse;
 
@@ -40,16 +40,35 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 
 use crate::auth::Authenticator;
 use crate::caller::era_of;
+use crate::desk::shown::cut;
 use crate::engine::Engine;
 use crate::session::Sessions;
-use room::{Room, Taken};
 
+#[doc(hidden)] // for the console, which takes from the same rooms
 pub use crate::ledger::key::of_headers as idempotency_key;
+#[doc(hidden)]
+pub use crate::room::{Full, Rooms, Taken};
+#[doc(hidden)]
 pub use body::{Bodies, HeldBody, Unread};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
+#[doc(hidden)]
+pub use holding::hold;
 pub use serve::serve;
 
-/// How an endpoint is reached.
+/// How an endpoint is reached. By default from this machine alone, by anybody; behind a proxy that makes it known to others:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use candor_server::auth::BearerTokens;
+/// use candor_server::transport::http::{AllowedHosts, Http, PublicUrl};
+///
+/// # fn example(tokens: BearerTokens) -> Result<Http, Box<dyn std::error::Error>> {
+/// let mut http = Http::default();
+/// http.hosts = AllowedHosts::Public(PublicUrl::parse("https://tools.example")?);
+/// http.authenticator = Some(Arc::new(tokens));
+/// # Ok(http) }
+/// ```
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Http {
@@ -57,6 +76,15 @@ pub struct Http {
     pub authenticator: Option<Arc<dyn Authenticator>>,
     /// The names under which the server may be addressed.
     pub hosts: AllowedHosts,
+}
+
+impl Http {
+    /// Whether callers are told apart, so that one of them gets at most half of what may be under way. Without an authenticator
+    /// all are one, who may have all.
+    #[must_use]
+    pub fn tells_callers_apart(&self) -> bool {
+        self.authenticator.is_some()
+    }
 }
 
 // Headers of ours that are looked up, parsed once.
@@ -69,22 +97,26 @@ struct Endpoint {
     engine: Engine,
     http: Http,
     sessions: Sessions,
-    /// Room for requests that run, for streams that wait for changes, and for what large bodies hold.
-    requests: Room,
-    streams: Room,
+    /// Room for requests that run and for streams that wait for changes: the engine's, for it may have other ways in.
+    rooms: Arc<Rooms>,
+    /// The same for what large bodies hold.
     bodies: Bodies,
 }
 
-/// What a request takes while it runs: its place, and that of its body.
-#[derive(Debug)]
+/// What a request takes while it runs, and while a large answer is being read: its place, and that of its body.
+#[derive(Debug, Clone)]
 struct Held {
-    _request: Taken,
-    _body: Option<Arc<Taken>>,
+    taken: Arc<(Taken, Option<Arc<Taken>>)>,
 }
 
 impl Held {
     fn new(request: Taken, body: Option<&Arc<Taken>>) -> Self {
-        Self { _request: request, _body: body.cloned() }
+        Self { taken: Arc::new((request, body.cloned())) }
+    }
+
+    /// The room of the body, for what may outlive the request.
+    fn body(&self) -> Option<Arc<Taken>> {
+        self.taken.1.clone()
     }
 }
 
@@ -99,20 +131,17 @@ impl Held {
 /// ```
 pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
     let limits = engine.limits();
-    // Without an authenticator all callers are one, who may have all.
-    let shared = http.authenticator.is_some();
     let endpoint = Arc::new(Endpoint {
-        sessions: Sessions::new(limits),
-        requests: Room::new(limits.http_requests, shared),
-        streams: Room::new(limits.streams, shared),
-        bodies: Bodies::new(limits, shared),
+        sessions: Sessions::new(limits, http.tells_callers_apart()),
+        rooms: Arc::clone(engine.rooms()),
+        bodies: Bodies::new(limits, http.tells_callers_apart()),
         http,
         engine,
     });
     let (posts, gets, deletes) = (endpoint.clone(), endpoint.clone(), endpoint);
-    post(move |request| async move { posts.post(request).await })
-        .get(move |request| async move { gets.stateful(request, legacy::get).await })
-        .delete(move |request| async move { deletes.stateful(request, legacy::delete).await })
+    post(move |request| posts.post(request))
+        .get(move |request| gets.stateful(request, legacy::get))
+        .delete(move |request| deletes.stateful(request, legacy::delete))
 }
 
 /// A request that has been let in.
@@ -123,6 +152,11 @@ struct Admitted {
 }
 
 impl Endpoint {
+    /// Whose share a place counts in.
+    fn sharer<'a>(&self, principal: &'a Principal) -> Option<&'a Principal> {
+        self.http.tells_callers_apart().then_some(principal)
+    }
+
     async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
         let Admitted { principal, parts, body } = match self.admit(request).await {
             Ok(admitted) => admitted,
@@ -136,7 +170,6 @@ impl Endpoint {
             Ok(read) => read,
             Err(unread) => return respond::unread(unread),
         };
-        let place = place.map(Arc::new);
         let depth = limits.depth;
         let message = match split_batch(&body, depth) {
             Ok(Some(batch)) => {
@@ -148,19 +181,18 @@ impl Endpoint {
         match message {
             Ok(Incoming::Request(request)) => {
                 let era = era_of(&request, version_header(&parts.headers));
+                let of = self.sharer(&principal);
                 let room = if era == Era::Modern && request.method == method::LISTEN {
-                    &self.streams
+                    self.rooms.stream(of)
                 } else {
-                    &self.requests
+                    self.rooms.request(of)
                 };
-                let room = match room.try_take(&principal) {
+                let room = match room {
                     Ok(taken) => Held::new(taken, place.as_ref()),
                     Err(full) => return respond::full(full, Some(&request.id)),
                 };
                 match era {
-                    Era::Modern => {
-                        modern::post(&self.engine, principal, &parts, request, room).await
-                    }
+                    Era::Modern => modern::post(&self, principal, &parts, request, room).await,
                     Era::Legacy => {
                         legacy::post_request(&self, principal, &parts, request, room).await
                     }
@@ -201,7 +233,7 @@ impl Endpoint {
                 authenticator.authenticate(&parts).await.map_err(|refused| {
                     // Who brings nothing has not tried.
                     if parts.headers.contains_key(AUTHORIZATION) {
-                        tracing::warn!(path = parts.uri.path(), "a token was refused");
+                        tracing::warn!(path = cut(parts.uri.path(), 200), "a token was refused");
                     }
                     respond::unauthorized(refused)
                 })?

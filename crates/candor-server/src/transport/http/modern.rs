@@ -13,8 +13,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::{Held, METHOD, NAME, PROTOCOL_VERSION, respond, sse};
-use crate::engine::Engine;
+use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, hold, respond, sse};
 use crate::exchange::Arrival;
 use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
@@ -23,7 +22,7 @@ use crate::running::{Running, Said};
 
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
 pub(super) async fn post(
-    engine: &Engine,
+    endpoint: &Endpoint,
     principal: Principal,
     parts: &Parts,
     request: Request,
@@ -36,23 +35,28 @@ pub(super) async fn post(
         Ok(key) => key,
         Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
     };
+    let engine = &endpoint.engine;
     let arrival = Arrival {
         principal,
+        shares: endpoint.http.tells_callers_apart(),
         session: None,
         outlet: Outlet::None,
         cancel: CancellationToken::new(),
         closing: None,
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
         key_header,
+        body: room.body(),
     };
-    let mut running = Running::start(engine, request, arrival, room);
+    let mut running = Running::start(engine, request, arrival, room.clone());
     let quiet = engine.limits().keep_alive;
     match std::future::poll_fn(|cx| running.poll(cx)).await {
-        Some(Said::Message(message)) => sse::response(events(running, message), quiet),
+        Some(Said::Message(message)) => hold(sse::response(events(running, message), quiet), room),
         Some(Said::Answer(answer)) => {
             let status = respond::status_of(&answer);
-            respond::answer(status, answer)
-                .unwrap_or_else(|| respond::empty(StatusCode::NO_CONTENT))
+            respond::answer(status, answer).map_or_else(
+                || respond::empty(StatusCode::NO_CONTENT),
+                |response| hold(response, room),
+            )
         }
         None => respond::empty(StatusCode::NO_CONTENT),
     }

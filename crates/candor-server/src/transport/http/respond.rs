@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use axum::body::{Body, HttpBody};
 use axum::response::Response;
 use bytes::Bytes;
-use candor_protocol::json::Object;
 use candor_protocol::names::header;
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_error};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -16,9 +15,9 @@ use http::{HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 
 use super::body::Unread;
-use super::room::Full;
 use crate::answer::Answer;
 use crate::auth::Unauthorized;
+use crate::room::Full;
 use crate::written::Written;
 
 /// One JSON-RPC message.
@@ -101,20 +100,9 @@ pub(super) fn full(full: Full, id: Option<&RequestId>) -> Response {
         Full::Everybody => StatusCode::SERVICE_UNAVAILABLE,
         Full::Caller => StatusCode::TOO_MANY_REQUESTS,
     };
-    let mut response = error(status, id, &why(full));
+    let mut response = error(status, id, &full.why());
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
-}
-
-/// The same in words.
-pub(super) fn why(full: Full) -> ErrorObject {
-    match full {
-        Full::Everybody => ErrorObject::busy(),
-        Full::Caller => {
-            let words = "This caller has its share of what may be under way at a time; send this again when some of it has ended";
-            ErrorObject::new(code::BUSY, words).with_data(&Object::new().with("code", "busy"))
-        }
-    }
 }
 
 /// A request whose body was not read.

@@ -16,7 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
@@ -25,6 +25,10 @@ use crate::limits::Limits;
 
 /// How long to wait when the system has no more file descriptors to give.
 const BREATHER: Duration = Duration::from_millis(50);
+
+/// What a connection may hold of what has been sent and not been read: a request's head, at most. hyper's own bound is six times that,
+/// for everybody who connects.
+const MOST_BUFFERED: usize = 64 * 1024;
 
 /// The other end of a connection, as an extension of its requests.
 #[derive(Debug, Clone, Copy)]
@@ -50,10 +54,7 @@ pub async fn serve(
     limits: &Limits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
-    let room = Arc::new(Semaphore::new(limits.connections));
-    let connections = GracefulShutdown::new();
+    let connections = Connections::new(app, limits);
     let mut stop = std::pin::pin!(stop);
     loop {
         let (stream, peer) = tokio::select! {
@@ -67,19 +68,52 @@ pub async fn serve(
             },
             () = &mut stop => break,
         };
-        let Ok(permit) = room.clone().try_acquire_owned() else {
+        connections.start(stream, peer);
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(limits.drain, connections.running.shutdown()).await;
+    Ok(())
+}
+
+/// Those that are open, and what each new one is given.
+struct Connections {
+    app: Router,
+    http: http1::Builder,
+    write_time: Duration,
+    room: Arc<Semaphore>,
+    running: GracefulShutdown,
+}
+
+impl Connections {
+    fn new(app: Router, limits: &Limits) -> Self {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
+        http.max_buf_size(MOST_BUFFERED);
+        Self {
+            app,
+            http,
+            write_time: limits.write_time,
+            room: Arc::new(Semaphore::new(limits.connections)),
+            running: GracefulShutdown::new(),
+        }
+    }
+
+    /// Serves a new one as long as it lasts, if there is room. Not part of [`serve`], which is compiled anew wherever it
+    /// is called: all of hyper hangs on this.
+    fn start(&self, stream: TcpStream, peer: SocketAddr) {
+        let Ok(permit) = self.room.clone().try_acquire_owned() else {
             tracing::warn!(%peer, "too many connections");
-            continue;
+            return;
         };
         // Small messages must not wait for each other (Nagle).
         let _ = stream.set_nodelay(true);
-        let app = app.clone();
+        let app = self.app.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer));
             app.clone().call(request.map(Body::new))
         });
-        let stream = TokioIo::new(Patient::new(stream, limits.write_time));
-        let connection = connections.watch(http.serve_connection(stream, service));
+        let stream = TokioIo::new(Patient::new(stream, self.write_time));
+        let connection = self.running.watch(self.http.serve_connection(stream, service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%peer, %error, "a connection ended early");
@@ -87,7 +121,4 @@ pub async fn serve(
             drop(permit);
         });
     }
-    drop(listener);
-    let _ = tokio::time::timeout(limits.drain, connections.shutdown()).await;
-    Ok(())
 }

@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::BoxFuture;
 use crate::answer::{Answer, join_batch};
 use crate::call_tracker::CallTracker;
 use crate::caller::era_of;
@@ -121,13 +122,18 @@ struct Connection {
 }
 
 impl Connection {
-    async fn receive(&mut self, line: &[u8]) {
-        let depth = self.engine.limits().depth;
-        match split_batch(line, depth) {
-            Ok(None) => self.take(decode_message(line, depth), &self.queue.clone()).await,
-            Ok(Some(messages)) => self.take_batch(&messages).await,
-            Err(rejected) => self.refuse(&rejected).await,
-        }
+    /// Takes what came in one line.
+    ///
+    /// Boxed, so that everything behind it is compiled here, once, and not in each crate that calls [`serve`].
+    fn receive<'a>(&'a mut self, line: &'a [u8]) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let depth = self.engine.limits().depth;
+            match split_batch(line, depth) {
+                Ok(None) => self.take(decode_message(line, depth), &self.queue.clone()).await,
+                Ok(Some(messages)) => self.take_batch(&messages).await,
+                Err(rejected) => self.refuse(&rejected).await,
+            }
+        })
     }
 
     /// Batches exist in one revision only. Their answers go out together when the last is there.
@@ -191,16 +197,19 @@ impl Connection {
         };
         let arrival = Arrival {
             principal: self.principal.clone(),
+            // There is nobody else.
+            shares: false,
             session,
             outlet: self.outlet.clone(),
             cancel: tracked.cancel.clone(),
             closing: Some(self.closing.clone()),
             mirrored: None,
             key_header: None,
+            body: None,
         };
         if changes_session(&request.method) {
-            // In order, so that what follows sees the change.
-            let answer = self.engine.handle(request, arrival).await;
+            // In order, so that what follows sees the change. Boxed: it is rare, and large.
+            let answer = Box::pin(self.engine.handle(request, arrival)).await;
             drop(tracked);
             return send(answers, answer).await;
         }

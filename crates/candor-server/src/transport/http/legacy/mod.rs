@@ -16,10 +16,11 @@ use candor_protocol::{Principal, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::{Endpoint, Held, SESSION_ID, Taken, respond, serve, version_header};
+use super::{Endpoint, Held, SESSION_ID, Taken, hold, respond, serve, version_header};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
+use crate::hex::hex;
 use crate::ledger::key;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
@@ -52,11 +53,12 @@ pub(super) async fn post_request(
     let (reader, _) = log.reader(Some(0));
     let outlet = Outlet::Log(log.clone());
     let replayed = Arc::new(AtomicBool::new(false));
-    let mut running = Box::pin(start(endpoint, &session, request, outlet, room, key));
+    let mut running = Box::pin(start(endpoint, &session, request, outlet, room.clone(), key));
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
         // Answered at once and without a word before: no stream is needed, and no task.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
-            return respond::answer(StatusCode::OK, answer).unwrap_or_else(streams::nothing);
+            return respond::answer(StatusCode::OK, answer)
+                .map_or_else(streams::nothing, |response| hold(response, room));
         }
         Poll::Ready(answer) => finish(&session, &log, answer, &replayed),
         // A task of its own: a client that hangs up has not taken the request back, and may come for the answer.
@@ -69,13 +71,13 @@ pub(super) async fn post_request(
         // The stream is over with its first message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
             let response = respond::json(StatusCode::OK, message);
-            respond::marked(response, replayed.load(Ordering::Acquire))
+            hold(respond::marked(response, replayed.load(Ordering::Acquire)), room)
         }
         // Taken back before it said anything.
         Event::End => streams::nothing(),
         // The handler hung up: the client gets an id to come back with.
         Event::Released => streams::only_priming(&session, &log),
-        Event::Message(..) => streams::follow(endpoint, session, log),
+        Event::Message(..) => hold(streams::follow(endpoint, session, log), room),
     }
 }
 
@@ -90,6 +92,7 @@ fn start(
 ) -> impl Future<Output = Answer> + Send + use<> {
     let (engine, session) = (endpoint.engine.clone(), session.clone());
     let tracked = session.calls.begin(&request.id);
+    let shares = endpoint.http.tells_callers_apart();
     async move {
         let Some(tracked) = tracked else {
             let problem = "Invalid request: another request with this id is running";
@@ -98,12 +101,14 @@ fn start(
         };
         let arrival = Arrival {
             principal: session.peer.principal.clone(),
+            shares,
             session: Some(session),
             outlet,
             cancel: tracked.cancel.clone(),
             closing: None,
             mirrored: None,
             key_header,
+            body: room.body(),
         };
         let answer = engine.handle(request, arrival).await;
         drop((tracked, room));
@@ -127,8 +132,7 @@ fn initialize(
     request: Request,
 ) -> Response {
     let id = request.id.clone();
-    let session_id: String =
-        random_bytes::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
+    let session_id = hex(&random_bytes::<16>());
     let address = parts.extensions.get::<serve::Peer>().map(|peer| peer.0.ip());
     let log = Arc::new(StreamLog::new(streams::STANDALONE.to_owned(), endpoint.engine.limits()));
     let (peer, outlet) = (Peer { principal, address }, Outlet::Log(log));
@@ -208,19 +212,20 @@ pub(super) async fn post_batch(
             "Idempotency-Key names one operation, and a batch has several: send the request alone";
         return respond::problem(StatusCode::BAD_REQUEST, problem);
     }
-    let mut running = Vec::new();
+    let of = endpoint.sharer(&principal);
+    let (mut running, mut held) = (Vec::new(), Vec::new());
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
-            Ok(Incoming::Request(request)) => match endpoint.requests.try_take(&principal) {
+            Ok(Incoming::Request(request)) => match endpoint.rooms.request(of) {
                 Ok(room) => {
                     let room = Held::new(room, body);
+                    held.push(room.clone());
                     let answer = start(endpoint, &session, request, Outlet::None, room, None);
                     running.push(tokio::spawn(answer));
                 }
-                Err(full) => answers.extend(
-                    Answer::error(Some(&request.id), &respond::why(full), false).into_message(),
-                ),
+                Err(full) => answers
+                    .extend(Answer::error(Some(&request.id), &full.why(), false).into_message()),
             },
             Ok(Incoming::Notification(notice)) => endpoint.engine.notice(notice, &session.calls),
             Ok(Incoming::Response(response)) => session.answered(response),
@@ -236,7 +241,7 @@ pub(super) async fn post_batch(
     if answers.is_empty() {
         return respond::empty(StatusCode::ACCEPTED);
     }
-    respond::json(StatusCode::OK, join_batch(&answers))
+    hold(respond::json(StatusCode::OK, join_batch(&answers)), held)
 }
 
 /// Ends a session.

@@ -39,7 +39,7 @@ pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &
     let Some(log) = session.stream(name) else {
         return respond::problem(StatusCode::NOT_FOUND, "this stream is not kept any more");
     };
-    match endpoint.streams.try_take(principal) {
+    match endpoint.rooms.stream(endpoint.sharer(principal)) {
         Err(full) => respond::full(full, None),
         Ok(room) => {
             let (reader, start) = log.reader(after);

@@ -1,9 +1,7 @@
-//! One line for each thing checked, the end at the first mismatch, and no wait without an end.
+//! One line for each thing checked, the end at the first mismatch, and no wait without an end. For both programs that are written in Rust.
 
 use std::process;
 use std::time::Duration;
-
-use candor_client::Error;
 
 /// How long one check may take. Some start a program that takes seconds to start.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -34,8 +32,9 @@ pub(crate) fn holds(condition: bool, otherwise: impl Into<String>) -> Checked {
     if condition { Ok(()) } else { Err(Mismatch(otherwise.into())) }
 }
 
-impl From<Error> for Mismatch {
-    fn from(error: Error) -> Self {
-        Self(format!("the client says: {error}"))
+/// What a client could not do is a mismatch, too.
+impl<E: std::error::Error> From<E> for Mismatch {
+    fn from(error: E) -> Self {
+        Self(format!("it failed: {error}"))
     }
 }

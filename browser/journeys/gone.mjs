@@ -1,0 +1,56 @@
+// The server is gone while pages of it are open: each says so, none stays as if something were under way, and all go on afterwards.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { Server, folder } from '../servers.mjs';
+import { at, becomes, says } from '../stage.mjs';
+
+export const title = 'pages say that the server is gone, lose nothing that was written, and go on when it is back';
+
+export async function journey(stage) {
+  const files = folder({ 'a.txt': 'a' });
+  const ledger = `sqlite:${join(folder(), 'ledger.db')}`;
+  const open = (port) => Server.listening('candor', ['files', files, '--http', `127.0.0.1:${port}`, '--ledger', ledger, '--ask', 'destructive']);
+  const server = await stage.with(open(0));
+  const desk = await stage.operator(server);
+  server.call('manage_files', { path: 'a.txt', action: 'delete' });
+  await server.waiting();
+  await desk.goto(`${server.origin}/ui/approvals`);
+  await at(desk, 'question').waitFor();
+  const tool = await desk.context().newPage();
+  await tool.goto(`${server.origin}/ui/tools/manage_files#args=${encodeURIComponent('{"path":"a.txt","action":"read"}')}`);
+  await becomes(at(tool, 'foresight'), 'data-state', 'exact');
+  const tree = await desk.context().newPage();
+  await tree.goto(`${server.origin}/ui/resources`);
+  await at(tree, 'tree').getByText('a.txt').waitFor();
+  assert.ok(await at(desk, 'lost').isHidden());
+
+  await server.stop();
+  for (const page of [desk, tool, tree]) await says(at(page, 'lost'), 'The server cannot be reached');
+  const approve = at(desk, 'question').getByRole('button', { name: 'Approve once' });
+  await approve.click();
+  await says(desk.locator('#trouble'), 'The server cannot be reached');
+  assert.ok(await approve.isEnabled(), 'it can be tried again');
+  await at(tool, 'call').click();
+  await says(at(tool, 'result-says'), 'Nothing was sent: The server cannot be reached');
+  await at(tree, 'tree').getByText('a.txt').click();
+  await becomes(at(tree, 'resource'), 'data-state', 'known');
+  await at(tree, 'load').click();
+  await says(at(tree, 'content'), 'The server cannot be reached');
+
+  // It is back, and knows nobody: all are told, and whoever logs in goes on.
+  const back = await stage.with(open(new URL(server.origin).port));
+  for (const page of [desk, tool, tree]) {
+    await at(page, 'log-in-again').waitFor();
+    await at(page, 'lost').waitFor({ state: 'hidden' });
+  }
+  // In whichever tab: the one that listens for all listens again.
+  await tree.locator('#token').fill(back.token);
+  await tree.locator('#token').press('Enter');
+  for (const page of [desk, tool, tree]) await at(page, 'log-in-again').waitFor({ state: 'hidden' });
+  await approve.click();
+  await says(at(desk, 'decided'), 'You approved manage_files');
+  await at(tool, 'call').click();
+  await becomes(at(tool, 'result'), 'data-state', 'ok');
+  back.call('manage_files', { path: 'b.txt', action: 'delete' });
+  for (const page of [desk, tool, tree]) await says(page.locator('#waiting'), /^1$/);
+}

@@ -1,0 +1,65 @@
+//! Which requests take a place, so that no more is under way than the server allows, whichever way it comes.
+//!
+//! What the server is asked through the API takes one from the very room that its MCP endpoint takes from: otherwise whoever has
+//! filled the one could go on through the other. Pages, what they load, and all that an operator looks at and decides take none.
+//! When calls fill the room, somebody must still be able to see which, and to say yes or no: calls that wait for a person keep
+//! their places until that is said.
+
+use candor_server::transport::http::Taken;
+
+use crate::Inner;
+use crate::guard::Visitor;
+use crate::problem::Problem;
+use crate::route::{Resource, Route};
+
+/// What a request takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    Nothing,
+    /// A place among the requests that run.
+    Request,
+    /// A place among the streams that wait for changes.
+    Stream,
+}
+
+pub(crate) fn needs(route: &Route) -> Needs {
+    match route {
+        Route::Tools
+        | Route::Tool(_)
+        | Route::Verb(..)
+        | Route::Resources(Resource::List | Resource::Metadata | Resource::Content)
+        | Route::OpenApi
+        // The one look at the ledger that may take long, and can wait.
+        | Route::Export => Needs::Request,
+        Route::Resources(Resource::Events) => Needs::Stream,
+        Route::Home
+        | Route::Page(_)
+        | Route::Session
+        | Route::Asset(_)
+        | Route::Approvals
+        // Has a bound of its own, and only operators come here.
+        | Route::ApprovalEvents
+        | Route::Approval(_)
+        | Route::Decision(..)
+        | Route::Rules
+        | Route::Rule(_)
+        | Route::History
+        | Route::Operation(_)
+        | Route::Resolve(_) => Needs::Nothing,
+    }
+}
+
+/// The place of a request, if it needs one and there is one.
+pub(crate) fn take(
+    console: &Inner,
+    visitor: &Visitor,
+    route: &Route,
+) -> Result<Option<Taken>, Problem> {
+    let of = console.shares.then_some(&visitor.principal);
+    let taken = match needs(route) {
+        Needs::Nothing => return Ok(None),
+        Needs::Request => console.rooms.request(of),
+        Needs::Stream => console.rooms.stream(of),
+    };
+    taken.map(Some).map_err(Problem::full)
+}

@@ -1,0 +1,144 @@
+//! One operation with all that is known of it, and what an operator may say of it.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use candor_server::desk::{Operation, find, json, when, words};
+use candor_server::store::{Body, Scope, State};
+
+use super::approvals::{capital, class_of};
+use super::history::Mark;
+use super::shell::{self, Page, Section, shown};
+use crate::Inner;
+use crate::html::{Html, html};
+use crate::problem::Problem;
+use crate::rest::{refused, store};
+use crate::route::encoded;
+use crate::serve::Asked;
+
+pub(crate) async fn page(
+    console: &Arc<Inner>,
+    asked: &Asked,
+    id: &str,
+) -> Result<Response, Problem> {
+    let operation = find::find(store(console)?, id).await.map_err(refused)?;
+    let now = when::now();
+    let Scope { principal, server, instance, tool } = &operation.id.scope;
+    let hints = operation.told(|row| row.circumstances.hints.as_deref());
+    let effect = hints.map(|hints| {
+        let (word, rest) = hints.split_once(" · ").unwrap_or((hints, ""));
+        html!("<dt>Effect</dt><dd><span class=\"verdict {}\">{}</span> <span class=\"soft\">{}</span></dd>", class_of(word), capital(word), rest)
+    });
+    let shape = operation.told(|row| row.circumstances.shape.as_deref());
+    let shape =
+        shape.map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">of texts only the length is kept</span></dd>", shown(shape)));
+    let again = console.engine.as_ref().filter(|engine| engine.name() == server).map(|_| {
+        html!(
+            "<a class=\"button\" href=\"{}/ui/tools/{}\">Open the tool</a>",
+            asked.base,
+            encoded(tool)
+        )
+    });
+    let decide = matches!(operation.state(), Some(State::Waiting { .. })).then(|| {
+        html!(
+            "<a class=\"button\" href=\"{}/ui/approvals/{}\">Decide</a>",
+            asked.base,
+            operation.digits()
+        )
+    });
+    let key = operation.id.key.as_str();
+    let key = (!key.starts_with('~'))
+        .then(|| html!("<dt>Key</dt><dd class=\"mono\">{}</dd>", shown(key)));
+    let main = html!(
+        "<p class=\"back\"><a href=\"{}/ui/history\">History</a></p>\
+         <h1 class=\"name\">{}</h1><p class=\"lead\" data-testid=\"stands\" data-state=\"{}\">{}</p>\
+         <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>{}\
+         <dl>{}{}{}<dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}<dt>Operation</dt><dd class=\"mono\">{}</dd></dl>\
+         <div class=\"actions\">{}{}</div><h2>What happened</h2>{}{}",
+        asked.base,
+        shown(tool),
+        Mark::of(&operation).as_str(),
+        shown(&stands(&operation)),
+        resolve(&operation),
+        effect,
+        shape,
+        key,
+        shown(principal),
+        shown(server),
+        shown(instance),
+        operation.took(now).map(|took| html!("<dt>Took</dt><dd>{}</dd>", when::length(took))),
+        operation.digits(),
+        decide,
+        again,
+        story(&operation),
+        result(&operation)
+    );
+    let page = Page { section: Section::History, title: tool, script: Some("history.js"), main };
+    Ok(shell::page(console, asked, page))
+}
+
+fn stands(operation: &Operation) -> String {
+    let words = operation.words();
+    match (operation.state(), operation.reason(), operation.by()) {
+        (Some(State::Approved { .. }), _, Some(by)) => {
+            format!("approved by {by}; it starts as soon as its caller is there for it")
+        }
+        (Some(State::Denied { .. }), _, Some(by)) => format!("denied by {by}"),
+        (_, Some(reason), _) => format!("{words}: {}", words::reason(reason)),
+        (_, None, Some(by)) => format!("{words}, says {by}"),
+        (_, None, None) => words.to_owned(),
+    }
+}
+
+fn story(operation: &Operation) -> Html {
+    let rows: Html = operation
+        .story
+        .iter()
+        .map(|row| {
+            let note = row.circumstances.note.as_deref();
+            html!(
+                "<li><time datetime=\"{}\" class=\"soft mono\">{}</time> {} {}</li>",
+                when::written(row.at),
+                when::written(row.at),
+                shown(&words::event(row)),
+                note.map(|note| html!("<span class=\"soft\">({})</span>", shown(note)))
+            )
+        })
+        .collect();
+    html!("<ol class=\"story\" data-testid=\"story\">{}</ol>", rows)
+}
+
+fn result(operation: &Operation) -> Option<Html> {
+    let outcome = operation.outcome()?;
+    Some(match &outcome.body {
+        Body::Omitted { len, .. } => {
+            html!("<h2>Result</h2><p>It had {} bytes, too many to keep.</p>", *len)
+        }
+        Body::Kept(bytes) => {
+            let text = json::text(bytes).map_or_else(
+                || String::from_utf8_lossy(bytes).into_owned(),
+                |text| json::pretty(text, ""),
+            );
+            html!("<h2>Result</h2><pre data-testid=\"result\">{}</pre>", shown(&text))
+        }
+    })
+}
+
+/// What a person may find out about a call of which nobody knows.
+fn resolve(operation: &Operation) -> Option<Html> {
+    matches!(operation.state(), Some(State::Indeterminate { .. })).then(|| {
+        html!(
+            "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>What came of it?</h2>\
+             <p>It was started, and nobody knows what came of it. Find out elsewhere, then say so here.</p>\
+             <noscript><p>Saying so here needs JavaScript; <code>candor history resolve</code> does the same on the command line.</p></noscript>\
+             <fieldset><legend class=\"unseen\">Finding</legend>\
+             <label><input type=\"radio\" name=\"finding\" value=\"done\" required> It was done. <span class=\"soft\">The next call with this key gets the result below.</span></label>\
+             <label><input type=\"radio\" name=\"finding\" value=\"failed\"> It failed. <span class=\"soft\">The next call with this key gets the error below.</span></label>\
+             <label><input type=\"radio\" name=\"finding\" value=\"not_done\"> It was not done. <span class=\"soft\">The next call with this key starts it once more: if it was done after all, it is done twice.</span></label>\
+             <label><input type=\"radio\" name=\"finding\" value=\"abandon\"> Nobody will know. <span class=\"soft\">This key is refused from now on.</span></label></fieldset>\
+             <p><label for=\"text\">What it returned, if that is known</label><textarea id=\"text\" name=\"text\" rows=\"2\"></textarea></p>\
+             <div class=\"actions\"><button class=\"main\">Say so</button></div></form>",
+            operation.digits()
+        )
+    })
+}

@@ -1,0 +1,12 @@
+//! Bytes as hexadecimal digits.
+
+use std::fmt::Write as _;
+
+/// Two digits each.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}

@@ -1,0 +1,299 @@
+//! A call that is on record, or would be: what names it, what its record answers, and what its caller is told of that.
+//!
+//! Starting it is another matter: see `once`.
+
+use std::time::Instant;
+
+use candor_hints::Hints;
+use candor_ledger::{
+    Answer, Body, Circumstances, Event, Fingerprint, Grant, Key, Note, Record, RecordDigest,
+    RecordId, Seen, State, StoreError,
+};
+use candor_protocol::Principal;
+use candor_protocol::json::{Decode, RawValue};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::CallToolResult;
+use serde_json::{Value, json};
+
+use super::{Audit, Call, Ledger, also, canonical, fingerprint, words};
+use crate::desk::when;
+use crate::hex::hex;
+use crate::round::{Questions, Resumes};
+use crate::tool::ToolError;
+
+/// A call that has a key, its caller's or one that the server has given it.
+pub(crate) struct Operation {
+    pub(super) ledger: Ledger,
+    pub(super) id: RecordId,
+    /// In whose share its place counts, where callers are told apart.
+    pub(super) sharer: Option<Principal>,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) hints: Hints,
+    /// It has no key of its own, and is recorded because a person is asked about it.
+    pub(super) keyless: bool,
+    /// Without the digest, which costs more than all the rest of a repetition.
+    circumstances: Circumstances,
+    /// The arguments that the key stands for.
+    canonical: String,
+}
+
+/// What the caller is told.
+pub(crate) enum Told {
+    /// The result, with what is to be said of its record.
+    Result { result: CallToolResult, mark: Value, replayed: bool },
+    /// Questions, and where their answers belong.
+    Asks { questions: Questions, resumes: Resumes },
+    /// Why there is no result.
+    Refused(ToolError),
+    /// The same as an error of the protocol.
+    Failed(ErrorObject),
+}
+
+/// What is said of a record, but for what came of it.
+pub(super) fn marked(key: Option<String>) -> Value {
+    key.map_or_else(|| json!({}), |key| json!({"key": key}))
+}
+
+impl Operation {
+    /// One with a key.
+    pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Box<Self> {
+        let canonical = canonical(call);
+        Self::named(ledger, call, key, fingerprint(&canonical), canonical)
+    }
+
+    /// A call without a key that a person is asked about: it is named after the caller, the tool and the arguments, by a name that no caller can send.
+    pub(crate) fn keyless(ledger: &Ledger, call: &Call<'_>) -> Box<Self> {
+        let canonical = canonical(call);
+        let fingerprint = fingerprint(&canonical);
+        let name = format!("{}{}", super::key::RESERVED, hex(&fingerprint.0[..16]));
+        let key = Key::new(name).expect("visible and short");
+        let mut operation = Self::named(ledger, call, key, fingerprint, canonical);
+        operation.keyless = true;
+        operation
+    }
+
+    /// Boxed: most calls have none, and every one carries room for it from stage to stage.
+    fn named(
+        ledger: &Ledger,
+        call: &Call<'_>,
+        key: Key,
+        fingerprint: Fingerprint,
+        canonical: String,
+    ) -> Box<Self> {
+        Box::new(Self {
+            fingerprint,
+            circumstances: ledger.circumstances(call, None),
+            canonical,
+            id: RecordId { scope: ledger.scope(call), key },
+            sharer: call.exchange.sharer().cloned(),
+            hints: call.hints,
+            keyless: false,
+            ledger: ledger.clone(),
+        })
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        &self.id.key
+    }
+
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    pub(crate) fn is_keyless(&self) -> bool {
+        self.keyless
+    }
+
+    pub(crate) fn digest(&self) -> RecordDigest {
+        self.id.digest()
+    }
+
+    /// Whether to repeat it is harmless by its nature, its key aside.
+    pub(crate) fn by_nature(&self) -> bool {
+        self.hints.is_idempotent()
+    }
+
+    /// The name that the caller has given to it; none for one that the server had to name itself.
+    pub(super) fn callers_key(&self) -> Option<String> {
+        (!self.keyless).then(|| self.id.key.as_str().to_owned())
+    }
+
+    /// By which people find it.
+    pub(crate) fn short_id(&self) -> String {
+        self.id.digest().to_string().chars().take(12).collect()
+    }
+
+    /// Lets something happen to its record that is not the call itself.
+    pub(crate) async fn say(&self, event: Event) -> Written {
+        self.ledger.tend();
+        self.apply(event, self.digested()).await
+    }
+
+    /// Ends when its record no longer stands there.
+    pub(crate) async fn changed(&self, seen: Seen) -> Result<(), StoreError> {
+        self.ledger.0.store.watch(&self.id, seen).await
+    }
+
+    /// What a person has permitted of such calls.
+    pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
+        self.ledger.0.store.grants_in_force(&self.id.scope).await
+    }
+
+    /// The same, to be written down as what a person has permitted beforehand.
+    pub(crate) fn permitted(mut self: Box<Self>, grant: &Grant) -> Box<Self> {
+        let circumstances = std::mem::take(&mut self.circumstances);
+        self.circumstances = also(circumstances, Some(words::permitted(grant)));
+        self
+    }
+
+    /// What the caller is told of a record that is in the way of asking.
+    pub(crate) async fn answered(&self, answer: Answer) -> Option<Told> {
+        self.told(answer, Instant::now() + self.ledger.0.join).await
+    }
+
+    /// What is on record of it, without any waiting.
+    pub(crate) async fn look(&self) -> Result<Option<Answer>, StoreError> {
+        let store = &self.ledger.0.store;
+        if let Some(answer) = store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
+            return Ok(Some(answer));
+        }
+        // An approval is in nobody's way, and yet worth knowing of.
+        let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
+        Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
+            Some(Record { fence, state: State::Approved { by, via, until, .. }, .. }) => {
+                Some(Answer::Approved { fence, by, via, until })
+            }
+            _ => None,
+        })
+    }
+
+    /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
+    pub(crate) async fn recall(&self) -> Option<Told> {
+        let until = Instant::now() + self.ledger.0.join;
+        loop {
+            let store = &self.ledger.0.store;
+            match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
+                // Whether a person must still be asked is for the gate to say.
+                Ok(None | Some(Answer::Waiting { .. })) => return None,
+                Ok(Some(answer)) => {
+                    if let Some(told) = self.told(answer, until).await {
+                        return Some(told);
+                    }
+                }
+                Err(error) => return Some(Told::Refused(words::unavailable(&error))),
+            }
+        }
+    }
+
+    /// What the caller is told of a record that is in the way; nothing if it was waited for, and has changed.
+    pub(super) async fn told(&self, answer: Answer, until: Instant) -> Option<Told> {
+        let key = &self.id.key;
+        Some(match answer {
+            Answer::Replay { outcome, completed, attempt, resolved_by } => match &outcome.body {
+                Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
+                Body::Kept(bytes) => match read(bytes) {
+                    Some(result) => {
+                        let mut mark = marked(self.callers_key());
+                        mark["replayed"] = true.into();
+                        mark["completedAt"] = when::written(completed).into();
+                        mark["attempt"] = attempt.into();
+                        if let Some(by) = resolved_by {
+                            mark["resolvedBy"] = by.into();
+                        }
+                        Told::Result { result, mark, replayed: true }
+                    }
+                    None => {
+                        tracing::error!(key = key.as_str(), "what the ledger keeps is no result");
+                        Told::Refused(words::omitted(outcome.kept(), completed))
+                    }
+                },
+            },
+            Answer::InFlight { fence, state, since, retry_after } => {
+                let left = until.saturating_duration_since(Instant::now());
+                let watch = self.ledger.0.store.watch(&self.id, Seen { fence, state });
+                match tokio::time::timeout(left, watch).await {
+                    Ok(Ok(())) => return None,
+                    Ok(Err(error)) => Told::Refused(words::unavailable(&error)),
+                    Err(_) => Told::Refused(words::in_progress(Some(since), retry_after)),
+                }
+            }
+            Answer::Suspended { fence, round, asked, .. } => {
+                let kept = match &asked.body {
+                    Body::Kept(bytes) => Questions::from_bytes(bytes),
+                    Body::Omitted { .. } => None,
+                };
+                let resumes = Resumes::Round { fence: fence.0, round: round.0 };
+                kept.map_or_else(
+                    || Told::Refused(words::waits_elsewhere()),
+                    |questions| Told::Asks { questions, resumes },
+                )
+            }
+            Answer::KeyReused => Told::Refused(words::key_reused(key)),
+            Answer::OutcomeUnknown { reason, since } => {
+                Told::Refused(words::outcome_unknown(reason, Some(since)))
+            }
+            Answer::Expired { until } => Told::Refused(words::expired(until)),
+            Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
+            Answer::Waiting { until, .. } => {
+                Told::Refused(words::approval_required(&self.short_id(), Some(until)))
+            }
+            Answer::Denied { by, reason, .. } => {
+                Told::Refused(words::denied(&by, reason.as_deref()))
+            }
+            Answer::Approved { .. } | Answer::NotApproved => Told::Refused(words::approval_gone()),
+            Answer::Lost
+            | Answer::Done
+            | Answer::Refused(_)
+            | Answer::Claimed { .. }
+            | Answer::Started { .. }
+            | Answer::Resumed { .. } => Told::Failed(ErrorObject::invalid_params(
+                "Invalid requestState: this call does not wait for that answer any more",
+            )),
+        })
+    }
+
+    pub(super) async fn apply(&self, event: Event, circumstances: Circumstances) -> Written {
+        self.ledger.0.store.apply(&self.id, event, circumstances).await
+    }
+
+    /// Notes what a repetition was told.
+    pub(crate) async fn note(&self, told: &Told) {
+        // A replay is a read: to write it down for good would make it a hundred times as dear.
+        let all = self.ledger.0.audit == Audit::All;
+        let (event, stays) = match told {
+            Told::Result { .. } => ("replayed", all),
+            Told::Asks { .. } => ("asked again", all),
+            Told::Refused(error) => return self.note_refusal(error).await,
+            Told::Failed(_) => ("refused", true),
+        };
+        self.noted(event, stays).await;
+    }
+
+    pub(crate) async fn note_refusal(&self, error: &ToolError) {
+        self.noted("refused", self.ledger.keeps(error)).await;
+    }
+
+    async fn noted(&self, event: &str, stays: bool) {
+        let note = Note {
+            scope: self.id.scope.clone(),
+            key: Some(self.id.key.clone()),
+            event: event.to_owned(),
+            outcome: None,
+            circumstances: if stays { self.digested() } else { self.circumstances.clone() },
+        };
+        self.ledger.write(note, stays).await;
+    }
+
+    pub(super) fn digested(&self) -> Circumstances {
+        let digest = self.ledger.0.digests.digest(self.canonical.as_bytes());
+        Circumstances { digest: Some(digest), ..self.circumstances.clone() }
+    }
+}
+
+/// What came of writing something down.
+pub(super) type Written = Result<Answer, StoreError>;
+
+fn read(bytes: &[u8]) -> Option<CallToolResult> {
+    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
+    CallToolResult::decode(raw.into()).ok()
+}

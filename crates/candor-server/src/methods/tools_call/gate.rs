@@ -1,0 +1,132 @@
+//! The gate: whether a call may start, whether a person must be asked first, and what it waits for.
+
+use candor_hints::Judgement;
+use candor_ledger::Grant;
+
+use crate::BoxFuture;
+use crate::admission::plan::Planned;
+use crate::admission::rate::{Coming, Pass};
+use crate::admission::serial::Turn;
+use crate::ctx::Ctx;
+use crate::engine::Engine;
+use crate::gate::approval::granted;
+use crate::ledger::operation::{Operation, Told};
+use crate::ledger::{Call, Ledger, words};
+use crate::round::Resumes;
+use crate::tool::{Entry, ToolError};
+
+/// A call before the gate.
+pub(super) struct AtGate<'c, 'p> {
+    pub(super) call: &'c Call<'c>,
+    /// Its record, if it has a key.
+    pub(super) operation: Option<Box<Operation>>,
+    pub(super) resumes: Option<Resumes>,
+    pub(super) preview: Option<&'p Entry>,
+    /// Of the preview that the caller has looked at.
+    pub(super) token: Option<&'c str>,
+}
+
+/// What stands before its start, as far as policy and permissions go.
+pub(super) struct Gated<'p> {
+    /// The record that it has, or gets because a person is asked.
+    pub(super) operation: Option<Box<Operation>>,
+    /// Whether a person must be asked.
+    pub(super) asks: bool,
+    /// What a person has permitted already.
+    pub(super) grant: Option<Box<Grant>>,
+    pub(super) planned: Planned<'p>,
+}
+
+impl<'p> AtGate<'_, 'p> {
+    pub(super) async fn pass(self, engine: &Engine) -> Result<Gated<'p>, Told> {
+        let Self { call, mut operation, resumes, preview, token } = self;
+        let (ledger, policy, name) = (engine.ledger(), &engine.parts().policy, call.entry.name());
+        let asks = match policy.judge(call.entry, call.hints) {
+            Judgement::Allow => false,
+            Judgement::Deny => {
+                let error = words::not_allowed(name);
+                return Err(refuse(ledger, call, operation.as_deref(), error).await);
+            }
+            // Whoever goes on with a call was asked when it began.
+            Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
+        };
+        // Nobody is asked about what the caller has not looked at.
+        let planned = match engine.plans().check(call, preview, token) {
+            Ok(planned) => planned,
+            Err(error) => return Err(refuse(ledger, call, operation.as_deref(), error).await),
+        };
+        // Who goes on with a call that a person was asked about goes on with its record: what was approved once runs once.
+        if operation.is_none() && (asks || resumes.is_some()) {
+            // Nobody who could be asked means no.
+            let Some(ledger) = ledger else {
+                return Err(Told::Refused(words::nobody_to_ask(name)));
+            };
+            operation = Some(Operation::keyless(ledger, call));
+        }
+        let grant = match &operation {
+            Some(kept) if asks => Box::pin(granted(policy, call, kept)).await,
+            _ => Ok(None),
+        };
+        let grant = grant.map_err(Told::Refused)?.map(Box::new);
+        if let Some(grant) = &grant {
+            // What is permitted for a while is not asked about, and needs no record to be asked about once.
+            operation =
+                operation.filter(|kept| !kept.is_keyless()).map(|kept| kept.permitted(grant));
+        }
+        Ok(Gated { operation, asks: asks && grant.is_none(), grant, planned })
+    }
+}
+
+/// A call that may start: counted if it does, and alone in its group until this is dropped.
+pub(super) struct Admitted {
+    pass: Option<Pass>,
+    _turn: Option<Turn>,
+}
+
+impl Admitted {
+    /// It is started now.
+    pub(super) fn begins(&mut self) {
+        if let Some(pass) = &mut self.pass {
+            pass.begins();
+        }
+    }
+
+    /// It has not run to its end, and comes back with answers.
+    pub(super) fn asks(&self) {
+        if let Some(pass) = &self.pass {
+            pass.asks();
+        }
+    }
+}
+
+/// The last of the gate: rate, turn, and the world as the plan has seen it, which is looked at when nobody of the same group
+/// can change it any more.
+pub(super) async fn admit(
+    engine: &Engine,
+    planned: &Planned<'_>,
+    call: &Call<'_>,
+    coming: Coming<'_>,
+    ctx: &Ctx,
+) -> Result<Admitted, ToolError> {
+    let pass = engine.rates().admit(call, coming)?;
+    let turn = engine.queues().turn(call, ctx.deadline()).await?;
+    planned.still_holds(engine, call).await?;
+    Ok(Admitted { pass, _turn: turn })
+}
+
+/// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.
+pub(super) fn refuse<'a>(
+    ledger: Option<&'a Ledger>,
+    call: &'a Call<'_>,
+    operation: Option<&'a Operation>,
+    error: ToolError,
+) -> BoxFuture<'a, Told> {
+    Box::pin(async move {
+        match (operation, ledger) {
+            (Some(operation), _) => operation.note_refusal(&error).await,
+            (None, Some(ledger)) => ledger.note_refusal(call, &error).await,
+            (None, None) => {}
+        }
+        Told::Refused(error)
+    })
+}

@@ -1,0 +1,132 @@
+//! `tools/call`: the pipeline. The stages stand in the order in which they happen, up to the gate; what may start goes on in `run`.
+
+mod gate;
+mod run;
+mod says;
+mod shape;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use candor_hints::Hints;
+use candor_ledger::Key;
+use candor_protocol::json::Object;
+use candor_protocol::names::method;
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::CallToolParams;
+
+use super::asking;
+use super::reading::{self, Ready, Taken};
+use super::{params, provider_failed};
+use crate::ctx::Ctx;
+use crate::dispatch::Answered;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::ledger::operation::Operation;
+use crate::ledger::{Call, key, words};
+use crate::mirror;
+use crate::round::Binding;
+use gate::{AtGate, Gated};
+use run::{Kept, Start};
+use says::Says;
+use shape::Shaping;
+
+pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+    // decode
+    let Some(source) = &engine.parts().tools else {
+        return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
+    };
+    let call: CallToolParams = params(asked)?;
+    let sent = reading::decode(call.arguments.as_deref())?;
+    let brought = asking::brought(
+        call.input_responses.as_deref(),
+        call.request_state.as_deref(),
+        &call.extra,
+    )?;
+    let ledger = engine.ledger();
+    let beside = reading::key_beside(engine, exchange, &call.extra)?;
+
+    // look up
+    let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
+    let found =
+        tools.find(&call.name, engine.parts().form).ok_or_else(|| reading::unknown(&call.name))?;
+    let entry = found.entry;
+    let says = Says { engine, exchange, entry, name: &call.name, foreseen: None };
+
+    // validate
+    if let Some(headers) = &exchange.mirrored {
+        mirror::check(&entry.mirrors, headers, &sent)?;
+    }
+    let taken = match Taken::from(&found, sent, beside, exchange) {
+        Ok(taken) => taken,
+        Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
+    };
+    if taken.lacks_key() {
+        return Ok(says.refused(key::required(entry)));
+    }
+    let mut ready = match taken.ready() {
+        Ok(ready) => ready,
+        Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
+    };
+    if ledger.is_none() && ready.key.is_some() {
+        return Ok(says.refused(words::nobody_remembers(entry.name())));
+    }
+
+    // foresee
+    // An evaluator that fails cannot make a call look safe.
+    let by_nature = ready.foresee().await.map_or(Hints::WORST, |effective| effective.hints);
+    let prepared = match ready.prepared() {
+        Ok(prepared) => prepared,
+        Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
+    };
+    let Ready { arguments, key, token, .. } = ready;
+    let says = says.having_foreseen(by_nature, key.is_some());
+    let about = Call { entry, arguments: &arguments, hints: by_nature, exchange };
+    let binding = Binding {
+        method: method::TOOLS_CALL,
+        name: &call.name,
+        arguments: Cow::Borrowed(arguments.as_value()),
+        key: key.as_ref().map(Key::as_str),
+    };
+    let signer = found.previews.map(|tool| {
+        engine.plans().signer(tool, &exchange.principal, &arguments, engine.limits().plan)
+    });
+    let shaping = Shaping { entry: Arc::clone(entry), era: exchange.era(), signer };
+
+    let operation =
+        ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
+
+    // recall
+    let round = asking::begin(engine, exchange, &binding, &brought)?;
+    let resumes = round.resumes;
+    if resumes.is_none()
+        && let Some(operation) = &operation
+        && let Some(told) = Box::pin(operation.recall()).await
+    {
+        Box::pin(operation.note(&told)).await;
+        return says.told(told, &binding);
+    }
+
+    // gate
+    let preview = found.preview.map(|preview| &**preview);
+    let coming = AtGate { call: &about, operation, resumes, preview, token: token.as_deref() };
+    let Gated { operation, asks, grant, planned } = match coming.pass(engine).await {
+        Ok(gated) => gated,
+        Err(told) => return says.told(told, &binding),
+    };
+
+    // run
+    let start = Start { call: &about, says: &says, binding: &binding, prepared, shaping };
+    match operation {
+        None => {
+            let ctx = Ctx::new(engine, exchange, round);
+            start.at_once(&ctx, &planned, grant.as_deref(), brought.state.is_some()).await
+        }
+        // Boxed, like all that only some calls come to: a request carries room for the most that it may wait in.
+        Some(operation) => {
+            let ctx = Ctx::recorded(engine, exchange, round, key.clone());
+            let kept = Kept { operation, resumes, asks, preview };
+            Box::pin(start.kept(ctx, planned, kept)).await
+        }
+    }
+}

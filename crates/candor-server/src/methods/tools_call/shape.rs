@@ -1,0 +1,97 @@
+//! shape: from how a handler ended to what any client may see of it.
+
+use std::sync::Arc;
+
+use candor_ledger::OutcomeKind;
+use candor_protocol::Era;
+use serde_json::Value;
+
+use crate::admission::plan::Signer;
+use crate::attempt::Ran;
+use crate::ledger::once::Ended;
+use crate::methods::asking;
+use crate::tool::{Entry, Output, ToolError, code};
+
+/// What is known of a result before it is there.
+pub(super) struct Shaping {
+    pub(super) entry: Arc<Entry>,
+    pub(super) era: Era,
+    /// For a preview: who signs what it shows.
+    pub(super) signer: Option<Signer>,
+}
+
+impl Shaping {
+    /// From how a handler ended to what any client may see of it, whatever its era.
+    pub(super) fn shape(&self, ran: Ran<Result<Output, ToolError>>) -> Ended {
+        let outcome = match ran {
+            Ran::Done(outcome) => outcome,
+            Ran::Asks(questions) => return Ended::Asks(questions),
+            Ran::Panicked => Err(panicked()),
+            Ran::TookTooLong => {
+                Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT).by_server())
+            }
+        };
+        let name = self.entry.name();
+        let error = match outcome.map(|output| (broken_promise(&self.entry, &output), output)) {
+            Ok((None, output)) => return self.sent(output),
+            Ok((Some(violation), _)) => {
+                let error =
+                    ToolError::new("The tool ran, but its result does not fit its output schema.")
+                        .code(code::RESULT_INVALID)
+                        .log(violation);
+                let result = error.into_result(name);
+                return Ended::Result { result, kind: OutcomeKind::Invalid, not_started: false };
+            }
+            Err(error) => error,
+        };
+        if let Some(error) = error.protocol_error(self.era) {
+            return Ended::Unasked(error);
+        }
+        let not_started = error.is_not_started();
+        let result = error.into_result(name);
+        Ended::Result { result, kind: OutcomeKind::Failure, not_started }
+    }
+
+    fn sent(&self, mut output: Output) -> Ended {
+        let failed = output.is_error();
+        let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
+        let world = output.plan.take();
+        let mut result = output.into_result();
+        if let Some(signer) = self.signer.as_ref().filter(|_| !failed) {
+            signer.sign(&mut result, world.as_deref());
+        }
+        Ended::Result { result, kind, not_started: false }
+    }
+}
+
+/// The caller gets a number, under which the log says this; what happened it has said before.
+pub(super) fn panicked() -> ToolError {
+    ToolError::internal("it panicked, as the line before says")
+}
+
+/// How deep structured content may nest: parsers of clients give up not far above it.
+const DEEPEST: usize = 100;
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let deeper = |inner: &Value| levels == 0 || is_deeper(inner, levels - 1);
+    match value {
+        Value::Array(items) => items.iter().any(deeper),
+        Value::Object(members) => members.values().any(deeper),
+        _ => false,
+    }
+}
+
+/// How a result breaks the tool's output schema, or everybody's, if it does.
+fn broken_promise(entry: &Entry, output: &Output) -> Option<String> {
+    if output.structured.as_ref().is_some_and(|value| is_deeper(value, DEEPEST)) {
+        return Some(format!("nested deeper than {DEEPEST} levels"));
+    }
+    let schema = entry.output.as_ref()?;
+    if output.is_error() {
+        return None;
+    }
+    match output.checked_value() {
+        None => Some("there is no structured content".to_owned()),
+        Some(value) => schema.check(&value).err().map(|invalid| invalid.to_string()),
+    }
+}

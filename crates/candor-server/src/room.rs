@@ -1,0 +1,262 @@
+//! How much may be under way at a time: in all, and of one principal.
+//!
+//! Where callers are told apart, one of them gets at most half: whoever takes as much as they can leaves the other half to
+//! everybody else. Where they are not (a server on stdio has one caller, an endpoint without an authenticator cannot know who is
+//! who) there is nothing to divide by, and the counting is left out. The transport knows which of the two it is, so every place is
+//! asked for in somebody's name or in nobody's.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use candor_protocol::Principal;
+use candor_protocol::json::Object;
+use candor_protocol::rpc::{ErrorObject, code};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::limits::Limits;
+
+/// Room for what comes to a server over HTTP, whichever way: its MCP endpoint and what is served beside it take their places
+/// from the same.
+///
+/// ```
+/// use candor_server::transport::http::{Full, Rooms};
+/// use candor_server::{Limits, protocol::Principal};
+///
+/// let mut limits = Limits::default();
+/// limits.http_requests = 2;
+/// let (rooms, alice) = (Rooms::new(&limits), Principal::new("alice"));
+/// let hers = rooms.request(Some(&alice))?;
+/// assert_eq!(rooms.request(Some(&alice)).unwrap_err(), Full::Caller);
+/// let others = rooms.request(None)?;
+/// assert_eq!(rooms.request(None).unwrap_err(), Full::Everybody);
+/// # Ok::<(), Full>(())
+/// ```
+#[derive(Debug)]
+pub struct Rooms {
+    requests: Room,
+    streams: Room,
+    /// For what finished streams say, in units of [`KEPT_UNIT`].
+    kept: Room,
+    /// For resources that are watched.
+    watched: Room,
+}
+
+/// What room for finished streams is counted in.
+const KEPT_UNIT: usize = 1024;
+
+impl Rooms {
+    /// As large as the limits say. A server that runs has [its own](crate::Engine::rooms).
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            requests: Room::new(limits.http_requests),
+            streams: Room::new(limits.streams),
+            kept: Room::new(limits.finished_bytes / KEPT_UNIT),
+            watched: Room::new(limits.watched),
+        }
+    }
+
+    /// A place for a request that runs, in the name of whom callers are told apart by; of nobody where they are not.
+    ///
+    /// # Errors
+    /// Says for whom there is none.
+    pub fn request(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+        self.requests.try_take(of)
+    }
+
+    /// The same for an event stream that waits for changes.
+    ///
+    /// # Errors
+    /// Says for whom there is none.
+    pub fn stream(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+        self.streams.try_take(of)
+    }
+
+    /// A place for a resource that is watched.
+    pub(crate) fn watched(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+        self.watched.try_take(of)
+    }
+
+    /// Room for so many bytes of a stream that is over and may be asked for again.
+    pub(crate) fn kept(&self, of: &Principal, bytes: usize) -> Result<Taken, Full> {
+        self.kept.try_take_many(Some(of), bytes.div_ceil(KEPT_UNIT).max(1))
+    }
+}
+
+/// Room for so many of something.
+#[derive(Debug)]
+pub(crate) struct Room {
+    free: Arc<Semaphore>,
+    all: usize,
+    shares: Arc<Shares>,
+}
+
+/// A place that is taken, until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Taken {
+    _permit: OwnedSemaphorePermit,
+    _share: Option<Share>,
+}
+
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// For anybody.
+    Everybody,
+    /// For this caller, who has their share.
+    Caller,
+}
+
+impl Full {
+    /// What the caller is told, in the words of the protocol. Nothing was begun, so it is safe to send it again.
+    #[must_use]
+    pub fn why(self) -> ErrorObject {
+        match self {
+            Self::Everybody => ErrorObject::busy(),
+            Self::Caller => {
+                let words = "This caller has its share of what may be under way at a time; send this again when some of it has ended";
+                let data = Object::new().with("code", "busy").with("scope", "caller");
+                ErrorObject::new(code::BUSY, words).with_data(&data)
+            }
+        }
+    }
+}
+
+impl Room {
+    pub(crate) fn new(all: usize) -> Self {
+        let all = all.min(Semaphore::MAX_PERMITS);
+        let shares = Shares { most: all.div_ceil(2), taken: Mutex::new(HashMap::new()) };
+        Self { free: Arc::new(Semaphore::new(all)), all, shares: Arc::new(shares) }
+    }
+
+    /// One place, now or not at all.
+    pub(crate) fn try_take(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+        self.try_take_many(of, 1)
+    }
+
+    /// Several at once, now or not at all.
+    fn try_take_many(&self, of: Option<&Principal>, wanted: usize) -> Result<Taken, Full> {
+        let share = self.share(of, wanted)?;
+        let wanted = wanted.try_into().unwrap_or(u32::MAX);
+        let permit = self.free.clone().try_acquire_many_owned(wanted);
+        Ok(Taken { _permit: permit.map_err(|_| Full::Everybody)?, _share: share })
+    }
+
+    /// Several at once, in turn; whoever waits has their share already, so nobody fills the queue. What can never be had is cut
+    /// to what can.
+    pub(crate) async fn take(
+        &self,
+        of: Option<&Principal>,
+        wanted: usize,
+        patience: Duration,
+    ) -> Result<Taken, Full> {
+        let wanted = wanted.min(if of.is_some() { self.shares.most } else { self.all });
+        let share = self.share(of, wanted)?;
+        let permits = self.free.clone().acquire_many_owned(wanted.try_into().unwrap_or(u32::MAX));
+        match tokio::time::timeout(patience, permits).await {
+            Ok(Ok(permit)) => Ok(Taken { _permit: permit, _share: share }),
+            _ => Err(Full::Everybody),
+        }
+    }
+
+    fn share(&self, of: Option<&Principal>, wanted: usize) -> Result<Option<Share>, Full> {
+        let Some(principal) = of else { return Ok(None) };
+        self.shares.take(principal, wanted).map(Some).ok_or(Full::Caller)
+    }
+}
+
+/// What each principal has. A lock that is held for one look-up: counting exactly is worth more here than counting without one.
+#[derive(Debug)]
+struct Shares {
+    most: usize,
+    /// Only of those who have something, so that names do not pile up.
+    taken: Mutex<HashMap<Principal, usize>>,
+}
+
+/// What one principal has taken.
+#[derive(Debug)]
+struct Share {
+    of: Arc<Shares>,
+    principal: Principal,
+    number: usize,
+}
+
+impl Shares {
+    fn take(self: &Arc<Self>, principal: &Principal, number: usize) -> Option<Share> {
+        let mut taken = self.lock();
+        match taken.get_mut(principal) {
+            Some(has) if *has + number > self.most => return None,
+            Some(has) => *has += number,
+            None if number > self.most => return None,
+            None => drop(taken.insert(principal.clone(), number)),
+        }
+        drop(taken);
+        Some(Share { of: self.clone(), principal: principal.clone(), number })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Principal, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut taken = self.of.lock();
+        match taken.get_mut(&self.principal) {
+            Some(has) if *has > self.number => *has -= self.number,
+            _ => drop(taken.remove(&self.principal)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[tokio::test]
+    async fn one_principal_gets_half_rounded_up_and_gives_it_back() {
+        let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
+        let room = Room::new(5);
+        let mut held: Vec<Taken> = (0..3).map(|_| room.try_take(Some(&alice)).unwrap()).collect();
+        assert_eq!(room.try_take(Some(&alice)).unwrap_err(), Full::Caller);
+        assert_eq!(room.take(Some(&alice), 2, NOW).await.unwrap_err(), Full::Caller);
+        let bobs = room.take(Some(&bob), 2, NOW).await.unwrap();
+        assert_eq!(room.try_take(Some(&bob)).unwrap_err(), Full::Everybody, "five are five");
+        held.pop();
+        let again = room.try_take(Some(&alice)).unwrap();
+        drop((held, again, bobs));
+        // More than a share means all of it: what is too large for half can be sent, when nothing else is under way.
+        drop(room.take(Some(&alice), 100, NOW).await.unwrap());
+        assert!(room.shares.lock().is_empty(), "who has nothing is not remembered");
+        assert_eq!(room.free.available_permits(), 5);
+    }
+
+    #[tokio::test]
+    async fn where_nobody_is_known_anybody_may_have_all() {
+        let (nobody, room) = (None, Room::new(2));
+        let held = [room.try_take(nobody).unwrap(), room.try_take(nobody).unwrap()];
+        assert_eq!(room.try_take(nobody).unwrap_err(), Full::Everybody);
+        drop(held);
+        // More than there is means all.
+        let all = room.take(nobody, 100, NOW).await.unwrap();
+        assert_eq!(room.try_take(nobody).unwrap_err(), Full::Everybody);
+        drop(all);
+    }
+
+    /// Who is refused has nothing, though the share was counted first.
+    #[tokio::test]
+    async fn whoever_waits_in_vain_keeps_nothing() {
+        let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
+        let room = Room::new(4);
+        let held = room.take(Some(&alice), 2, NOW).await.unwrap();
+        let other = room.try_take(Some(&bob)).unwrap();
+        let carol = Principal::new("carol");
+        assert_eq!(room.take(Some(&carol), 2, NOW).await.unwrap_err(), Full::Everybody);
+        drop((held, other));
+        drop(room.take(Some(&carol), 2, NOW).await.unwrap());
+    }
+}

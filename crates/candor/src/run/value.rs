@@ -1,0 +1,139 @@
+//! How the values of flags are read: what cannot be meant is refused with what to write instead. Also for programs that have flags of
+//! their own beside these.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs};
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
+
+/// Reads where to listen: `IP:PORT`, `localhost:PORT`, or a port alone, which means this machine.
+///
+/// # Errors
+/// It is none of them; in words.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':'));
+    if let Ok(port) = local.unwrap_or(text).parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    text.parse().map_err(|_| {
+        "write IP:PORT, such as 127.0.0.1:7332, or a port alone; names are not looked up".to_owned()
+    })
+}
+
+/// What the parser says of a value, with the name of the variable that it stands in, if no flag names it: whoever reads it has not typed
+/// what is complained of.
+#[must_use]
+pub fn with_variable(mut problem: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(argument)) = problem.get(ContextKind::InvalidArg) else {
+        return problem;
+    };
+    let flag = argument.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
+    let Some(name) = flag.strip_prefix("--") else { return problem };
+    let variable = format!("CANDOR_{}", name.replace('-', "_").to_uppercase());
+    let is_typed = env::args_os().any(|word| word.to_string_lossy().starts_with(&flag));
+    if !is_typed && env::var_os(&variable).is_some() {
+        let tip = format!("it stands in the variable {variable}, which is set here");
+        problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    problem
+}
+
+/// Takes the path of a file that is there. Whether it can be read, and what is in it, is for who reads it.
+pub fn file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path: PathBuf| match fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Err("this is a folder; name a file"),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err("there is no such file")
+        }
+        _ => Ok(path),
+    })
+}
+
+/// More than any machine has of anything, and fewer than what counts them can count to.
+const MOST: usize = 1_000_000_000;
+
+/// Reads how many of something there may be, where none at all makes no sense.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    up_to(text, MOST).ok_or_else(|| format!("write a whole number from 1 to {MOST}, such as 1024"))
+}
+
+/// The same for what waits in a queue.
+pub(super) fn queue(text: &str) -> Result<u16, String> {
+    up_to(text, u16::MAX)
+        .ok_or_else(|| format!("write a whole number from 1 to {}, such as 64", u16::MAX))
+}
+
+/// Reads how deep a message may nest: deeper than this is never read.
+pub(super) fn depth(text: &str) -> Result<u8, String> {
+    up_to(text, 127).ok_or_else(|| "write a whole number from 1 to 127, such as 64".to_owned())
+}
+
+fn up_to<T: std::str::FromStr + PartialOrd + From<u8>>(text: &str, most: T) -> Option<T> {
+    text.parse().ok().filter(|number| (T::from(1)..=most).contains(number))
+}
+
+/// Reads `500ms`, `30s`, `5m` or `1h`; a bare number counts seconds.
+pub(super) fn length(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => Some(1),
+        "s" | "" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let total = number.parse::<u64>().ok().zip(milliseconds).and_then(|(n, of)| n.checked_mul(of));
+    total.map(Duration::from_millis).ok_or_else(|| NO_TIME.to_owned())
+}
+
+/// The same where no time at all makes no sense.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    length(text).and_then(|time| if time.is_zero() { Err(NO_TIME.to_owned()) } else { Ok(time) })
+}
+
+const NO_TIME: &str = "write a time as 500ms, 30s, 5m or 1h";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_leave_out_what_is_this_machine() {
+        for text in ["7332", ":7332", "localhost:7332", "127.0.0.1:7332"] {
+            assert_eq!(address(text), Ok(SocketAddr::from(([127, 0, 0, 1], 7332))), "{text}");
+        }
+        assert!(address("[::1]:0").is_ok_and(|found| found.is_ipv6()));
+        for bad in ["", ":", "99999", "-1", "127.0.0.1", "example.com:80", "http://127.0.0.1:80"] {
+            assert!(address(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_a_least_and_a_most() {
+        assert_eq!((count("1"), queue("65535"), depth("127")), (Ok(1), Ok(65535), Ok(127)));
+        for bad in ["", "0", "-1", "1.5", "4M", "nonsense", "99999999999999999999999"] {
+            assert!(count(bad).is_err() && queue(bad).is_err() && depth(bad).is_err(), "{bad}");
+        }
+        assert!(count("1000000001").is_err() && count("1000000000").is_ok());
+        assert!(queue("65536").is_err() && depth("128").is_err() && depth("300").is_err());
+    }
+
+    #[test]
+    fn times_have_a_unit() {
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("30s"), time("30"));
+        assert_eq!(time("2h"), time("120m"));
+        for bad in ["", "s", "0s", "-1s", "1d", "1.5s", "99999999999999999999s"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+        assert_eq!(length("0"), Ok(Duration::ZERO));
+        for bad in ["", "s", "-1s", "0d", "0.5s"] {
+            assert!(length(bad).is_err(), "{bad}");
+        }
+    }
+}

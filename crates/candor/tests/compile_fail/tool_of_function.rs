@@ -1,0 +1,11 @@
+use candor::prelude::*;
+
+/// Greets somebody.
+#[tool(read_only)]
+async fn greet(name: String) -> String {
+    format!("Hello, {name}!")
+}
+
+fn main() {
+    let _ = Server::new("greeter", "1.0.0").tool(greet);
+}

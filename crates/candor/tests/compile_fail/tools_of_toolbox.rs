@@ -1,0 +1,16 @@
+use candor::prelude::*;
+
+struct Greeter;
+
+#[toolbox]
+impl Greeter {
+    /// Greets somebody.
+    #[tool(read_only)]
+    async fn greet(&self, name: String) -> String {
+        format!("Hello, {name}!")
+    }
+}
+
+fn main() {
+    let _ = Server::new("greeter", "1.0.0").tools(tools![Greeter]);
+}
