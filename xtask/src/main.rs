@@ -5,6 +5,7 @@
 //! | `bench` | candor side by side with others, as ratios |
 //! | `browser` | the web console's pages in a real browser |
 //! | `check` | every step a change must pass, in order |
+//! | `features` | every crate, and every feature, alone |
 //! | `deny` | cargo-deny: install it once, run it |
 //! | `conformance` | the official MCP suite against the example server, and against the client |
 //! | `clients` | the clients of the official SDKs against the example servers |
