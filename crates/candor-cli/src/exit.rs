@@ -5,6 +5,9 @@
 use std::fmt::{self, Write as _};
 use std::process::ExitCode;
 
+/// As the shell says of whoever was interrupted.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -34,8 +37,9 @@ impl Exit {
     /// All of them, for `--help`.
     pub(crate) fn help() -> String {
         let mut help = "Exit codes:".to_owned();
-        for (exit, meaning) in Self::ALL {
-            let _ = write!(help, "\n  {}  {meaning}", exit as u8);
+        let all = Self::ALL.map(|(exit, meaning)| (exit as u8, meaning));
+        for (number, meaning) in all.into_iter().chain([(INTERRUPTED, "stopped by Ctrl-C")]) {
+            let _ = write!(help, "\n  {number:<3}  {meaning}");
         }
         help
     }
@@ -97,7 +101,7 @@ mod tests {
         for (at, (exit, _)) in Exit::ALL.into_iter().enumerate() {
             assert_eq!(exit as usize, at);
         }
-        assert_eq!(Exit::help().lines().count(), 9);
-        assert!(Exit::help().contains("\n  7  the outcome is unknown"));
+        assert_eq!(Exit::help().lines().count(), 10);
+        assert!(Exit::help().contains("\n  7    the outcome is unknown"));
     }
 }

@@ -218,7 +218,7 @@ impl<'a> Call<'a> {
         let schema = tool.and_then(KnownTool::output_schema);
         let result = CallResult::new(result, schema).map_err(Error::protocol)?;
         match tool {
-            Some(tool) if !result.is_error() => checked(result, tool),
+            Some(tool) if !result.is_error() => checked(result, tool).await,
             _ => Ok(result),
         }
     }
@@ -230,8 +230,8 @@ fn may_repeat(error: &Error, licensed: bool) -> bool {
 }
 
 /// A result is what the tool's schema promises, or it is not passed on as one.
-fn checked(result: CallResult, tool: &KnownTool) -> Result<CallResult, Error> {
-    let Some(schema) = tool.output_check() else { return Ok(result) };
+async fn checked(result: CallResult, tool: &KnownTool) -> Result<CallResult, Error> {
+    let Some(schema) = tool.output_check().await else { return Ok(result) };
     let invalid = match result.structured() {
         Some(value) => match schema.check(value) {
             Ok(()) => return Ok(result),

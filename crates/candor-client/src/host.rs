@@ -16,12 +16,12 @@ use candor_protocol::types::{
     ElicitForm, ElicitResult, ElicitUrl, ElicitationCapability, ListRootsResult, ProgressParams,
     Root, SamplingCapability,
 };
-use candor_schema::Schema;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::task::AbortHandle;
 
 use crate::cache::Cache;
+use crate::compile::compile;
 use crate::listen::Listener;
 
 /// How far a call has come.
@@ -276,7 +276,7 @@ impl Host {
                     Elicited::Decline => answer.action = ElicitAction::Decline,
                     Elicited::Accept(mut form) => {
                         fill_in_defaults(&mut form, &schema);
-                        fits(&form, &schema)?;
+                        fits(&form, &schema).await?;
                         answer.action = ElicitAction::Accept;
                         answer.content = Some(object_of(&form));
                     }
@@ -347,9 +347,9 @@ fn fill_in_defaults(form: &mut Map<String, Value>, schema: &Value) {
     }
 }
 
-fn fits(form: &Map<String, Value>, schema: &Value) -> Result<(), ErrorObject> {
+async fn fits(form: &Map<String, Value>, schema: &Value) -> Result<(), ErrorObject> {
     // A schema that cannot be read binds nobody.
-    let Ok(schema) = Schema::compile(&schema.to_string()) else { return Ok(()) };
+    let Ok(schema) = compile(schema).await else { return Ok(()) };
     schema.check(&Value::Object(form.clone())).map_err(|invalid| {
         ErrorObject::internal(format!("The answer does not fit the form: {invalid}"))
     })

@@ -32,6 +32,7 @@
 mod cache;
 mod call;
 mod client;
+mod compile;
 mod connect;
 mod error;
 mod foresee;

@@ -24,7 +24,7 @@ use crate::tools::{KEY_ARGUMENT, KnownTool};
 /// The argument that takes the token of a preview.
 const PLAN_ARGUMENT: &str = "plan_token";
 
-type KeyFn = Box<dyn FnOnce(&Key) + Send>;
+type SendFn = Box<dyn FnOnce(Option<&Key>) + Send>;
 type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
 
 /// What a person is asked to confirm: exactly what will be sent.
@@ -92,7 +92,7 @@ fn fingerprint(tool: &str, arguments: &Value) -> String {
 pub struct SafeCall<'a> {
     call: Call<'a>,
     confirm: Option<ConfirmFn>,
-    told_key: Option<KeyFn>,
+    on_send: Option<SendFn>,
 }
 
 impl fmt::Debug for SafeCall<'_> {
@@ -103,7 +103,7 @@ impl fmt::Debug for SafeCall<'_> {
 
 impl<'a> SafeCall<'a> {
     pub(crate) fn new(call: Call<'a>) -> Self {
-        Self { call, confirm: None, told_key: None }
+        Self { call, confirm: None, on_send: None }
     }
 
     /// Asks a person, where the policy says so. Nobody to ask never means yes.
@@ -122,10 +122,11 @@ impl<'a> SafeCall<'a> {
         self
     }
 
-    /// Hears the key of a call that does more than read, before it is sent: whoever loses the answer can ask again with it. With
-    /// this, such a call has a new key if it has none and the server knows keys.
-    pub fn on_key(mut self, heard: impl FnOnce(&Key) + Send + 'static) -> Self {
-        self.told_key = Some(Box::new(heard));
+    /// Hears that a call is sent which does more than read, right before it is, and its key if it has one: whoever loses the answer
+    /// knows that it may have been done, and can ask again with the key. With this, such a call has a new key if it has none and
+    /// the server knows keys.
+    pub fn on_send(mut self, heard: impl FnOnce(Option<&Key>) + Send + 'static) -> Self {
+        self.on_send = Some(Box::new(heard));
         self
     }
 
@@ -163,12 +164,12 @@ impl<'a> SafeCall<'a> {
             }
             preview = Some(for_people(&shown));
         }
-        if let Some(schema) = tool.input_check() {
+        if let Some(schema) = tool.input_check().await {
             schema.check(&self.call.arguments).map_err(Error::InvalidArguments)?;
         }
         let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
         let hints = foreseen.hints;
-        let told_key = self.told_key.take().filter(|_| !hints.is_read_only());
+        let on_send = self.on_send.take().filter(|_| !hints.is_read_only());
         // Not for a call that the server asks a person about: that has a record by itself, which the same call finds again
         // as long as it has no other key.
         if !has_key
@@ -177,7 +178,7 @@ impl<'a> SafeCall<'a> {
             && client.knows_keys()
             && !hints.is_read_only()
             && foreseen.server != Some(Judgement::Ask)
-            && (tool.takes_key_argument() || told_key.is_some())
+            && (tool.takes_key_argument() || on_send.is_some())
         {
             self.call.key = Some(Key::new());
         }
@@ -215,8 +216,8 @@ impl<'a> SafeCall<'a> {
                 self.call.arguments = Arc::unwrap_or_clone(arguments);
             }
         }
-        if let (Some(heard), Some(key)) = (told_key, &self.call.key) {
-            heard(key);
+        if let Some(heard) = on_send {
+            heard(self.call.key.as_ref());
         }
         let result = self.call.perform(Some(&tool), hints).await;
         // The tool is no longer what somebody has agreed to: who asks again asks about what it is now.

@@ -1,7 +1,7 @@
 //! A server's tools, as far as they can be used.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use candor_hints::{Declared, Effective};
 use candor_protocol::json::{Decode as _, Json, Object, raw};
@@ -11,6 +11,9 @@ use candor_protocol::types::{Tool, ToolAnnotations};
 use candor_schema::Schema;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
+
+use crate::compile::compile;
 
 /// The argument that servers of ours, and many others, take a key by.
 pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
@@ -31,8 +34,8 @@ pub struct KnownTool {
     output: Option<Value>,
     pub(crate) mirrors: Vec<Mirror>,
     /// Compiled when first needed; `None` if the schema cannot be.
-    checks_input: OnceLock<Option<Arc<Schema>>>,
-    checks_output: OnceLock<Option<Arc<Schema>>>,
+    checks_input: OnceCell<Option<Arc<Schema>>>,
+    checks_output: OnceCell<Option<Arc<Schema>>>,
 }
 
 impl Tools {
@@ -115,8 +118,8 @@ impl KnownTool {
             input,
             output,
             mirrors,
-            checks_input: OnceLock::new(),
-            checks_output: OnceLock::new(),
+            checks_input: OnceCell::new(),
+            checks_output: OnceCell::new(),
         })
     }
 
@@ -231,18 +234,18 @@ impl KnownTool {
         said.is_some_and(|said| said.read_str("key").ok().flatten().as_deref() == Some("derived"))
     }
 
-    pub(crate) fn input_check(&self) -> Option<&Schema> {
-        self.checks_input.get_or_init(|| compiled(&self.tool.name, &self.input)).as_deref()
+    pub(crate) async fn input_check(&self) -> Option<&Schema> {
+        self.checks_input.get_or_init(|| compiled(&self.tool.name, &self.input)).await.as_deref()
     }
 
-    pub(crate) fn output_check(&self) -> Option<&Schema> {
-        let compile = || compiled(&self.tool.name, self.output.as_ref()?);
-        self.checks_output.get_or_init(compile).as_deref()
+    pub(crate) async fn output_check(&self) -> Option<&Schema> {
+        let output = self.output.as_ref()?;
+        self.checks_output.get_or_init(|| compiled(&self.tool.name, output)).await.as_deref()
     }
 }
 
-fn compiled(tool: &str, schema: &Value) -> Option<Arc<Schema>> {
-    let compiled = Schema::compile(&schema.to_string());
+async fn compiled(tool: &str, schema: &Value) -> Option<Arc<Schema>> {
+    let compiled = compile(schema).await;
     compiled
         .inspect_err(
             |error| tracing::warn!(tool, %error, "a schema that cannot be checked against"),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use candor::prelude::*;
-use candor_client::{Error, Key, Retry, Trust};
+use candor_client::{Error, Key, Retry, SafeCall, Trust};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -141,15 +141,15 @@ async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
 }
 
 #[tokio::test]
-async fn whoever_wants_to_know_the_key_hears_it_before_the_call() {
+async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
     let server = failing(true, |_| said("done")).await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     for (tool, own) in [("adds", None), ("adds", Some("mine")), ("reads", None)] {
         let (heard, site) = (told.clone(), server.clone());
-        let mut call = client.call_safely(tool, json!({})).on_key(move |key| {
+        let mut call = client.call_safely(tool, json!({})).on_send(move |key| {
             let before = site.asked("tools/call").len();
-            heard.lock().unwrap().push((before, key.to_string()));
+            heard.lock().unwrap().push((before, key.expect("a key").to_string()));
         });
         if let Some(key) = own {
             call = call.key(key);
@@ -159,7 +159,7 @@ async fn whoever_wants_to_know_the_key_hears_it_before_the_call() {
     let calls = server.asked("tools/call");
     let sent = |at: usize| calls[at].params["_meta"]["dev.candor/idempotencyKey"].clone();
     let told = told.lock().unwrap().clone();
-    assert_eq!(told.len(), 2, "what only reads has none: {told:?}");
+    assert_eq!(told.len(), 2, "what only reads does nothing: {told:?}");
     assert_eq!((told[0].0, json!(told[0].1)), (0, sent(0)));
     assert_eq!((told[1].0, told[1].1.as_str()), (1, "mine"));
     assert_eq!(sent(2), Value::Null);
@@ -184,8 +184,7 @@ async fn whoever_wants_to_know_the_key_hears_it_before_the_call() {
     for (tool, arguments) in
         [("derives", json!({})), ("takes", json!({"idempotency_key": "in the arguments"}))]
     {
-        let call = client.call_safely(tool, arguments).on_key(|key| panic!("{key}"));
-        soon(call.into_future()).await.unwrap();
+        sent_without_a_key(client.call_safely(tool, arguments)).await;
     }
     for call in server.asked("tools/call") {
         assert_eq!(call.params["_meta"]["dev.candor/idempotencyKey"], Value::Null, "{call:?}");
@@ -193,8 +192,14 @@ async fn whoever_wants_to_know_the_key_hears_it_before_the_call() {
     // A server that does not know keys is not given one.
     let server = failing(false, |_| said("done")).await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
-    let call = client.call_safely("adds", json!({})).on_key(|key| panic!("{key}"));
+    sent_without_a_key(client.call_safely("adds", json!({}))).await;
+}
+
+async fn sent_without_a_key(call: SafeCall<'_>) {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let call = call.on_send(move |key| tell.send(key.cloned()).unwrap());
     soon(call.into_future()).await.unwrap();
+    assert_eq!(told.await, Ok(None));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{StatusCode, header};
@@ -112,6 +112,50 @@ async fn what_is_too_large_too_deep_too_slow_or_cut_off_ends() {
         // The client is still of use.
         assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "{name}");
     }
+}
+
+/// A schema that takes long to compile: patterns, none of them long.
+fn costly(title: &str) -> Value {
+    let pattern = |n: usize| json!({"pattern": format!("\\p{{L}}{{1,40}}x{{{n}}}")});
+    let properties: serde_json::Map<_, _> =
+        (1..12).map(|n| (format!("p{n}"), pattern(n))).collect();
+    json!({"type": "object", "title": title, "properties": properties})
+}
+
+/// Everything here is on one thread.
+#[tokio::test]
+async fn a_schema_that_takes_long_holds_up_nobody_else() {
+    let begun = Instant::now();
+    candor_schema::Schema::compile(&costly("ours").to_string()).unwrap();
+    let alone = begun.elapsed();
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => {
+            let mut tool = tool("t", &Value::Null);
+            tool["inputSchema"] = costly("theirs");
+            tools(&json!([tool]))
+        }
+        _ => said("done"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let mut longest = Duration::ZERO;
+    let mut looked = Instant::now();
+    let mut other = tokio::time::interval(Duration::from_millis(1));
+    let call = client.call_safely("t", json!({})).confirm(|_| std::future::ready(true));
+    let mut call = call.into_future();
+    let result = loop {
+        tokio::select! {
+            biased;
+            _ = other.tick() => {
+                longest = longest.max(looked.elapsed());
+                looked = Instant::now();
+            }
+            result = &mut call => break result,
+        }
+    };
+    assert_eq!(result.unwrap().text(), "done");
+    longest = longest.max(looked.elapsed());
+    assert!(longest < alone / 2, "{longest:?} in one go, and it takes {alone:?}");
 }
 
 fn never() -> impl futures_util::Stream<Item = Result<String, std::convert::Infallible>> {

@@ -114,9 +114,6 @@ impl Making<'_> {
     async fn make(self, out: &mut Out) -> Result<(), Trouble> {
         let Self { reached, tool, arguments, key, yes } = self;
         let nobody = Arc::new(AtomicBool::new(false));
-        // Of a call that does more than read.
-        let sent = Arc::new(AtomicBool::new(false));
-        let (agreed_to, named) = (sent.clone(), sent.clone());
         let consent = Consent {
             client: reached.client.clone(),
             person: reached.person.clone(),
@@ -125,8 +122,9 @@ impl Making<'_> {
             nobody: nobody.clone(),
         };
         let pins = Pins::of(&reached.found, &Surroundings::real());
-        let told = Arc::new(OnceLock::new());
-        let (tell, quiet, own) = (told.clone(), out.json, key.clone());
+        // Of a call that does more than read: its key, if it has one.
+        let sent = Arc::new(OnceLock::new());
+        let (sending, quiet, own) = (sent.clone(), out.json, key.clone());
         let progress = reached.progress.clone();
         let mut call = reached
             .client
@@ -136,19 +134,17 @@ impl Making<'_> {
                 let asked = !yes && !asks_itself(&consent.client, &proposal.foreseen);
                 pins.warn_if_changed(&tool);
                 let agreed = consent.to(proposal).await;
-                agreed_to.store(agreed, Ordering::Release);
                 if agreed && asked {
                     pins.keep(&tool);
                 }
                 agreed
             })
             .on_progress(move |news| progress.tell(&news))
-            .on_key(move |key| {
-                if !quiet && own.is_none() {
+            .on_send(move |key| {
+                if let (Some(key), None, false) = (key, own, quiet) {
                     eprintln!("key {key}: the same call with --key {key} is not done twice");
                 }
-                let _ = tell.set(key.to_string());
-                named.store(true, Ordering::Release);
+                let _ = sending.set(key.map(ToString::to_string));
             });
         if let Some(key) = &key {
             call = call.key(key.as_str());
@@ -159,13 +155,11 @@ impl Making<'_> {
             _ = tokio::signal::ctrl_c() => None,
         };
         reached.progress.clear();
-        let key = key.or_else(|| told.get().cloned());
+        let key = key.or_else(|| sent.get().cloned().flatten());
         let Some(done) = done else {
             let trouble = Trouble::interrupted();
-            return Err(match (reached.progress.told_of_wait(), sent.load(Ordering::Acquire)) {
-                (true, _) => trouble.next(
-                    "it waits for a person, unless they have decided by now: the same call again finds the question, or what came of it",
-                ),
+            return Err(match (reached.progress.told_of_wait(), sent.get().is_some()) {
+                (true, _) => undecided(trouble, key.as_deref()),
                 (false, true) => unsure(trouble, key.as_deref()),
                 (false, false) => trouble,
             });
@@ -220,6 +214,19 @@ fn unsure(trouble: Trouble, key: Option<&str>) -> Trouble {
             .detail("key", key.into()),
         None => trouble.next("it may have been done: look before you repeat it"),
     }
+}
+
+/// How to find the question again that a call waits for.
+fn undecided(trouble: Trouble, key: Option<&str>) -> Trouble {
+    let (trouble, again) = match key {
+        Some(key) => {
+            (trouble.detail("key", key.into()), format!("the same call with --key {}", word(key)))
+        }
+        None => (trouble, "the same call again".to_owned()),
+    };
+    trouble.next(format!(
+        "it waits for a person, unless they have decided by now: {again} finds the question, or what came of it"
+    ))
 }
 
 /// What to do about a call that was not let through, or is lost.

@@ -16,8 +16,8 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 
 use super::server::{
-    Heard, NO_SERVER, Server, WITHOUT_TLS, ended, hear_ctrl_c, is_without_tls, knows_nothing,
-    nothing_more, result, to,
+    Heard, NO_SERVER, Server, UNCERTIFIED, WITHOUT_TLS, ended, hear_ctrl_c, is_uncertified,
+    is_without_tls, knows_nothing, nothing_more, result, to,
 };
 use super::tools::declares;
 use super::trouble::Trouble;
@@ -222,6 +222,7 @@ async fn connect(
             let is_program = matches!(found.target, Target::Program { .. });
             let advice = match &error {
                 _ if is_without_tls(&error) => Some(WITHOUT_TLS),
+                _ if is_uncertified(&error) => Some(UNCERTIFIED),
                 Error::Http { status: 404 | 405, .. } => {
                     Some("is this the address of the MCP endpoint? Often it ends with /mcp")
                 }

@@ -105,9 +105,9 @@ impl Progress {
         self.told_of_wait.load(Ordering::Acquire)
     }
 
-    /// Takes the line away.
+    /// Takes the line away. Where that cannot be, the next one stands beneath it.
     pub(super) fn clear(&self) {
-        if !self.dumb && self.written.swap(false, Ordering::AcqRel) {
+        if self.written.swap(false, Ordering::AcqRel) && !self.dumb {
             let mut stderr = io::stderr().lock();
             let _ = write!(stderr, "\r\x1b[K");
             let _ = stderr.flush();

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use super::question::{self, Person};
-use super::trouble::{INTERRUPTED, Trouble};
+use super::trouble::Trouble;
+use crate::exit::INTERRUPTED;
 use crate::out::Out;
 use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
 
@@ -178,6 +179,7 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
     let advice = match &error {
         Error::Unauthorized { .. } if sent => Some("a token was sent, and it does not let one in"),
         _ if is_without_tls(&error) => Some(WITHOUT_TLS),
+        _ if is_uncertified(&error) => Some(UNCERTIFIED),
         _ if knows_nothing(&error) => Some(NO_SERVER),
         Error::Unreachable { .. }
         | Error::Lost { .. }
@@ -210,6 +212,13 @@ pub(super) fn is_without_tls(error: &Error) -> bool {
 
 pub(super) const WITHOUT_TLS: &str =
     "somebody answers there without TLS: write http:// if that is meant";
+
+/// What the TLS library says of a server whose certificate it does not accept.
+pub(super) fn is_uncertified(error: &Error) -> bool {
+    matches!(error, Error::Unreachable { why, .. } if why.contains("invalid peer certificate"))
+}
+
+pub(super) const UNCERTIFIED: &str = "its certificate was refused here: it is checked against those of the system; add that of its issuer there, or name a file with it in SSL_CERT_FILE";
 
 /// The lines that a program writes to stderr, the first of them: who goes on has said what is wrong.
 pub(super) type Heard = Arc<Mutex<Vec<String>>>;

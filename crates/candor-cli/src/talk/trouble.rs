@@ -13,11 +13,8 @@ use serde_json::{Map, Value};
 
 use super::safe;
 use crate::arguments::Invalid;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, INTERRUPTED};
 use crate::reach::Veil;
-
-/// As the shell says of whoever was interrupted.
-pub(super) const INTERRUPTED: u8 = 130;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]

@@ -36,7 +36,7 @@ async fn what_a_person_may_want_to_know_is_noted() {
     let told = world.scripted(&["doctor"]).await.ended(0);
     told.says("MCP 2025-11-25 (legacy): scripted\\u{1b}[2J");
     told.says("note  tools      left out broken\\u{1b}[2J");
-    told.says("1 of 11 tools say nothing of what they do, so the worst is assumed: silent");
+    told.says("1 of 13 tools say nothing of what they do, so the worst is assumed: silent");
 }
 
 #[tokio::test]
@@ -65,6 +65,50 @@ async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     let other = format!("http://127.0.0.1{target}/elsewhere");
     let told = world.run(&["doctor", &other]).await.ended(4);
     told.complains("is this the address of the MCP endpoint?");
+}
+
+/// A server with a certificate that nobody knows.
+#[cfg(unix)]
+const UNKNOWN: &str = r#"
+import socket, ssl, sys
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("server.pem", "server.key")
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    peer, _ = listener.accept()
+    try: context.wrap_socket(peer, server_side=True).close()
+    except OSError: pass
+"#;
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_certificate_that_is_refused_here_is_no_matter_of_the_servers_log() {
+    let world = World::new("examining certificates");
+    let openssl = |line: &str| {
+        let mut command = std::process::Command::new("openssl");
+        command.args(line.split(' ')).current_dir(&world.around);
+        command.output().is_ok_and(|made| made.status.success())
+    };
+    let make = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+    for name in ["server", "other"] {
+        let subject = format!("-subj /CN={name} -addext subjectAltName=IP:127.0.0.1");
+        if !openssl(&format!("{make} {subject} -keyout {name}.key -out {name}.pem")) {
+            return eprintln!("SKIPPED: there is no `openssl` to make certificates with");
+        }
+    }
+    let mut server = tokio::process::Command::new("python3");
+    server.args(["-c", UNKNOWN]).current_dir(&world.around);
+    let mut server = crate::process::Program::start(&mut server);
+    let target = format!("https://127.0.0.1:{}/mcp", server.next().await);
+    for command in ["doctor", "tools"] {
+        let mut command = world.candor(&[command, &target]);
+        command.env("SSL_CERT_FILE", world.around.join("other.pem"));
+        let told = world.finish(command).await.ended(4);
+        told.complains("invalid peer certificate");
+        told.complains("its certificate was refused here");
+        assert!(!told.stderr.contains("log of the server"), "{told:?}");
+    }
 }
 
 /// Tools whose schemas take minutes to compile: patterns as large as they may be, as many as a schema takes, in each tool.

@@ -104,6 +104,34 @@ fn whoever_leaves_a_call_that_may_do_harm_is_told_that_it_may_have_been_done() {
     assert!(text.ends_with(told), "{text:?}");
 }
 
+/// Also where nobody was asked, and nobody named a key.
+#[test]
+fn whoever_leaves_a_call_that_adds_something_is_told_so_too() {
+    let world = World::new("persons leave adding");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    let terminal = at(&world, &["call", "adds"], &program);
+    terminal.says("waiting for the answer; Ctrl-C ends");
+    let text = terminal.interrupt();
+    let told = "error: interrupted\n  it may have been done: look before you repeat it\n";
+    assert!(text.ends_with(told), "{text:?}");
+}
+
+/// With another key it would be another question.
+#[test]
+fn whoever_leaves_a_call_that_waits_is_told_the_key_that_it_was_given() {
+    let world = World::new("persons leave waiting");
+    let program = ["--", "python3", SCRIPTED].map(str::to_owned);
+    let terminal = at(&world, &["call", "waits"], &program);
+    terminal.says("waiting for the decision; Ctrl-C ends");
+    let text = terminal.interrupt();
+    let (_, key) = text.split_once("key ").unwrap();
+    let (key, _) = key.split_once(':').unwrap();
+    assert!(
+        text.contains(&format!(": the same call with --key {key} finds the question")),
+        "{text}"
+    );
+}
+
 /// The server's own question, and no other.
 #[test]
 fn a_server_that_asks_puts_its_question_to_the_person() {
@@ -242,16 +270,20 @@ fn progress_is_a_line_that_is_taken_away() {
     assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
 }
 
-/// Where a line cannot be taken away it is said once.
+/// Where a line cannot be taken away it is said once; what was said before it is no reason not to.
 #[test]
 fn a_dumb_terminal_gets_no_escapes() {
     let world = World::new("persons dumb");
-    let mut command = world.candor(&["call", "slow", "--", "python3", SCRIPTED]);
-    command.env("TERM", "dumb");
-    let (code, text) = Terminal::of(command).ended();
-    assert_eq!(code, Some(0), "{text}");
-    assert!(!text.contains('\u{1b}') && text.contains("50% step"), "{text:?}");
-    assert!(!text.contains("100%") && text.ends_with("\narrived\n"), "{text:?}");
+    let late = format!("sleep 3; exec python3 '{SCRIPTED}'");
+    for program in [&["python3", SCRIPTED][..], &["sh", "-c", &late]] {
+        let mut command = world.candor(&[&["call", "slow", "--"], program].concat());
+        command.env("TERM", "dumb");
+        let (code, text) = Terminal::of(command).ended();
+        assert_eq!(code, Some(0), "{text}");
+        assert!(!text.contains('\u{1b}') && text.matches("50% step").count() == 1, "{text:?}");
+        assert!(!text.contains("100%") && text.ends_with("\narrived\n"), "{text:?}");
+        assert!(program[0] != "sh" || text.matches("waiting for sh ").count() == 1, "{text:?}");
+    }
 }
 
 #[test]
@@ -299,10 +331,16 @@ fn a_server_that_ends_says_what_it_waits_for() {
     let world = World::new("persons drain");
     let folder = world.folder().display().to_string();
     let server = at(&world, &["files", &folder, "--http", "0", "--hold", "10m"], &[]);
-    server.says("listening on http://127.0.0.1:");
-    let text = server.text();
-    let (_, port) = text.rsplit_once(':').unwrap();
-    let target = format!(":{}", port.trim());
+    let target = loop {
+        server.says("listening on http://127.0.0.1:");
+        let text = server.text();
+        let (_, port) = text.split_once("listening on http://127.0.0.1:").unwrap();
+        // Not before the line is all there.
+        if let Some((port, _)) = port.split_once('\n') {
+            break format!(":{port}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
     let call = at(&world, &delete, &[]);
     call.says("waiting for the decision; Ctrl-C ends");

@@ -14,6 +14,7 @@ def tool(name, properties=None, required=(), **more):
 
 
 READS = {"annotations": {"readOnlyHint": True, "openWorldHint": False}}
+ADDS = {"annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}}
 TOOLS = [
     tool("say", {"text": {"type": "string"}}, **READS),
     tool("evil" + ESCAPE, {"p" + ESCAPE: {"type": "string", "default": ESCAPE}}, **READS),
@@ -28,9 +29,11 @@ TOOLS = [
         "planned",
         {"what": {"type": "string"}, "idempotency_key": {"type": "string"}, "plan_token": {"type": "string"}},
         ["what", "idempotency_key", "plan_token"],
-        annotations={"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+        **ADDS,
         _meta={"dev.candor/plan": {"preview": "preview_planned", "required": True}},
     ),
+    tool("adds", **ADDS),
+    tool("waits", {"idempotency_key": {"type": "string"}}, ["idempotency_key"], **ADDS),
     tool("preview_planned", {"what": {"type": "string"}}, **READS),
     {"name": "broken" + ESCAPE},
 ]
@@ -88,7 +91,10 @@ def call(name, arguments, meta):
         print("the last word" + ESCAPE, file=sys.stderr)
         sys.stderr.flush()
         os._exit(3)
-    if name == "hangs":
+    if name == "waits":
+        waits = "Waiting for a person's approval of operation 0123abcd"
+        send({"method": "notifications/progress", "params": {"progressToken": meta.get("progressToken"), "progress": 0, "message": waits}})
+    if name in ("hangs", "adds", "waits"):
         with open("hanging", "w") as file:
             file.write(str(os.getpid()))
         while True:
