@@ -30,11 +30,11 @@ export class Stage {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     context.setDefaultTimeout(PATIENCE);
     this.#contexts.push(context);
-    const page = await context.newPage();
-    page.wrongs = [];
-    page.on('pageerror', (error) => page.wrongs.push(`error in the page: ${error.stack ?? error}`));
-    page.on('dialog', (dialog) => { page.wrongs.push(`a dialog: ${dialog.message()}`); dialog.dismiss().catch(() => {}); });
-    return page;
+    // Of all its pages, also those that are opened by another and closed before the end.
+    context.wrongs = [];
+    context.on('weberror', (wrong) => context.wrongs.push(`error in the page: ${wrong.error().stack ?? wrong.error()}`));
+    context.on('dialog', (dialog) => { context.wrongs.push(`a dialog: ${dialog.message()}`); dialog.dismiss().catch(() => {}); });
+    return context.newPage();
   }
 
   /** A browser that has logged in by the server's link. */
@@ -58,8 +58,7 @@ export class Stage {
 
   /** Fails if a script of a page has failed. */
   judge() {
-    const wrongs = this.#contexts.flatMap((context) => context.pages()).flatMap((page) => page.wrongs ?? []);
-    assert.deepEqual(wrongs, []);
+    assert.deepEqual(this.#contexts.flatMap((context) => context.wrongs), []);
   }
 
   async close() {

@@ -85,7 +85,64 @@ export async function journey(stage) {
   await focused(questions.getByRole('button', { name: 'Deny', exact: true }));
   await page.keyboard.press('Enter');
   assert.equal((await another).isError, true);
-  await Promise.all([undone(stage), byOneself(stage), quicker(stage), secret(stage)]);
+  await Promise.all([undone(stage), byOneself(stage), quicker(stage), secret(stage), large(stage), unreadable(stage), early(stage)]);
+}
+
+/** More than a page has room for: what is only named there can be denied, and is shown as soon as it has room. */
+async function large(stage) {
+  const server = await stage.with(Server.trial());
+  const page = await stage.operator(server);
+  const calls = [];
+  for (const letter of ['a', 'b', 'c']) {
+    calls.push(server.call('asks', { text: letter.repeat(600_000) }));
+    await server.waiting(calls.length);
+  }
+  await page.goto(`${server.origin}/ui/approvals`);
+  const questions = at(page, 'question');
+  const named = page.locator('[data-testid=question][data-large]');
+  assert.deepEqual([await questions.count(), await named.count()], [3, 2]);
+  assert.equal(await named.getByRole('button', { name: /Approve/ }).count(), 0);
+  await named.first().getByRole('button', { name: 'Deny' }).click();
+  await says(at(page, 'decided'), 'You denied asks; its caller is told.');
+  assert.equal((await calls[1]).isError, true);
+  await until('two are left', async () => (await questions.count()) === 2);
+  await questions.first().getByRole('button', { name: 'Deny', exact: true }).click();
+  assert.equal((await calls[0]).isError, true);
+  await until('it has room', async () => (await questions.count()) === 1 && (await named.count()) === 0);
+  await questions.getByRole('button', { name: 'Approve once' }).waitFor();
+}
+
+/** A question that comes while the page is loaded: after the page was written, and before its script is there. */
+async function early(stage) {
+  const server = await stage.with(Server.files(folder({ 'a.txt': 'a' }), '--ask', 'destructive'));
+  const page = await stage.operator(server);
+  let go;
+  const slow = new Promise((resolve) => { go = resolve; });
+  await page.route('**/ui/assets/approvals.js', async (route) => { await slow; await route.continue(); });
+  await page.goto(`${server.origin}/ui/approvals`, { waitUntil: 'commit' });
+  await at(page, 'nothing-waits').waitFor();
+  const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
+  await says(page.locator('#waiting'), /^1$/);
+  go();
+  await at(page, 'question').getByRole('button', { name: 'Deny', exact: true }).click();
+  assert.equal((await answer).isError, true);
+}
+
+/** What the server could not read still waits, for a no. */
+async function unreadable(stage) {
+  const server = await stage.with(Server.files(folder({ 'a.txt': 'a' }), '--ask', 'destructive'));
+  const page = await stage.operator(server);
+  const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
+  await server.waiting();
+  await page.goto(`${server.origin}/ui/approvals`);
+  const problem = { status: 409, code: 'not_readable', detail: 'Nothing was decided: what is asked cannot be read here' };
+  await page.route('**/approve', (route) => route.fulfill({
+    status: 409, contentType: 'application/problem+json', body: JSON.stringify(problem),
+  }));
+  await at(page, 'question').getByRole('button', { name: 'Approve once' }).click();
+  await says(page.locator('#trouble'), 'cannot be read here');
+  await at(page, 'question').getByRole('button', { name: 'Deny', exact: true }).click();
+  assert.equal((await answer).isError, true);
 }
 
 /** What a secret was is not known here, so a person says what it may be before calls like it are permitted. */

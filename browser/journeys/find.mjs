@@ -151,8 +151,10 @@ async function copied(page, server) {
   const text = await line.textContent();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
   await says(page.locator('#live'), 'Copied');
-  // And it can be copied again.
+  // And it can be copied again, also when the time of both is over.
   await says(button, /^Copy$/);
+  await page.waitForTimeout(1600);
+  assert.equal(await button.textContent(), 'Copy');
   assert.match(text, /^curl -X POST [\s\S]*Authorization: Bearer \$CANDOR_TOKEN/);
   assert.ok(!text.includes(server.token), 'whoever gets the line has not got the token');
   assert.match(typed(`export CANDOR_TOKEN='${server.token}'\n${text} -sS`), new RegExp(`"reference":\\s*${REFERENCE}`));

@@ -1,10 +1,30 @@
 // The server is gone while pages of it are open: each says so, none stays as if something were under way, and all go on afterwards.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Server, folder } from '../servers.mjs';
 import { at, becomes, says } from '../stage.mjs';
+import { until } from '../until.mjs';
 
 export const title = 'pages say that the server is gone, lose nothing that was written, and go on when it is back';
+
+/** A proxy whose server is gone, until it was asked so often for what waits. */
+async function withoutServer(port, times) {
+  let asked = 0;
+  const proxy = createServer(({ url }, response) => {
+    if (url === '/approvals/events') asked += 1;
+    response.writeHead(502).end();
+  });
+  proxy.listen(port, '127.0.0.1');
+  await once(proxy, 'listening');
+  try {
+    await until('it is asked again', () => asked >= times);
+  } finally {
+    proxy.close();
+    proxy.closeAllConnections();
+  }
+}
 
 export async function journey(stage) {
   const files = folder({ 'a.txt': 'a' });
@@ -32,13 +52,23 @@ export async function journey(stage) {
   assert.ok(await approve.isEnabled(), 'it can be tried again');
   await at(tool, 'call').click();
   await says(at(tool, 'result-says'), 'Nothing was sent: The server cannot be reached');
+  await says(tool.locator('#live'), 'Nothing was sent: The server cannot be reached');
   await at(tree, 'tree').getByText('a.txt').click();
   await becomes(at(tree, 'resource'), 'data-state', 'known');
   await at(tree, 'load').click();
   await says(at(tree, 'content'), 'The server cannot be reached');
+  // Nobody is logged out by that, so nothing is forgotten.
+  await tree.getByRole('button', { name: 'Log out' }).click();
+  await says(at(tree, 'still-in'), 'You are still logged in. The server cannot be reached');
+  assert.equal(await tree.evaluate(() => localStorage.length), 1);
+
+  // What answers in its place does not bring it back, nor does it make anybody give up.
+  const { port } = new URL(server.origin);
+  await withoutServer(port, 2);
+  for (const page of [desk, tool, tree]) assert.ok(await at(page, 'lost').isVisible());
 
   // It is back, and knows nobody: all are told, and whoever logs in goes on.
-  const back = await stage.with(open(new URL(server.origin).port));
+  const back = await stage.with(open(port));
   for (const page of [desk, tool, tree]) {
     await at(page, 'log-in-again').waitFor();
     await at(page, 'lost').waitFor({ state: 'hidden' });
@@ -53,4 +83,7 @@ export async function journey(stage) {
   await becomes(at(tool, 'result'), 'data-state', 'ok');
   back.call('manage_files', { path: 'b.txt', action: 'delete' });
   for (const page of [desk, tool, tree]) await says(page.locator('#waiting'), /^1$/);
+  // Also the tree hears again of what changes.
+  folder({ 'c.txt': 'c' }, files);
+  await at(tree, 'tree').getByText('c.txt').waitFor();
 }

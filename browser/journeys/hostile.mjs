@@ -33,7 +33,7 @@ async function harmless(page, where) {
   const { scripts, ...rest } = said;
   assert.deepEqual(rest, { ran: undefined, held: undefined, odd: [], handlers: [], links: [] }, where);
   assert.ok(scripts.every((src) => src.includes('/ui/assets/')), `${where}: ${scripts}`);
-  assert.deepEqual(page.wrongs, [], where);
+  assert.deepEqual(page.context().wrongs, [], where);
 }
 
 /** What a page shows of a text: with escapes for what cannot be seen, and with no regard to where lines end. */

@@ -75,6 +75,40 @@ async function once(stage) {
   await page.goto(`${server.origin}/ui/resources`);
   await until('it is opened', async () => (await page.locator('[role=treeitem][aria-level="2"]').count()) === 3);
   assert.deepEqual(await page.locator('[role=treeitem][aria-level="1"] > .row > .mono').allInnerTexts(), ['/', 'database']);
+  await Promise.all([reached(stage, server), nested(stage, server)]);
+}
+
+/** To open a folder may take long. Keys reach the tree before that, and whoever is at an item stays there when it is taken in. */
+async function reached(stage, server) {
+  const page = await stage.operator(server);
+  let go;
+  const slow = new Promise((resolve) => { go = resolve; });
+  await page.route(({ pathname, search }) => pathname === '/resources' && search !== '', async (route) => { await slow; await route.continue(); });
+  await page.goto(`${server.origin}/ui/resources`);
+  await at(page, 'tree').locator('[tabindex="0"]').focus();
+  const here = () => page.evaluate(() => [document.activeElement.resource?.uri, document.activeElement.getAttribute('aria-level')]);
+  for (let step = 0; step < 10 && (await here())[0] !== 'scratch:///notes'; step += 1) await page.keyboard.press('ArrowDown');
+  assert.deepEqual(await here(), ['scratch:///notes', '1']);
+  go();
+  await until('it is taken in', async () => (await page.locator('[role=treeitem][aria-level="1"]').count()) === 2);
+  assert.deepEqual(await here(), ['scratch:///notes', '2']);
+  assert.equal(await page.locator('[role=tree] [tabindex="0"]').count(), 1);
+}
+
+/** A folder in a folder, and what is in it, all in one list. */
+async function nested(stage, server) {
+  const page = await stage.operator(server);
+  const made = (name, list) => ({ uri: `made://${name}`, name, capabilities: { list } });
+  const [outer, inner, file] = [made('/', true), made('/a/', true), made('/a/b', false)];
+  const lists = new Map([[null, [file, inner, outer]], [outer.uri, [inner]], [inner.uri, [file]]]);
+  await page.route(({ pathname }) => pathname === '/resources', (route) => {
+    const resources = lists.get(new URL(route.request().url()).searchParams.get('uri'));
+    return route.fulfill({ contentType: 'application/json', body: JSON.stringify({ resources }) });
+  });
+  await page.goto(`${server.origin}/ui/resources`);
+  await page.locator('[role=treeitem][aria-level="3"]').waitFor();
+  const rows = page.locator('[role=treeitem]');
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((one) => one.resource.name)), ['/', '/a/', '/a/b']);
 }
 
 /** One resource in two formats: one is looked at, the other is a click away. */

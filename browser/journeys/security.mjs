@@ -35,6 +35,15 @@ async function known(stage) {
   await at(page, 'login').waitFor();
   await come('o-token');
   assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 200);
+  // Somebody else in one tab is somebody else in all: no page goes on under another's name.
+  const other = await page.context().newPage();
+  await other.goto(server.origin);
+  await says(other.locator('.who'), 'olga');
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await at(page, 'login').waitFor();
+  await come('a-token');
+  await says(other.locator('.who'), 'alice');
+  await becomes(other.locator('body'), 'data-operator', 'false');
 }
 
 export async function journey(stage) {
@@ -77,8 +86,9 @@ export async function journey(stage) {
   // What a change needs besides is kept for this origin alone, and is neither the token nor the cookie.
   const stored = await page.evaluate(() => ({ local: Object.entries(localStorage), session: sessionStorage.length }));
   assert.deepEqual([stored.local.length, stored.session], [1, 0]);
-  const [[, proof]] = stored.local;
+  const [proof, whose] = stored.local[0][1].split(' ');
   assert.ok(proof.length > 40 && proof !== value && !proof.includes(server.token));
+  assert.equal(whose, 'operator');
 
   // What a page of another origin could send.
   const post = (headers) => fetch(`${server.origin}/tools/list_files/call`, {

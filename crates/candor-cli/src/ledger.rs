@@ -47,13 +47,46 @@ impl Reading {
     }
 }
 
-/// The flag that names a ledger, for a shell. The password of a server is nobody's to read over a shoulder or in a log; the shell knows it
-/// by the name of the variable.
+/// The flag that names a ledger, for a shell. The password of a server is nobody's to read over a shoulder or in a log; where the variable
+/// has it, the shell knows it by that name.
 pub(crate) fn flag(url: &str) -> String {
-    match url.starts_with("postgres") && url.contains(['@', '?']) {
+    flag_where(env::var(VARIABLE).ok().as_deref(), url)
+}
+
+fn flag_where(set: Option<&str>, url: &str) -> String {
+    let seen = without_password(url);
+    match seen != url && set == Some(url) {
         true => format!("--ledger \"${VARIABLE}\""),
-        false => format!("--ledger {}", quoted(&shown(url).to_string())),
+        false => format!("--ledger {}", quoted(&shown(&seen).to_string())),
     }
+}
+
+/// The URL with a word in the place of a server's password, which stands before the host or among the parameters. Unlike its name for
+/// people it can be filled in again.
+fn without_password(url: &str) -> String {
+    const PARAMETER: &str = "password=";
+    let is_server = matches!(Place::parse(url), Ok(Place::Server(_)));
+    let Some((scheme, rest)) = url.split_once("://").filter(|_| is_server) else {
+        return url.to_owned();
+    };
+    // Some passwords have an `@`, a `/` or a `?` themselves.
+    let whole = Some(rest).filter(|rest| !rest.contains(PARAMETER));
+    let before = rest.split('?').next().and_then(|before| before.rfind('@'));
+    let end = before.or_else(|| whole?.rfind('@')).unwrap_or(0);
+    let (who, place) = rest.split_at(end);
+    let who = match who.split_once(':') {
+        Some((user, _)) => format!("{user}:PASSWORD"),
+        None => who.to_owned(),
+    };
+    let Some((place, parameters)) = place.split_once('?') else {
+        return format!("{scheme}://{who}{place}");
+    };
+    let seen = |parameter: &str| match parameter.starts_with(PARAMETER) {
+        true => format!("{PARAMETER}PASSWORD"),
+        false => parameter.to_owned(),
+    };
+    let parameters: Vec<_> = parameters.split('&').map(seen).collect();
+    format!("{scheme}://{who}{place}?{}", parameters.join("&"))
 }
 
 /// The same ledger, named so that it is the same in any folder.
@@ -158,5 +191,33 @@ impl Ledger {
     /// For people.
     pub(crate) fn name(&self) -> String {
         shown(&self.0.to_string()).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_is_named_without_its_password_and_nothing_else_is_left_out() {
+        for (url, seen) in [
+            ("postgres://ada:s3cret@db:5432/x", "postgres://ada:PASSWORD@db:5432/x"),
+            ("postgresql://ada:s3cret@db/x?a=b&c=d", "'postgresql://ada:PASSWORD@db/x?a=b&c=d'"),
+            ("postgres://ada:s3/c@ret@db/x", "postgres://ada:PASSWORD@db/x"),
+            ("postgres://ada:s3?cret@db/x", "postgres://ada:PASSWORD@db/x"),
+            (
+                "postgres://db/x?user=ada&password=s3?c@ret",
+                "'postgres://db/x?user=ada&password=PASSWORD'",
+            ),
+            ("postgres://ada@db/x?sslmode=require", "'postgres://ada@db/x?sslmode=require'"),
+            ("postgres://db:5432/x", "postgres://db:5432/x"),
+            ("sqlite:/a?b@c.db", "'sqlite:/a?b@c.db'"),
+        ] {
+            assert_eq!(flag_where(None, url), format!("--ledger {seen}"));
+            assert_eq!(flag_where(Some("postgres://b:c@other/x"), url), flag_where(None, url));
+            let has_password = seen.contains("PASSWORD");
+            let named = flag_where(Some(url), url);
+            assert_eq!(named == "--ledger \"$CANDOR_LEDGER\"", has_password, "{named}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 // Approvals: questions arrive by themselves, and a decision is on exactly what was shown.
 
-import { ask, base, say, told } from "./console.js";
+import { ask, base, code, heard, say, told } from "./console.js";
 import { make } from "./result.js";
 
 const desk = document.getElementById("desk");
@@ -57,8 +57,8 @@ async function decide(card, button) {
   } else {
     // Where to look on the command line is not what is needed here.
     complain((await told(response)).replace(/ (See|Look again): candor .*$/, ""));
-    // Somebody was quicker, or it is another question by now.
-    const over = response.status === 409;
+    // Somebody was quicker, or it is another question by now. What cannot be read still waits for a no.
+    const over = response.status === 409 && (await code(response)) !== "not_readable";
     if (over) trouble.append(" ", stands(card));
     card.querySelectorAll("button").forEach((one) => { one.disabled = over; });
     await refresh();
@@ -108,8 +108,8 @@ async function refresh() {
   if (!fresh || mine < seen) return;
   seen = mine;
   const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
-  // Two callers who want the same put the same question, each for a call of their own.
-  const name = (card) => `${card.dataset.id} ${card.dataset.question}`;
+  // Two callers who want the same put the same question, each for a call of their own. And one that had no room may have it now.
+  const name = (card) => `${card.dataset.id} ${card.dataset.question} ${"large" in card.dataset}`;
   const kept = new Map([...was.querySelectorAll("[data-question]")].map((card) => [name(card), card]));
   const inside = was.contains(document.activeElement);
   const cards = [...now.children].map((card) => kept.get(name(card)) ?? document.importNode(card, true));
@@ -163,5 +163,6 @@ desk.addEventListener("click", async (event) => {
 });
 
 addEventListener("candor:waiting", () => refresh());
+if (heard) refresh();
 setInterval(count, 1000);
 count();

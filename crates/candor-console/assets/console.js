@@ -7,13 +7,16 @@ export const operator = document.body.dataset.operator === "true";
 // Cookies go to every port of a host, so another server on this machine may have ours. What proves that we are a page of this one
 // stands in storage, which is for one origin alone, its port included, and which all its tabs share.
 const KEPT = `candor:${base}`;
-function keep(proof) {
+/** Keeps the proof, and behind it whose it is: so other tabs learn of both at once. */
+function keep(proof, principal) {
   // A browser may be told to keep nothing; then one can look, and log in again for what is to be done.
-  try { if (proof) localStorage.setItem(KEPT, proof); else localStorage.removeItem(KEPT); } catch { /* said by the banner */ }
+  try { if (proof) localStorage.setItem(KEPT, `${proof} ${principal}`); else localStorage.removeItem(KEPT); } catch { /* said by the banner */ }
 }
 function kept() {
-  try { return localStorage.getItem(KEPT); } catch { return null; }
+  try { return localStorage.getItem(KEPT)?.split(" ")[0]; } catch { return undefined; }
 }
+/** Whether somebody has logged in since this was the proof: then what was refused with it says nothing. */
+const anew = (proof) => Boolean(kept()) && kept() !== proof;
 
 const banner = document.getElementById("banner");
 /** Lets somebody log in who seemed to be. */
@@ -34,11 +37,13 @@ export async function ask(method, path, body, headers = {}, signal) {
     if (error.name === "AbortError") throw error;
     return Response.error();
   });
-  if (response.status === 401 || (response.status === 403 && (await code(response)) === "csrf")) wantLogIn();
+  const refused = response.status === 401 || (response.status === 403 && (await code(response)) === "csrf");
+  if (refused && !anew(proof)) wantLogIn();
   return response;
 }
 
-const code = (response) => response.clone().json().then((problem) => problem.code, () => undefined);
+/** The word of a problem, for programs. */
+export const code = (response) => response.clone().json().then((problem) => problem.code, () => undefined);
 
 /** What a problem says, for people. */
 export async function told(response) {
@@ -67,21 +72,22 @@ async function logIn(token) {
   const response = await ask("POST", "/ui/session", { token });
   if (!response.ok) return told(response);
   const { proof, principal } = await response.json();
-  keep(proof);
-  // Whoever is still the same goes on with what they were writing.
-  if (document.querySelector("[data-who]")?.textContent !== principal) { location.reload(); return ""; }
-  goOn();
-  say("Logged in");
+  keep(proof, principal);
+  if (goOn(principal)) say("Logged in");
   return "";
 }
 
-function goOn() {
+const who = document.querySelector("[data-who]");
+/** Whoever is still the same goes on with what they were writing; for another it is another page. */
+function goOn(principal) {
+  if (who?.textContent !== principal) { location.reload(); return false; }
   banner.hidden = true;
   dispatchEvent(new Event("candor:logged-in"));
+  return true;
 }
 // Whoever logs in does so for all tabs that know somebody, also for the one that listens.
 addEventListener("storage", ({ key, newValue }) => {
-  if (key === KEPT && newValue && document.querySelector("[data-who]")) goOn();
+  if (key === KEPT && newValue && who) goOn(newValue.slice(newValue.indexOf(" ") + 1));
 });
 
 const login = document.querySelector("form.login");
@@ -116,7 +122,10 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("[data-do]");
   if (!button) return;
   if (button.dataset.do === "log-out") {
-    await ask("DELETE", "/ui/session");
+    const response = await ask("DELETE", "/ui/session");
+    const still = document.getElementById("still");
+    // The cookie ends by the server's answer alone.
+    if (!response.ok) { still.textContent = `You are still logged in. ${await told(response)}`; still.hidden = false; return; }
     keep(null);
     location.reload();
   }
@@ -173,6 +182,9 @@ function waiting(count) {
   document.querySelector("link[rel=icon]").href = `${base}/ui/assets/${count ? "icon-waiting.svg" : "icon.svg"}`;
 }
 
+/** Whether something was heard of what waits. A page's own script may come later than that. */
+export let heard = false;
+
 // Whoever may decide hears of every question as it comes. A browser opens only a few connections to a server, so its tabs share
 // one: the first listens and tells the others; when it is closed, the next takes its place.
 if (operator && document.getElementById("waiting")) {
@@ -193,21 +205,28 @@ if (operator && document.getElementById("waiting")) {
     if (said.waiting === undefined) return;
     if (known !== undefined && said.waiting > known.waiting) say(said.waiting === 1 ? "A call waits for you" : `${said.waiting} calls wait for you`);
     known = said;
+    heard = true;
     waiting(said.waiting);
     dispatchEvent(new CustomEvent("candor:waiting", { detail: said }));
   };
   const tell = (said) => { hear(said); tabs.postMessage(said); };
   let listens = false;
+  /** A server that has no room for one more, or whose proxy is there without it, is asked again after so long. */
+  const AGAIN = 3000;
   const listen = () => {
     listens = true;
     const source = new EventSource(`${base}/approvals/events`);
     source.addEventListener("waiting", (event) => tell(JSON.parse(event.data)));
-    // A browser tries again by itself, but not where it was refused: a server that was started anew knows nobody.
+    // A browser tries again by itself, but not where it was refused.
     source.addEventListener("error", async () => {
       if (source.readyState !== EventSource.CLOSED) { tell({ lost: true }); return; }
+      const proof = kept();
+      const { ok, status } = await ask("GET", "/approvals/rules");
+      if (anew(proof)) { listen(); return; }
+      if (status !== 401 && status !== 403) { tell({ lost: !ok }); setTimeout(listen, AGAIN); return; }
+      // A server that was started anew knows nobody.
       addEventListener("candor:logged-in", listen, { once: true });
-      const response = await ask("GET", "/approvals/rules");
-      tell({ out: response.status === 401 });
+      tell({ out: status === 401 });
     });
   };
   tabs.addEventListener("message", ({ data }) => {

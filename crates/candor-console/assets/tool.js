@@ -360,6 +360,7 @@ async function check() {
     state("error", `Nothing was sent: ${by("fits").textContent}`);
     by("outcome-shows").replaceChildren();
     outcome.scrollIntoView({ block: "nearest" });
+    say(by("outcome-says").textContent);
   }
   if (!answer) return undefined;
   const errors = placed(answer.errors ?? []);

@@ -176,6 +176,8 @@ async function loadContent(uri, place, button) {
 
 let events;
 let watched = "";
+/** A server that has no room for one more, or whose proxy is there without it, is asked again after so long. */
+const AGAIN = 5000;
 
 /** Listens to what is open or chosen. */
 function watch() {
@@ -187,11 +189,21 @@ function watch() {
   watched = query;
   events?.close();
   if (!query) return;
-  events = new EventSource(`${base}/resources/events?${query}`);
-  events.addEventListener("changed", (event) => mark(JSON.parse(event.data).uri));
+  const source = events = new EventSource(`${base}/resources/events?${query}`);
+  source.addEventListener("changed", (event) => mark(JSON.parse(event.data).uri));
+  // A browser tries again by itself, but not where it was refused.
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (source === events) watchAgain(); }, AGAIN);
+  });
+}
+
+function watchAgain() {
+  watched = "";
+  watch();
 }
 
 document.addEventListener("visibilitychange", watch);
+addEventListener("candor:logged-in", watchAgain);
 
 /** Says that something is not as it was; a folder that is open is read again. */
 async function mark(uri) {
@@ -261,12 +273,28 @@ root.addEventListener("keydown", (event) => {
 /** A folder may be listed beside what is in it. Then it is opened, and what is in it stands there alone. */
 async function nest(listed) {
   const opens = (one) => one.hasAttribute("aria-expanded") && listed.some((other) => other !== one && other.resource.uri.startsWith(one.resource.uri));
-  for (const folder of listed.filter(opens)) {
-    if (!folder.isConnected) continue;
+  const outermost = (a, b) => a.resource.uri.length - b.resource.uri.length;
+  // Where those stand that have been taken in.
+  const taken = new Map();
+  for (const one of listed.filter(opens).sort(outermost)) {
+    const folder = taken.get(one.resource.uri) ?? one;
     await expand(folder);
-    const inside = new Set([...folder.querySelectorAll("[role=treeitem]")].map((one) => one.resource?.uri));
-    for (const other of listed) if (inside.has(other.resource.uri)) other.remove();
+    const inside = new Map([...folder.querySelectorAll("[role=treeitem]")].map((inner) => [inner.resource?.uri, inner]));
+    for (const other of listed) {
+      const inner = inside.get(other.resource.uri);
+      if (!inner || other.contains(inner)) continue;
+      taken.set(other.resource.uri, inner);
+      if (other.contains(document.activeElement)) focus(inner);
+      other.remove();
+    }
+    reach();
   }
+}
+
+/** One item is reached by Tab, the others from there. */
+function reach() {
+  const first = root.querySelector("[role=treeitem]");
+  if (first && !root.querySelector("[tabindex='0']")) first.tabIndex = 0;
 }
 
 async function begin() {
@@ -274,9 +302,9 @@ async function begin() {
     const added = await fill(root, undefined, 1);
     says.hidden = added.length > 0;
     says.textContent = added.length ? "" : "There is nothing here yet.";
+    // At once: to open them may take long.
+    reach();
     if (added.length === 1) await expand(added[0]); else await nest(added);
-    const first = root.querySelector("[role=treeitem]");
-    if (first && !root.querySelector("[tabindex='0']")) first.tabIndex = 0;
   } catch (error) {
     says.textContent = error.message;
   }

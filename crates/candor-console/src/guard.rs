@@ -146,7 +146,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
 }
 
 /// Whoever is refused is nobody, and may send paths of any length.
-fn refused(parts: &Parts) {
+pub(crate) fn refused(parts: &Parts) {
     tracing::warn!(path = cut(parts.uri.path(), 200), "a token was refused");
 }
 

@@ -80,6 +80,7 @@ pub(crate) struct Inner {
     /// Whether callers are told apart, so that one of them gets a share of all that.
     pub(crate) shares: bool,
     pub(crate) lists: rest::tools::Lists,
+    pub(crate) seen: rest::approvals::Seen,
     closing: Arc<AtomicBool>,
 }
 
@@ -117,6 +118,7 @@ impl Console {
     ) -> Self {
         let launch = session::random_token();
         let rooms = engine.as_ref().map(|engine| Arc::clone(engine.rooms()));
+        let rooms = rooms.unwrap_or_else(|| Arc::new(Rooms::new(&limits)));
         let inner = Inner {
             engine,
             store,
@@ -127,11 +129,12 @@ impl Console {
             origins: Vec::new(),
             launch: session::hash(&launch),
             sessions: Sessions::default(),
-            bodies: Bodies::new(&limits, false),
-            rooms: rooms.unwrap_or_else(|| Arc::new(Rooms::new(&limits))),
+            bodies: Bodies::new(&limits, Arc::clone(&rooms), false),
+            rooms,
             shares: false,
             limits,
             lists: rest::tools::Lists::default(),
+            seen: rest::approvals::Seen::default(),
             closing: Arc::default(),
         };
         Self { inner, launch }
@@ -155,7 +158,8 @@ impl Console {
         self.inner.hosts = http.hosts.clone();
         self.inner.authenticator = http.authenticator.clone();
         self.inner.shares = http.tells_callers_apart();
-        self.inner.bodies = Bodies::new(&self.inner.limits, self.inner.shares);
+        let rooms = Arc::clone(&self.inner.rooms);
+        self.inner.bodies = Bodies::new(&self.inner.limits, rooms, self.inner.shares);
         self
     }
 

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use candor_server::transport::http::Full;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::trace;
@@ -127,6 +127,13 @@ impl Problem {
         &self.0.detail
     }
 
+    /// What is said besides the body, whatever that is.
+    pub(crate) fn add_headers(&self, to: &mut HeaderMap) {
+        for (name, value) in &self.0.headers {
+            to.insert(name, value.clone());
+        }
+    }
+
     /// What programs read.
     pub(crate) fn body(&self) -> Value {
         let Parts { status, code, detail, members, bare, .. } = &*self.0;
@@ -150,13 +157,11 @@ impl Problem {
 
     pub(crate) fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body().to_string()));
-        let Parts { status, headers, bare, .. } = *self.0;
+        self.add_headers(response.headers_mut());
+        let Parts { status, bare, .. } = *self.0;
         let kind = if bare { "application/json" } else { "application/problem+json" };
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        for (name, value) in headers {
-            response.headers_mut().insert(name, value);
-        }
         response
     }
 }

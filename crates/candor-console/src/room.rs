@@ -1,16 +1,16 @@
 //! Which requests take a place, so that no more is under way than the server allows, whichever way it comes.
 //!
 //! What the server is asked through the API takes one from the very room that its MCP endpoint takes from: otherwise whoever has
-//! filled the one could go on through the other. Pages, what they load, and all that an operator looks at and decides take none.
-//! When calls fill the room, somebody must still be able to see which, and to say yes or no: calls that wait for a person keep
-//! their places until that is said.
+//! filled the one could go on through the other; and so do the pages that callers may look at. What pages load, logging in, and all
+//! that an operator looks at and decides take none. When calls fill the room, somebody must still be able to see which, and to say
+//! yes or no: calls that wait for a person keep their places until that is said.
 
 use candor_server::transport::http::Taken;
 
 use crate::Inner;
 use crate::guard::Visitor;
 use crate::problem::Problem;
-use crate::route::{Resource, Route};
+use crate::route::{Page, Resource, Route};
 
 /// What a request takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(crate) enum Needs {
     Nothing,
     /// A place among the requests that run.
     Request,
+    /// The same, but nothing for an operator.
+    RequestOfCaller,
     /// A place among the streams that wait for changes.
     Stream,
 }
@@ -32,10 +34,13 @@ pub(crate) fn needs(route: &Route) -> Needs {
         // The one look at the ledger that may take long, and can wait.
         | Route::Export => Needs::Request,
         Route::Resources(Resource::Events) => Needs::Stream,
-        Route::Home
-        | Route::Page(_)
-        | Route::Session
+        Route::Home | Route::Page(Page::Tool(_) | Page::Resources | Page::Server) => {
+            Needs::RequestOfCaller
+        }
+        Route::Session
         | Route::Asset(_)
+        // Only operators come here.
+        | Route::Page(Page::Approvals | Page::Approval(_) | Page::History | Page::Operation(_))
         | Route::Approvals
         // Has a bound of its own, and only operators come here.
         | Route::ApprovalEvents
@@ -58,7 +63,8 @@ pub(crate) fn take(
     let of = console.shares.then_some(&visitor.principal);
     let taken = match needs(route) {
         Needs::Nothing => return Ok(None),
-        Needs::Request => console.rooms.request(of),
+        Needs::RequestOfCaller if visitor.operator => return Ok(None),
+        Needs::Request | Needs::RequestOfCaller => console.rooms.request(of),
         Needs::Stream => console.rooms.stream(of),
     };
     taken.map(Some).map_err(Problem::full)

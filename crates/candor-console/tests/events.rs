@@ -7,17 +7,21 @@
 #[allow(dead_code)]
 #[path = "desk/desk.rs"]
 mod desk;
+#[path = "desk/looked.rs"]
+mod looked;
 #[allow(dead_code)]
 #[path = "rest/site.rs"]
 mod site;
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use candor_console::Console;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 
 use desk::{Desk, memory, note};
+use looked::Looked;
 use site::Site;
 
 /// One at a time: all of them count.
@@ -104,6 +108,24 @@ async fn another_call_in_the_place_of_one_is_told() {
             break;
         }
     }
+}
+
+/// The ledger gives all that is asked, and be it a hundred megabytes: that is not read anew for each of them.
+#[tokio::test]
+async fn those_who_listen_share_a_look() {
+    let _alone = alone().await;
+    let ledger = Looked::new();
+    let site = Site::around(Console::of_ledger(Arc::<Looked>::clone(&ledger)));
+    let begun = Instant::now();
+    let mut all = Vec::new();
+    for _ in 0..32 {
+        let mut events = Events::of(&site).await.unwrap();
+        assert_eq!(events.next().await.unwrap()["waiting"], 0);
+        all.push(events);
+    }
+    // One at once, and one in each 600 ms since.
+    let most = 1 + begun.elapsed().as_millis() / 600;
+    assert!((1..=most).contains(&(ledger.times() as u128)), "{} looks", ledger.times());
 }
 
 #[tokio::test]

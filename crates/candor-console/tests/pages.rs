@@ -89,6 +89,24 @@ async fn a_preview_stands_behind_its_tool_and_makes_no_group() {
     assert!(!html.contains("class=\"group"), "{html}");
 }
 
+/// A preview may have a preview of its own, and a tool may name itself: all of them are listed, each once.
+#[tokio::test]
+async fn no_tool_is_lost_behind_its_preview() {
+    let schema = json!({"type": "object"});
+    let reads = |name: &str| tool(name, &schema).does(Hints::READS);
+    let all = [
+        tool("move", &schema).previewed_by("look"),
+        reads("look").previewed_by("glance"),
+        reads("glance"),
+        reads("peek").previewed_by("peek"),
+    ];
+    let server = all.into_iter().fold(server(), Server::tool);
+    let html = page(&Site::of(server), "/").await;
+    let names: Vec<&str> =
+        html.split("<b>").skip(1).map(|rest| rest.split('<').next().unwrap()).collect();
+    assert_eq!(names, ["move", "look", "glance", "peek"]);
+}
+
 #[tokio::test]
 async fn a_tool_says_what_it_takes_gives_and_does() {
     let schema = json!({"type": "object", "required": ["action"], "properties": {

@@ -20,6 +20,8 @@ pub struct Client {
     pub capabilities: ClientCapabilities,
     /// Where it says what it is; read when somebody asks for it, which most requests never do.
     meta: Arc<Object>,
+    /// How much of the message that it came with stays in memory as long as this does.
+    pub(crate) arrived_bytes: usize,
 }
 
 impl Client {
@@ -27,20 +29,16 @@ impl Client {
         revision: Revision,
         capabilities: ClientCapabilities,
         info: &Implementation,
+        arrived_bytes: usize,
     ) -> Self {
         let meta = Object::new().with(meta::CLIENT_INFO, info);
-        Self { revision, capabilities, meta: Arc::new(meta) }
+        Self { revision, capabilities, meta: Arc::new(meta), arrived_bytes }
     }
 
     /// What it says it is. For display and logs; decides nothing.
     #[must_use]
     pub fn info(&self) -> Option<Implementation> {
         self.meta.read(meta::CLIENT_INFO).ok().flatten()
-    }
-
-    /// How much of the message that it came with stays in memory as long as this does.
-    pub(crate) fn arrived_bytes(&self) -> usize {
-        self.meta.arrived_bytes()
     }
 
     /// Reads what a modern request says of its client.
@@ -50,7 +48,8 @@ impl Client {
             .filter(|r| r.era() == Era::Modern)
             .ok_or_else(|| unsupported_version(&version))?;
         let capabilities = required(&meta, meta::CLIENT_CAPABILITIES, ClientCapabilities::decode)?;
-        Ok(Self { revision, capabilities, meta })
+        let arrived_bytes = meta.arrived_bytes();
+        Ok(Self { revision, capabilities, meta, arrived_bytes })
     }
 }
 

@@ -205,9 +205,7 @@ impl Engine {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let meta = exchange.meta.clone();
-                // Pinned where it stands, as what is in it: each layer would move all of it.
-                let answer = pin!(self.answer(method, params, exchange));
-                trace::of(&meta, answer).await
+                pin!(trace::of(&meta, self.answer(method, params, exchange))).await
             }
         }
     }
@@ -215,7 +213,7 @@ impl Engine {
     async fn answer(&self, method: String, params: Object, exchange: Exchange) -> Answer {
         let (id, cancel) = (&exchange.id, &exchange.cancel);
         let span = span::of(&exchange, &method, &params);
-        let answered = pin!(async {
+        let answered = async {
             let dispatched = pin!(dispatch::dispatch(self, &method, params, &exchange));
             // Handlers have a net of their own; this one is for providers and everything else.
             let dispatched = AssertUnwindSafe(dispatched);
@@ -235,8 +233,9 @@ impl Engine {
                 tracing::info!(code, "answered with an error");
             }
             answer
-        });
-        answered.instrument(span).await
+        };
+        // The span around it, so that what is dropped half way says so within it; then pinned, for each layer would move all of it.
+        pin!(answered.instrument(span)).await
     }
 
     /// Takes a notification. Ones that we do not know are ignored, as the protocol wants it.

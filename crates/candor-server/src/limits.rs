@@ -39,8 +39,8 @@ pub struct Limits {
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
     /// Default: 1024.
     pub stdio_requests: usize,
-    /// HTTP requests that run at the same time, whichever way they come: to the MCP endpoint, and to a console's API as far as it
-    /// asks the server something. Above it they are answered 503. Where callers are known, one of them may have half of it, and
+    /// HTTP requests that run at the same time, whichever way they come: to the MCP endpoint, and to a console as far as it asks the
+    /// server something and nobody is an operator who looks. Above it they are answered 503. Where callers are known, one of them may have half of it, and
     /// is answered 429 above. Default: 1024.
     pub http_requests: usize,
     /// Event streams that wait for changes at the same time; the same holds of it. Default: 1024.

@@ -40,10 +40,15 @@ pub struct Rooms {
     kept: Room,
     /// For resources that are watched.
     watched: Room,
+    /// For large bodies, in units of [`BODY_UNIT`].
+    bodies: Room,
 }
 
 /// What room for finished streams is counted in.
 const KEPT_UNIT: usize = 1024;
+
+/// What room for bodies is counted in.
+const BODY_UNIT: usize = 16 * 1024;
 
 impl Rooms {
     /// As large as the limits say. A server that runs has [its own](crate::Engine::rooms).
@@ -54,6 +59,7 @@ impl Rooms {
             streams: Room::new(limits.streams),
             kept: Room::new(limits.finished_bytes / KEPT_UNIT),
             watched: Room::new(limits.watched),
+            bodies: Room::new(limits.body_bytes.div_ceil(BODY_UNIT).max(1)),
         }
     }
 
@@ -79,8 +85,18 @@ impl Rooms {
     }
 
     /// Room for so many bytes of a stream that is over and may be asked for again.
-    pub(crate) fn kept(&self, of: &Principal, bytes: usize) -> Result<Taken, Full> {
-        self.kept.try_take_many(Some(of), bytes.div_ceil(KEPT_UNIT).max(1))
+    pub(crate) fn kept(&self, of: Option<&Principal>, bytes: usize) -> Result<Taken, Full> {
+        self.kept.try_take_many(of, bytes.div_ceil(KEPT_UNIT).max(1))
+    }
+
+    /// Room for so many bytes of a body, in turn.
+    pub(crate) async fn body(
+        &self,
+        of: Option<&Principal>,
+        bytes: usize,
+        patience: Duration,
+    ) -> Result<Taken, Full> {
+        self.bodies.take(of, bytes.div_ceil(BODY_UNIT), patience).await
     }
 }
 

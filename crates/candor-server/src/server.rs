@@ -347,11 +347,22 @@ impl Server {
         self.policy.asks() || self.tools.iter().any(|tool| tool.ask() != Ask::Never)
     }
 
-    /// The names of its tools. `None`: a provider has them, and only who asks it knows.
+    /// The names of its tools, and of the previews that are made with them. `None`: a provider has them, and only who asks it knows.
     #[must_use]
-    pub fn tool_names(&self) -> Option<Vec<&str>> {
-        let names = self.tools.iter().map(|tool| tool.definition().name.as_str());
-        self.tool_provider.is_none().then(|| names.collect())
+    pub fn tool_names(&self) -> Option<Vec<String>> {
+        if self.tool_provider.is_some() {
+            return None;
+        }
+        let of = |tool: &Arc<dyn Tool>| tool.definition().name.clone();
+        let mut names: Vec<String> = self.tools.iter().map(of).collect();
+        for tool in &self.tools {
+            // One that is a tool of its own stands there already.
+            let preview = tool.safeguards().preview_name(&tool.definition().name);
+            if let Some(preview) = preview.filter(|name| !names.contains(name)) {
+                names.push(preview);
+            }
+        }
+        Some(names)
     }
 
     /// Whether a ledger was given, or else which tool cannot do without.

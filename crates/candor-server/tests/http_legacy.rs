@@ -321,6 +321,28 @@ async fn a_call_of_a_batch_that_was_taken_back_adds_nothing_to_the_answers() {
 }
 
 #[tokio::test]
+async fn what_has_ended_of_a_batch_keeps_nobody_out_while_the_rest_runs() {
+    let (forever, mut told) = endless("forever");
+    let limits = |limits: &mut candor_server::Limits| limits.http_requests = 3;
+    let site = Site::of(server().tool(forever).limits(limits));
+    let session = Session::open(&site, "2025-03-26").await;
+    let params = json!({"name": "forever"});
+    let slow = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let batch = json!([slow, ping(7), ping(8)]);
+    let (reply, ()) = tokio::join!(session.send(&batch), async {
+        assert_eq!(soon(told.recv()).await, Some("started"));
+        soon(async {
+            while session.send(&ping(9)).await.status != 200 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        session.cancel().await;
+    });
+    assert_eq!(reply.json().await.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn batches_are_refused_in_every_other_revision() {
     let site = site();
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {

@@ -2,6 +2,7 @@
 
 use super::seeds::{CUSTOMER, OLD};
 use crate::ledger;
+use crate::shell::quoted;
 
 /// What there is to say beyond the address.
 pub(super) struct Tips {
@@ -58,7 +59,8 @@ impl Tips {
         // Whoever has built it and not installed it can paste the rest all the same.
         let program = crate::program::ourselves();
         if program != "candor" {
-            lines.push(format!("     alias candor={program}"));
+            // Once for the alias, once for the line that it stands in.
+            lines.push(format!("     alias candor={}", quoted(&program)));
         }
         for (number, (idea, commands)) in ideas.into_iter().enumerate() {
             lines.push(format!("  {}. {idea}", number + 1));

@@ -49,8 +49,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let root = open(&args.dir)?.with_hidden(args.hidden);
     let path = root.path().display().to_string();
-    let flags = args.flags();
-    let instance = args.instance.filter(|name| !name.is_empty());
+    let instance = args.instance.clone().filter(|name| !name.is_empty());
     let instance = instance.unwrap_or_else(|| name(root.path()));
     let mode = if args.read_only {
         "read-only".to_owned()
@@ -60,15 +59,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
             candor::Ask::from(args.serve.ask.unwrap_or(AskFlag::Destructive)).as_str()
         )
     };
-    let about = [
-        format!("candor files · {} · {mode}", shown(&path)),
-        format!(
-            "  host     claude mcp add {} -- {} files {}{flags} --stdio",
-            word(&instance),
-            program::ourselves(),
-            quoted(&shown(&path).to_string())
-        ),
-    ];
+    let host = word(&instance);
     let instructions = format!(
         "The files beneath {path}. Paths are relative to it, with / between names; nothing outside can be reached."
     );
@@ -82,12 +73,21 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         .resources(directory);
     // A person is asked before anything is destroyed, unless somebody says otherwise. Where nothing can be, no ledger has to be there for it.
     let server = if args.read_only { server } else { server.ask(candor::Ask::Destructive) };
+    let about = [
+        format!("candor files · {} · {mode}", shown(&path)),
+        format!(
+            "  host     claude mcp add {host} -- {} files {}{} --stdio",
+            program::ourselves(),
+            quoted(&shown(&path).to_string()),
+            args.flags(&server.tool_names().unwrap_or_default())
+        ),
+    ];
     Ok(server.serve(args.serve, &about).await?)
 }
 
 impl Args {
     /// What a host has to say to get the same server: everything about the folder, nothing about the way to it.
-    fn flags(&self) -> String {
+    fn flags(&self, tools: &[String]) -> String {
         let mut flags = String::new();
         let mut add = |flag: &str| flags.extend([" ", flag]);
         if self.read_only {
@@ -108,8 +108,10 @@ impl Args {
         if let Some(ask) = self.serve.ask {
             add(&format!("--ask {}", candor::Ask::from(ask).as_str()));
         }
-        for tool in self.serve.deny.iter().filter(|tool| !tool.is_empty()) {
-            add(&format!("--deny {}", quoted(tool)));
+        // A variable may name those of other servers, which are refused in a flag.
+        let denied = self.serve.deny.iter().map(|tool| tool.trim().to_owned());
+        for tool in denied.filter(|tool| tools.contains(tool)) {
+            add(&format!("--deny {}", quoted(&tool)));
         }
         if self.serve.out_of_band {
             add("--out-of-band");
@@ -165,17 +167,15 @@ mod tests {
     #[test]
     fn the_password_of_a_ledger_is_not_shown() {
         let flags =
-            |ledger: &str| Line::parse_from(["files", ".", "--ledger", ledger]).args.flags();
+            |ledger: &str| Line::parse_from(["files", ".", "--ledger", ledger]).args.flags(&[]);
         assert_eq!(flags("sqlite:/a b.db"), " --ledger 'sqlite:/a b.db'");
         // A host starts it wherever it likes.
         let here = std::env::current_dir().unwrap();
         let whole = format!("sqlite:{}", here.join("a b.db").display());
         assert_eq!(flags("sqlite:a b.db"), format!(" --ledger {}", quoted(&whole)));
         assert_eq!(flags("postgres://db/calls"), " --ledger postgres://db/calls");
-        assert_eq!(flags("postgresql://ada:secret@db/calls"), " --ledger \"$CANDOR_LEDGER\"");
-        assert_eq!(
-            flags("postgres://db/calls?user=ada&password=secret"),
-            " --ledger \"$CANDOR_LEDGER\""
-        );
+        // And there is no variable that has it.
+        let seen = " --ledger postgresql://ada:PASSWORD@db/calls";
+        assert_eq!(flags("postgresql://ada:secret@db/calls"), seen);
     }
 }

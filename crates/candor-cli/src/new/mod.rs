@@ -112,5 +112,8 @@ fn dependency(path: Option<&Path>) -> Result<String, Failure> {
 
 fn is_candor(folder: &Path) -> bool {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
-    manifest.lines().any(|line| line.split_whitespace().eq(["name", "=", "\"candor\""]))
+    // Its program has the name, too.
+    let package = manifest.lines().skip_while(|line| line.trim() != "[package]").skip(1);
+    let mut package = package.take_while(|line| !line.trim_start().starts_with('['));
+    package.any(|line| line.split_whitespace().eq(["name", "=", "\"candor\""]))
 }

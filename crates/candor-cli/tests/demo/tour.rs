@@ -141,6 +141,26 @@ async fn whatever_the_demo_proposes_works() {
     demo.end().await;
 }
 
+/// A shell reads the alias twice: when it is made, and wherever it stands.
+#[tokio::test]
+async fn the_alias_leads_here_wherever_that_is() {
+    let machine = Machine::new("alias");
+    let program = machine.at("my tools/Ann's/candor");
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    std::fs::hard_link(env!("CARGO_BIN_EXE_candor"), &program).unwrap();
+    let demo = machine.demo(&["--http", "127.0.0.1:0"]);
+    let mut elsewhere = tokio::process::Command::new(&program);
+    elsewhere.args(demo.as_std().get_args()).current_dir(machine.at("cwd"));
+    elsewhere.envs(demo.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let demo = Demo::of(&machine, &mut elsewhere).await;
+    let alias = format!("alias candor={}", demo.line("alias candor="));
+    let script = format!("{alias}\ncandor --version");
+    let shell = tokio::process::Command::new("sh").args(["-c", &script]).output().await.unwrap();
+    let said = String::from_utf8_lossy(&shell.stdout);
+    assert!(said.starts_with("candor "), "{alias}: {shell:?}");
+    demo.end().await;
+}
+
 #[test]
 fn a_promise_is_held_to_the_letter() {
     let promised = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();

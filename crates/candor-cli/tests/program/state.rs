@@ -63,6 +63,25 @@ async fn a_file_in_its_place_is_named_and_what_to_do() {
     assert!(names(&said, &file) && said.contains("--ledger or CANDOR_LEDGER"), "{said}");
 }
 
+/// It is not the folder that has to be mended.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_ledger_that_is_none_is_told_from_a_folder_that_cannot_be_used() {
+    let served = folder("state, damaged");
+    let state = served.join("state");
+    fs::create_dir_all(state.join("candor")).unwrap();
+    fs::write(state.join("candor/ledger.db"), "no ledger".repeat(1000)).unwrap();
+    let said = complaint(asking(&served).env("XDG_STATE_HOME", &state)).await;
+    for part in ["the ledger is damaged", "a person is to be asked", "--ledger sqlite:PATH"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(!said.contains("mend the state folder"), "{said}");
+    let file = served.join("not a folder");
+    fs::write(&file, "").unwrap();
+    let said = complaint(asking(&served).env("XDG_STATE_HOME", &file)).await;
+    assert!(said.contains("mend the state folder"), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn where_there_is_none_the_variables_are_named() {

@@ -127,6 +127,21 @@ async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
     assert_eq!(ended.status.code(), Some(2));
     let complaint = ended.stderr.join("\n");
     assert!(complaint.contains("'/nonexistent/tokens' for '--tokens <FILE>'"), "{complaint}");
+    let mut command = candor_files(&folder("no tokens"));
+    let ended = output(command.args(["--http", "0"]).env("CANDOR_TOKENS", "/nonexistent")).await;
+    assert_eq!(ended.status.code(), Some(2));
+    let complaint = ended.stderr.join("\n");
+    assert!(complaint.contains("there is no such file"), "{complaint}");
+    assert!(complaint.contains("it stands in the variable CANDOR_TOKENS"), "{complaint}");
+}
+
+/// A variable is for all servers, and one that a host starts lets in that host.
+#[tokio::test]
+async fn tokens_are_looked_for_where_they_are_needed() {
+    let mut command = candor_files(&folder("tokens unused"));
+    let mut host = Program::start(command.arg("--stdio").env("CANDOR_TOKENS", "/nonexistent"));
+    let answer = host.ask(&modern(1, "server/discover", &json!({}))).await;
+    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
 }
 
 #[tokio::test]

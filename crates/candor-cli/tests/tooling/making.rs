@@ -12,6 +12,7 @@ use crate::messages::{call, initialize, text};
 use crate::process::{Program, output};
 
 const CANDOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../candor");
+const CLI: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Cargo in a folder, on what is compiled already: in our own target folder, with our versions and our kind of debug information.
 async fn cargo(folder: &Path, args: &[&str]) -> Output {
@@ -111,6 +112,8 @@ async fn nothing_is_overwritten_and_names_are_checked() {
         (&["new", "../escape"], 2, "it is a path"),
         (&["new", "x", "--candor-path", "/nowhere"], 2, "--candor-path /nowhere"),
         (&["new", "x", "--candor-path", "full"], 2, "the crate candor is not there"),
+        // Its program is called candor.
+        (&["new", "x", "--candor-path", CLI], 2, "the crate candor is not there"),
     ] {
         let refused = output(&mut home.candor(args)).await;
         assert_eq!(refused.status.code(), Some(code), "{args:?}");

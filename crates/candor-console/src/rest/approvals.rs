@@ -12,6 +12,7 @@ use futures_util::stream;
 use http::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
 
 use super::listening::{Listening, event, respond};
 use super::{Sent, json as answer_json, refused, store};
@@ -237,14 +238,43 @@ impl Listener {
 
     /// What is to be said now; nothing while the ledger does not answer.
     async fn look(&self) -> Option<String> {
-        let waiting = waiting(store(&self.console).ok()?).await.ok()?;
-        let mut hash = Sha256::new();
-        for one in &waiting {
-            // Two callers who want the same put the same question.
-            hash.update(one.id.digest().to_string());
-            hash.update(question(one));
-        }
-        let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(json!({"waiting": waiting.len(), "tag": tag}).to_string())
+        let console = Arc::clone(&self.console);
+        // A task of its own: who does not read is not asked for the next, and must not keep what all share.
+        let look = tokio::spawn(async move { console.seen.look(store(&console).ok()?).await });
+        look.await.ok()?
     }
+}
+
+/// What was seen last of what waits, and when. The ledger gives each question with all that is in it, up to a megabyte: so all
+/// who listen share one look.
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<Option<(Instant, Option<String>)>>);
+
+impl Seen {
+    async fn look(&self, store: &dyn Store) -> Option<String> {
+        let mut seen = self.0.lock().await;
+        match &*seen {
+            Some((at, said)) if at.elapsed() < LOOK => said.clone(),
+            _ => {
+                let said = looked(store).await;
+                seen.insert((Instant::now(), said)).1.clone()
+            }
+        }
+    }
+}
+
+/// How many wait, and a tag that is another if they are others.
+async fn looked(store: &dyn Store) -> Option<String> {
+    let mut all = waiting::All::of(store);
+    let (mut count, mut hash) = (0, Sha256::new());
+    while count < MOST
+        && let Some(one) = all.next().await.ok()?
+    {
+        // Two callers who want the same put the same question.
+        hash.update(one.id.digest().to_string());
+        hash.update(question(&one));
+        count += 1;
+    }
+    let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(json!({"waiting": count, "tag": tag}).to_string())
 }

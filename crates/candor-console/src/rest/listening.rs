@@ -1,5 +1,5 @@
 //! Operators who listen to what waits for them: a place is theirs until they hang up, and there are not more of them than a process
-//! can look after, for each looks at the ledger now and then. It is a room of their own: callers who listen cannot fill it.
+//! can look after. It is a room of their own: callers who listen cannot fill it.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};

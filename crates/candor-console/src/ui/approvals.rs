@@ -25,8 +25,12 @@ const LENGTHS: [(u64, &str); 4] =
 /// More of a value than fits into a menu; all of it stands above.
 const MOST_SHOWN: usize = 60;
 
-/// Bytes of all that is asked on one page. A caller may put a hundred questions of a megabyte, which no browser takes.
+/// Bytes of all that is asked on one page, besides what is small. A caller may put a hundred questions of a megabyte, which no
+/// browser takes.
 const MOST_BYTES: usize = 1 << 20;
+
+/// Up to here a question is small. All of them have room, so nobody's large ones take it from the others.
+const SMALL: usize = MOST_BYTES / MOST;
 
 /// More of an argument than fits into a headline.
 const HEADLINE: usize = 160;
@@ -79,11 +83,14 @@ async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html,
     let cards: Html = waiting
         .iter()
         .enumerate()
-        .map(|(at, one)| match room.checked_sub(one.bytes().len()) {
-            None => large(asked, one, now, at == 0),
-            Some(left) => {
-                room = left;
-                card(console, asked, one, now, at == 0)
+        .map(|(at, one)| {
+            let takes = if one.bytes().len() <= SMALL { 0 } else { one.bytes().len() };
+            match room.checked_sub(takes) {
+                None => large(asked, one, now, at == 0),
+                Some(left) => {
+                    room = left;
+                    card(console, asked, one, now, at == 0)
+                }
             }
         })
         .collect();
@@ -138,6 +145,12 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
     let content = waiting.asked();
     let id = waiting.id.digest().to_string();
     let focus = first.then(|| html!(" autofocus"));
+    // Nobody should approve what they have not seen.
+    let approve = content.as_ref().map(|_| {
+        html!(
+            "<button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button>"
+        )
+    });
     let (verdict, effect) = match &content {
         Some(content) => {
             let (word, rest) = content.effect.split_once(" · ").unwrap_or((&content.effect, ""));
@@ -167,8 +180,7 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
          <dl><dt>Who asks</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}{}\
          <dt>Asked</dt><dd>{}</dd><dt>Operation</dt><dd class=\"mono\"><a href=\"{}/ui/history/{}\">{}</a></dd></dl>\
          {}\
-         <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>\
-         <button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button></div>{}{}",
+         <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>{}</div>{}{}",
         waiting.short(),
         verdict,
         headline(tool, content.as_ref()),
@@ -187,10 +199,11 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         waiting.short(),
         content.as_ref().map_or_else(|| unreadable(waiting), arguments),
         focus,
+        approve,
         deny_because(waiting),
         content.as_ref().map(|content| permit(waiting, content))
     );
-    sheet(waiting, &inside)
+    sheet(waiting, false, &inside)
 }
 
 /// One for which there is no room beside the others. It can be denied here, and approved where all of it is seen.
@@ -199,7 +212,7 @@ fn large(asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
     let id = waiting.id.digest().to_string();
     let focus = first.then(|| html!(" autofocus"));
     let inside = html!(
-        "<h2 id=\"h-{}\"><span class=\"what mono\">{}</span></h2>\
+        "<h2 id=\"h-{}\"><span class=\"what name\">{}</span></h2>\
          <p class=\"soft\">{} · <span class=\"left\">{}</span></p>\
          <p>This call has too much in it to stand beside others, {} bytes. <a href=\"{}/ui/approvals/{}\">Look at all of it</a> before you approve it.</p>\
          <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button></div>",
@@ -212,17 +225,18 @@ fn large(asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
         id,
         focus
     );
-    sheet(waiting, &inside)
+    sheet(waiting, true, &inside)
 }
 
-/// What decisions are sent from: it names exactly the question that it shows.
-fn sheet(waiting: &Waiting, inside: &Html) -> Html {
+/// What decisions are sent from: it names exactly the question that it shows, and is marked if it does not show all of it.
+fn sheet(waiting: &Waiting, large: bool, inside: &Html) -> Html {
     html!(
-        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\" data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
+        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\"{} data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
         waiting.short(),
         waiting.id.digest().to_string(),
         question(waiting),
         when::written(waiting.until),
+        large.then(|| html!(" data-large")),
         waiting.short(),
         inside
     )

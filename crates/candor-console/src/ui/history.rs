@@ -95,7 +95,7 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     let older = next.map(|next| {
         html!("<p class=\"actions\"><a class=\"button\" rel=\"next\" href=\"?{}cursor={}\">Older</a></p>", query(&filters), next)
     });
-    let shows = html!("{}{}{}", bar(asked, &filters), list, older);
+    let shows = html!("{}{}{}", bar(asked, Some(&filters)), list, older);
     Ok(shell::page(console, asked, page_of(&shows)))
 }
 
@@ -107,11 +107,11 @@ fn page_of(shows: &Html) -> Page<'static> {
     Page { section: Section::History, title: "History", script: None, main }
 }
 
-/// What was written into the filter stays there, to be mended.
+/// What was written into the filter stays there, to be mended. Until then there is nothing to export: it would be all.
 fn mistaken(console: &Inner, asked: &Asked, problem: &Problem) -> Response {
     let shows = html!(
         "{}<p class=\"error\" role=\"alert\" data-testid=\"mistaken\">{}</p>",
-        bar(asked, &Filters::default()),
+        bar(asked, None),
         problem.detail()
     );
     let mut response = shell::page(console, asked, page_of(&shows));
@@ -281,7 +281,7 @@ fn query(filters: &Filters) -> String {
     query
 }
 
-fn bar(asked: &Asked, filters: &Filters) -> Html {
+fn bar(asked: &Asked, filters: Option<&Filters>) -> Html {
     let state = asked.query("state").and_then(|text| text.parse::<Standing>().ok());
     let states: Html = Standing::ALL
         .iter()
@@ -290,6 +290,13 @@ fn bar(asked: &Asked, filters: &Filters) -> Html {
             html!("<option value=\"{}\" title=\"{}\"{}>{}</option>", *word, *help, chosen, *word)
         })
         .collect();
+    let export = filters.map(|filters| {
+        html!(
+            "<a class=\"button\" href=\"{}/history/export?{}\" download data-testid=\"export\">Export</a>",
+            asked.base,
+            query(filters)
+        )
+    });
     html!(
         "<form class=\"bar\" role=\"search\" aria-label=\"Filter\" method=\"get\">\
          <input type=\"search\" name=\"tool\" aria-label=\"Tool\" placeholder=\"Tool\" value=\"{}\">\
@@ -297,14 +304,13 @@ fn bar(asked: &Asked, filters: &Filters) -> Html {
          <input name=\"key\" class=\"short\" aria-label=\"Key\" placeholder=\"Key\" value=\"{}\">\
          <select name=\"state\" aria-label=\"State\"><option value=\"\">any state</option>{}</select>\
          <input name=\"since\" class=\"short\" aria-label=\"Since\" placeholder=\"Since, e.g. 2h\" value=\"{}\">\
-         <button>Filter</button><a class=\"button\" href=\"{}/history/export?{}\" download data-testid=\"export\">Export</a></form>",
+         <button>Filter</button>{}</form>",
         asked.query("tool"),
         asked.query("principal"),
         asked.query("key"),
         states,
         asked.query("since"),
-        asked.base,
-        query(filters)
+        export
     )
 }
 

@@ -6,7 +6,7 @@
 //!
 //! | page | `data-testid` |
 //! |---|---|
-//! | all | `login`, `login-error`, `read-only`, `log-in-again`, `lost` |
+//! | all | `login`, `login-error`, `read-only`, `log-in-again`, `lost`, `still-in` |
 //! | tools | `tools` with a `tool` for each, `tool-count`, `search`, `filters`, `nothing-found`, `no-tools`; `data-verdict` at each line |
 //! | a tool | `signature`, `bench`, `form`, `view-form`, `view-json`, `raw`, `raw-error`, `key`, `new-key`, `errors` |
 //! | – acting | `call`, `preview`, `validate`, `checked`, `cancel`, `cannot-call`; `confirm`, `confirm-effect`, `confirm-arguments`, `confirm-undo`, `confirm-cancel`, `confirm-call` |

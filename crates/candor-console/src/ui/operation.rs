@@ -31,7 +31,7 @@ pub(crate) async fn page(
     });
     let shape = operation.told(|row| row.circumstances.shape.as_deref());
     let shape =
-        shape.map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">of texts only the length is kept</span></dd>", shown(shape)));
+        shape.map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">names, kinds and lengths; values only where the author says so</span></dd>", shown(shape)));
     let again = console.engine.as_ref().filter(|engine| engine.name() == server).map(|_| {
         html!(
             "<a class=\"button\" href=\"{}/ui/tools/{}\">Open the tool</a>",

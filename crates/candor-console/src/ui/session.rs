@@ -69,7 +69,10 @@ async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Principal
     if hash(token) == console.launch {
         return Ok((Principal::new(OPERATOR), true));
     }
-    let refused = || Problem::unauthorized("This token is not known here");
+    let refused = || {
+        guard::refused(&asked.parts);
+        Problem::unauthorized("This token is not known here")
+    };
     let authenticator = console.authenticator.as_ref().ok_or_else(refused)?;
     let mut parts = asked.parts.clone();
     let header = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| refused())?;

@@ -80,7 +80,9 @@ pub(crate) fn problem(
         home(base)
     );
     let page = Page { section: Section::Elsewhere, title, script: None, main };
-    respond(status, document(console, base, visitor, page))
+    let mut response = respond(status, document(console, base, visitor, page));
+    problem.add_headers(response.headers_mut());
+    response
 }
 
 /// The path of the first page. A router that is nested does not answer to a slash at its end.
@@ -123,7 +125,7 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
          <link rel=\"stylesheet\" href=\"{}/ui/assets/console.css\">\n\
          <script type=\"module\" src=\"{}/ui/assets/console.js\"></script>\n{}\n</head>\n\
          <body data-operator=\"{}\">\n\
-         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}{}\
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}{}{}\
          <main id=\"main\" tabindex=\"-1\">\n{}\n</main>\n\
          <div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div>\n{}\n</body>\n</html>\n",
         base,
@@ -136,6 +138,7 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
         head(console, base, visitor, section),
         banner(console, base, visitor),
         lost(visitor),
+        still(visitor),
         main,
         sheet(console),
     )
@@ -251,6 +254,13 @@ fn lost(visitor: Option<&Visitor>) -> Option<Html> {
             "<div class=\"banner\" id=\"lost\" data-testid=\"lost\" hidden><p><strong>The server cannot be reached.</strong> \
              This is how things stood; when the server is back, the page goes on by itself.</p></div>\n"
         )
+    })
+}
+
+/// For who wants to log out of a server that does not answer.
+fn still(visitor: Option<&Visitor>) -> Option<Html> {
+    visitor.filter(|visitor| matches!(visitor.way, Way::Cookie { .. })).map(|_| {
+        html!("<div class=\"banner error\" id=\"still\" role=\"alert\" data-testid=\"still-in\" hidden></div>\n")
     })
 }
 

@@ -136,7 +136,10 @@ type Group<'a, 'b> = (Option<&'a str>, Vec<&'a Listed<'b>>);
 /// Tools whose names begin alike stand together, where that says something: not if all do, or hardly any. A preview stands behind
 /// the tool that it is for.
 fn grouped<'a, 'b>(tools: &'a [Listed<'b>]) -> Vec<Group<'a, 'b>> {
-    let names: HashSet<&str> = tools.iter().filter_map(|tool| tool.preview).collect();
+    let shown: HashSet<&str> = tools.iter().filter_map(|tool| tool.preview).collect();
+    // What is a preview itself takes none behind it: nobody would stand before those, nor before one that is its own.
+    let first = tools.iter().filter(|tool| !shown.contains(&*tool.definition.name));
+    let names: HashSet<&str> = first.filter_map(|tool| tool.preview).collect();
     let (previews, tools): (Vec<_>, Vec<_>) =
         tools.iter().partition(|tool| names.contains(&*tool.definition.name));
     let mut previews: HashMap<&str, &'a Listed<'b>> =

@@ -62,6 +62,28 @@ async fn what_is_too_large_for_a_page_of_all_has_one_of_its_own() {
     calls.into_iter().chain([small]).for_each(|call| call.abort());
 }
 
+/// What is small has its room whatever stands before it: no caller makes the others wait until its own questions are decided.
+#[tokio::test]
+async fn large_questions_of_one_caller_leave_the_small_ones_of_others_on_the_page() {
+    let desk = Desk::impatient();
+    for name in ["a", "b"] {
+        desk.call(note(&format!("{name}{}", "&".repeat(700_000)))).await.unwrap();
+    }
+    // Together more than a page has room for besides the first.
+    for n in 0..90 {
+        let path = format!("{n}-{}", "x".repeat(2300));
+        desk.call_as("bob", note(&path), None).await.unwrap();
+    }
+    let items = desk.waiting(92).await;
+    let small = items.iter().filter(|item| item["principal"] == "bob");
+    let asked: usize = small.map(|item| item["asked"].to_string().len()).sum();
+    assert!(asked > (1 << 20) - 700_000, "{asked}");
+    let html = page(&desk.site, "/ui/approvals").await;
+    assert_eq!(html.matches(" data-large").count(), 1, "the second of the large");
+    assert_eq!(html.matches("Look at all of it").count(), 1);
+    assert_eq!(html.matches("Approve once").count(), 91);
+}
+
 #[tokio::test]
 async fn approved_it_runs_once() {
     let desk = Desk::new();
@@ -250,6 +272,7 @@ async fn what_cannot_be_read_can_be_denied_and_not_approved() {
     let html = desk.page("/ui/approvals").await;
     assert!(html.contains("cannot read") && html.contains("&lt;b&gt;JSON"), "{html}");
     assert!(html.contains(">U+001B</span>") && !html.contains("data-testid=\"permit\""), "{html}");
+    assert!(html.contains("data-decide=\"deny\"") && !html.contains("data-decide=\"approve\""));
     desk.waiting(1).await;
     desk.deny("order-17", waiting.named()).await.ok();
     desk.waiting(0).await;

@@ -9,6 +9,7 @@ use candor_server::tool::ToolError;
 use candor_server::transport::http::Http;
 use serde_json::json;
 
+use crate::log::Log;
 use crate::site::{Reply, Site, sample};
 
 #[tokio::test]
@@ -195,6 +196,25 @@ async fn a_cookie_that_is_not_enough_does_not_stand_in_the_way() {
     assert_eq!(gone.status, 204);
     let history = site.ask("GET", "/history").header("cookie", &cookie).send().await;
     history.problem(401, "unauthorized");
+}
+
+/// Whoever tries tokens is seen by whoever runs the server, also at the log-in; the tokens are not.
+#[tokio::test]
+async fn a_refused_token_is_a_warning_wherever_it_is_tried() {
+    let tokens = BearerTokens::from_lines(&BearerTokens::line("alice", "secret")).unwrap();
+    let mut http = Http::default();
+    http.authenticator = Some(Arc::new(tokens));
+    let closed = Site::with(sample(), |console| console.reached(&http));
+    let log = Log::capture();
+    for site in [&closed, &Site::of(sample())] {
+        let log_in = |token: &str| site.ask("POST", "/ui/session").json(&json!({"token": token}));
+        site.ask("GET", "/tools").header("authorization", "Bearer guessed").send().await;
+        log_in("guessed").send().await.problem(401, "unauthorized");
+        log_in("guessed\n").send().await.problem(401, "unauthorized");
+        log_in(&site.token).send().await.ok();
+        let warning = |path| format!("WARN message=a token was refused path=\"{path}\"");
+        assert_eq!(log.take(), ["/tools", "/ui/session", "/ui/session"].map(warning));
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod discovery;
 mod foreseen;
 mod guard;
 mod hostile;
+mod log;
 mod mounted;
 mod names;
 mod openapi;

@@ -229,6 +229,44 @@ async fn pages_and_the_desk_stay_open_when_the_room_is_full() {
     assert!(login.status.is_success() || login.status.is_redirection(), "{}", login.body);
 }
 
+/// Pages are large, and callers look at some of them: whoever has their share gets none, and an operator all.
+#[tokio::test]
+async fn pages_of_callers_take_a_place_and_those_of_operators_none() {
+    const PAGES: [&str; 4] = ["/", "/ui/tools/wait", "/ui/resources", "/ui/server"];
+    let work = Work::new();
+    let guarded = guarded(&work, |limits| limits.http_requests = 2);
+    let look =
+        |who: &str, path: &str| ask(&guarded, who, "GET", path).header("accept", "text/html");
+    let mut calls = Box::pin(call(&guarded, "alice").send());
+    work.begun_by(&mut calls).await;
+    for path in PAGES {
+        let full = sent(look("alice", path)).await;
+        assert_eq!((full.status.as_u16(), full.header("retry-after")), (429, "1"), "{path}");
+        assert!(full.body.contains("its share") && full.body.len() < 5000, "{}", full.body);
+        assert_eq!(sent(look("bob", path)).await.status, 200, "{path}");
+    }
+    let mut bobs = Box::pin(call(&guarded, "bob").send());
+    work.begun_by(&mut bobs).await;
+    for path in PAGES {
+        assert_eq!(sent(look("bob", path)).await.status, 429, "{path}");
+        assert_eq!(sent(look("olga", path)).await.status, 200, "{path}");
+    }
+
+    // Where nobody is known, a stranger finds no page, and still what is needed to become the operator.
+    let open =
+        site(server().tool(work.tool()).limits(|limits| limits.http_requests = 1), Http::default());
+    let mut calls = Box::pin(open.post("/tools/wait/call", json!({})));
+    work.begun_by(&mut calls).await;
+    let stranger = sent(open.ask("GET", "/").header("accept", "text/html")).await;
+    assert_eq!(stranger.status, 503);
+    for part in ["data-testid=\"login\"", "/ui/assets/console.js"] {
+        assert!(stranger.body.contains(part), "{part} in {}", stranger.body);
+    }
+    sent(open.ask("POST", "/ui/session").json(&json!({"token": open.token}))).await.ok();
+    let operator = sent(open.ask("GET", "/").known().header("accept", "text/html")).await;
+    assert_eq!(operator.status, 200);
+}
+
 /// A call that waits for a person keeps its place until the person has said something: whoever kept them out would never get it back.
 #[tokio::test]
 async fn a_call_that_fills_the_room_while_it_waits_for_a_person_can_be_decided() {
@@ -306,6 +344,25 @@ async fn a_call_that_is_answered_by_events_keeps_the_room_of_its_body() {
 }
 
 /// Without tokens all are one, an operator too.
+#[tokio::test]
+async fn a_large_body_takes_from_the_same_room_there_and_here() {
+    let work = Work::new();
+    let site = guarded(&work, |limits| {
+        // Half of it is the share of one.
+        limits.body_bytes = 2 * 256 * 1024;
+        limits.body_time = Duration::from_millis(200);
+    });
+    let large = json!({"name": "wait", "arguments": {"text": "a".repeat(200 * 1024)}});
+    let mut there = Box::pin(mcp(&site, "alice", "tools/call", large.clone()).send());
+    work.begun_by(&mut there).await;
+    let here = ask(&site, "alice", "POST", "/tools/wait/validate").json(&large["arguments"]);
+    assert_eq!(sent(here).await.status, 429);
+    let others = ask(&site, "bob", "POST", "/tools/wait/validate").json(&large["arguments"]);
+    assert_eq!(sent(others).await.status, 200);
+    work.go.add_permits(1);
+    assert_eq!(soon(there).await.status, 200);
+}
+
 #[tokio::test]
 async fn where_nobody_is_known_one_caller_may_have_all() {
     let work = Work::new();

@@ -30,9 +30,31 @@ struct Calls {
     counted: VecDeque<Instant>,
     last: Option<Instant>,
     /// Keys of calls that were let through and may not have a record yet: who repeats one joins it.
-    starting: Vec<Key>,
+    starting: Vec<Starting>,
     /// Calls without a key that have asked something. Each may come back once, with the answer.
     asking: usize,
+}
+
+/// A key that is about to start. Whichever of those who have brought it starts, and be it the last of them: it is counted once.
+struct Starting {
+    key: Key,
+    /// When it was counted.
+    at: Instant,
+    /// How many were let through with it, and are still on their way.
+    holders: usize,
+    begun: bool,
+}
+
+impl Calls {
+    fn starting(&mut self, key: &Key) -> Option<&mut Starting> {
+        self.starting.iter_mut().find(|starting| starting.key == *key)
+    }
+
+    /// A call that was counted then has not been made.
+    fn uncount(&mut self, at: Instant) {
+        let counted = self.counted.iter().rposition(|counted| *counted == at);
+        counted.and_then(|counted| self.counted.remove(counted));
+    }
 }
 
 /// How a call comes.
@@ -48,14 +70,14 @@ pub(crate) struct Pass {
     rates: Rates,
     whose: Whose,
     took: Took,
-    key: Option<Key>,
 }
 
 /// What a call that does not begin gives back.
-#[derive(Clone, Copy)]
 enum Took {
     /// One of the calls that the rate allows, counted then.
     Call(Instant),
+    /// The same for a key, together with all who have brought it.
+    Key(Key),
     /// The way back of a call that has asked something.
     Answer,
     Nothing,
@@ -109,7 +131,10 @@ impl Rates {
         let free = match coming.key {
             // Its answer is taken once: the record sees to that.
             Some(_) if coming.goes_on => Some(Took::Nothing),
-            Some(key) => calls.starting.contains(key).then_some(Took::Nothing),
+            Some(key) => calls.starting(key).map(|starting| {
+                starting.holders += 1;
+                Took::Key(key.clone())
+            }),
             None if coming.goes_on && calls.asking > 0 => {
                 calls.asking -= 1;
                 Some(Took::Answer)
@@ -117,7 +142,7 @@ impl Rates {
             None => None,
         };
         if let Some(took) = free {
-            return Ok(Pass { rates: self.clone(), whose, took, key: None });
+            return Ok(Pass { rates: self.clone(), whose, took });
         }
         while calls.counted.front().is_some_and(|at| *at + rate.time() <= now) {
             calls.counted.pop_front();
@@ -132,9 +157,15 @@ impl Rates {
             ));
         }
         calls.counted.push_back(now);
-        calls.starting.extend(coming.key.cloned());
-        let (took, key) = (Took::Call(now), coming.key.cloned());
-        Ok(Pass { rates: self.clone(), whose, took, key })
+        let took = match coming.key.cloned() {
+            None => Took::Call(now),
+            Some(key) => {
+                let starting = Starting { key: key.clone(), at: now, holders: 1, begun: false };
+                calls.starting.push(starting);
+                Took::Key(key)
+            }
+        };
+        Ok(Pass { rates: self.clone(), whose, took })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Calls>> {
@@ -145,7 +176,18 @@ impl Rates {
 impl Pass {
     /// It is started now, and counts for good.
     pub(crate) fn begins(&mut self) {
-        self.took = Took::Nothing;
+        let Took::Key(key) = &self.took else {
+            self.took = Took::Nothing;
+            return;
+        };
+        let mut all = self.rates.lock();
+        let Some(calls) = all.get_mut(&self.whose) else { return };
+        let starts_again =
+            calls.starting(key).is_some_and(|it| std::mem::replace(&mut it.begun, true));
+        // Nothing came of the first start, and there is another.
+        if starts_again {
+            calls.counted.push_back(Instant::now());
+        }
     }
 
     /// It has asked something, and may come back with the answer.
@@ -158,22 +200,28 @@ impl Pass {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        if let (Took::Nothing, None) = (self.took, &self.key) {
+        if matches!(self.took, Took::Nothing) {
             return;
         }
         let mut all = self.rates.lock();
         let Some(calls) = all.get_mut(&self.whose) else { return };
-        match self.took {
-            Took::Call(at) => {
-                let counted = calls.counted.iter().rposition(|counted| *counted == at);
-                counted.and_then(|counted| calls.counted.remove(counted));
-            }
+        match &self.took {
+            Took::Call(at) => calls.uncount(*at),
             Took::Answer => calls.asking += 1,
+            Took::Key(key) => {
+                let Some(held) = calls.starting.iter().position(|it| it.key == *key) else {
+                    return;
+                };
+                calls.starting[held].holders -= 1;
+                if calls.starting[held].holders == 0 {
+                    let last = calls.starting.swap_remove(held);
+                    if !last.begun {
+                        calls.uncount(last.at);
+                    }
+                }
+            }
             Took::Nothing => {}
         }
-        let starting =
-            self.key.as_ref().and_then(|key| calls.starting.iter().position(|k| k == key));
-        starting.map(|starting| calls.starting.swap_remove(starting));
     }
 }
 
@@ -204,6 +252,29 @@ mod tests {
         }
         assert!(starts(&rates, rate, "a", keyed).is_ok());
         assert!(starts(&rates, rate, "a", keyed).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_of_those_with_one_key_starts_it_is_counted_once() {
+        let (rates, rate) = (Rates::default(), Rate::per_minute(3));
+        let (k, l) = (Key::new("k").unwrap(), Key::new("l").unwrap());
+        let keyed = |key| Coming { key: Some(key), goes_on: false };
+        let pass = |key| rates.pass(rate, who("a"), keyed(key)).unwrap();
+        // The first hangs up while it waits for its turn, and the second starts.
+        let (first, mut second) = (pass(&k), pass(&k));
+        drop(first);
+        second.begins();
+        drop(second);
+        assert_eq!(rates.lock()[&who("a")].counted.len(), 1);
+        // Nothing came of the first start, so the other who has the key starts it again.
+        let (mut first, mut second) = (pass(&l), pass(&l));
+        first.begins();
+        drop(first);
+        second.begins();
+        drop(second);
+        assert_eq!(rates.lock()[&who("a")].counted.len(), 3);
+        assert!(rates.lock()[&who("a")].starting.is_empty());
+        assert!(rates.pass(rate, who("a"), FRESH).is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -146,7 +146,7 @@ pub(super) enum Caller {
 
 impl Caller {
     pub(super) fn of(client: &Arc<Client>) -> Self {
-        if client.arrived_bytes() <= SMALL_MESSAGE {
+        if client.arrived_bytes <= SMALL_MESSAGE {
             Self::Small(Arc::clone(client))
         } else {
             Self::InWords(client.info().as_ref().map(named))
@@ -226,8 +226,10 @@ pub(super) fn named(client: &Implementation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_protocol::Revision;
     use candor_protocol::names::meta;
     use candor_protocol::rpc::{Incoming, decode_message};
+    use candor_protocol::types::ClientCapabilities;
     use serde_json::json;
 
     #[test]
@@ -265,7 +267,15 @@ mod tests {
         };
         assert!(matches!(calls(10), Caller::Small(_)));
         assert!(matches!(calls(SMALL_MESSAGE), Caller::InWords(_)));
-        for calls in [calls(10), calls(SMALL_MESSAGE)] {
+        let opened = |bytes: usize| {
+            let probe = Implementation::new("probe", "1");
+            let capabilities = ClientCapabilities::new();
+            let client = Client::new(Revision::LATEST_LEGACY, capabilities, &probe, bytes);
+            Caller::of(&Arc::new(client))
+        };
+        assert!(matches!(opened(10), Caller::Small(_)));
+        assert!(matches!(opened(SMALL_MESSAGE + 1), Caller::InWords(_)), "with a session");
+        for calls in [calls(10), calls(SMALL_MESSAGE), opened(SMALL_MESSAGE + 1)] {
             assert_eq!(calls.in_words().as_deref(), Some("probe 1"));
         }
     }

@@ -188,8 +188,8 @@ impl Ledger {
         self.0.audit == Audit::All || !hints.is_read_only()
     }
 
-    /// Whether the row of a refusal is durable. Somebody wanted what was not done: that is worth keeping, whatever it was; but not
-    /// that now is not the time, or whoever calls too often would make the ledger write at each call.
+    /// Whether the row of a refusal is durable. Somebody wanted what is not allowed: that is worth keeping, whatever it was. Not
+    /// that now is not the time: that says nothing of who calls, and honest callers come again.
     fn keeps(&self, refusal: &ToolError) -> bool {
         self.0.audit == Audit::All || !refusal.is_passing()
     }

@@ -114,6 +114,8 @@ impl Operation {
         let claim = match self.claim(caller, approval, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
+                // Whoever is told that nothing was begun finds their rate and their turn free.
+                drop(work);
                 caller.end().await;
                 if let Some(told) = told {
                     self.note(&told).await;

@@ -21,12 +21,17 @@ pub(crate) const MOST_WATCHED: usize = 10_000;
 pub(crate) async fn subscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let session = watching(engine, exchange, RESOURCES_SUBSCRIBE)?;
     let asked: ResourceUriParams = params(asked)?;
-    if session.watched() >= MOST_WATCHED {
+    // Who subscribes again has its place already.
+    let place = session.place_of(&asked.uri);
+    if place.is_none() && session.watched() >= MOST_WATCHED {
         return Err(ErrorObject::invalid_params(format!(
             "At most {MOST_WATCHED} resources are watched at a time; unsubscribe from some first"
         )));
     }
-    let place = engine.rooms().watched(exchange.sharer()).map_err(Full::why)?;
+    let place = match place {
+        Some(place) => place,
+        None => Arc::new(engine.rooms().watched(exchange.sharer()).map_err(Full::why)?),
+    };
     let watching = engine
         .parts()
         .resources

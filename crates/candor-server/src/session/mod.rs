@@ -36,6 +36,15 @@ pub(crate) struct Peer {
     pub(crate) principal: Principal,
     /// Unknown over stdio, and where our endpoint is mounted in somebody else's server.
     pub(crate) address: Option<IpAddr>,
+    /// Whether callers who come this way are told apart.
+    pub(crate) shares: bool,
+}
+
+impl Peer {
+    /// In whose share a place for it counts; in nobody's where callers are not told apart.
+    fn sharer(&self) -> Option<&Principal> {
+        self.shares.then_some(&self.principal)
+    }
 }
 
 type Outcome = Result<Box<RawValue>, ErrorObject>;
@@ -54,7 +63,7 @@ pub(crate) struct Session {
     log_level: AtomicU8,
     changes: Arc<Listener>,
     /// What it watches.
-    subscriptions: Mutex<HashMap<String, (Watching, Taken)>>,
+    subscriptions: Mutex<HashMap<String, (Watching, Arc<Taken>)>>,
     open: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
     next_question: AtomicU64,
     streams: Mutex<Streams>,
@@ -69,33 +78,49 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct Streams {
     by_name: HashMap<String, Arc<StreamLog>>,
-    /// Those that are over, and the room that they take.
-    finished: VecDeque<(String, Taken)>,
+    /// Those that are over, the oldest first.
+    finished: VecDeque<Finished>,
     keep_finished: usize,
     named: u64,
 }
 
+/// A stream that is over, and the room that it takes.
+#[derive(Debug)]
+struct Finished {
+    name: String,
+    bytes: usize,
+    _room: Taken,
+}
+
 impl Streams {
-    /// Notes that a stream is over. Of too many such, and where there is no room for another, the oldest are forgotten; for which there
-    /// is none even then is not kept. Whoever reads it now reads it to its end.
-    fn finish(&mut self, log: &StreamLog, rooms: &Rooms, of: &Principal) {
+    /// Notes that a stream is over. Of too many such the oldest are forgotten, and also where that makes room for it. For which there is
+    /// none is not kept: whoever reads it now reads it to its end.
+    fn finish(&mut self, log: &StreamLog, rooms: &Rooms, of: Option<&Principal>) {
         let name = log.name();
-        if !self.by_name.contains_key(name) || self.finished.iter().any(|(n, _)| n == name) {
+        if !self.by_name.contains_key(name) || self.finished.iter().any(|over| over.name == name) {
             return;
         }
         let bytes = log.bytes();
-        loop {
-            if self.finished.len() < self.keep_finished
-                && let Ok(taken) = rooms.kept(of, bytes)
-            {
-                self.finished.push_back((name.to_owned(), taken));
-                return;
+        let mut room = rooms.kept(of, bytes);
+        // What others keep is not ours to forget: then nothing is gained by forgetting what is.
+        if self.finished.iter().map(|over| over.bytes).sum::<usize>() >= bytes {
+            while room.is_err() && self.forget_oldest() {
+                room = rooms.kept(of, bytes);
             }
-            let oldest = self.finished.pop_front().map(|(oldest, _)| oldest);
-            let Some(oldest) = oldest else { break };
-            self.by_name.remove(&oldest);
         }
-        self.by_name.remove(name);
+        match room {
+            Err(_) => drop(self.by_name.remove(name)),
+            Ok(room) => {
+                self.finished.push_back(Finished { name: name.to_owned(), bytes, _room: room });
+                while self.finished.len() > self.keep_finished && self.forget_oldest() {}
+            }
+        }
+    }
+
+    /// False if there is none.
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.finished.pop_front();
+        oldest.inspect(|oldest| drop(self.by_name.remove(&oldest.name))).is_some()
     }
 }
 
@@ -149,7 +174,7 @@ impl Session {
     }
 
     /// Tells the client of this resource's changes from now on.
-    pub(crate) fn subscribe(&self, uri: String, watching: (Watching, Taken)) {
+    pub(crate) fn subscribe(&self, uri: String, watching: (Watching, Arc<Taken>)) {
         self.changes.add(&uri);
         let before = lock(&self.subscriptions).insert(uri, watching);
         // Not under the lock: ending a watch is the provider's code.
@@ -160,6 +185,11 @@ impl Session {
         self.changes.remove(uri);
         let watching = lock(&self.subscriptions).remove(uri);
         drop(watching);
+    }
+
+    /// The place of a resource that it watches already.
+    pub(crate) fn place_of(&self, uri: &str) -> Option<Arc<Taken>> {
+        lock(&self.subscriptions).get(uri).map(|(_, place)| Arc::clone(place))
     }
 
     /// How many resources it watches.
@@ -209,19 +239,21 @@ impl Session {
         Arc::new(StreamLog::new(streams.named.to_string(), limits))
     }
 
-    /// The client is about to get events of this stream, so it may come back to it.
-    pub(crate) fn keep_stream(&self, log: &Arc<StreamLog>) {
+    /// The client is about to get events of this stream, so it may come back to it; false if it may not, because the stream is over and
+    /// there is no room for it.
+    pub(crate) fn keep_stream(&self, log: &Arc<StreamLog>) -> bool {
         let mut streams = lock(&self.streams);
         streams.by_name.insert(log.name().to_owned(), log.clone());
         if log.is_closed() {
-            streams.finish(log, &self.rooms, &self.peer.principal);
+            streams.finish(log, &self.rooms, self.peer.sharer());
         }
+        streams.by_name.contains_key(log.name())
     }
 
     /// The request has been answered: its stream is kept for a while, in case the answer got lost.
     pub(crate) fn finish_stream(&self, log: &StreamLog) {
         log.close();
-        lock(&self.streams).finish(log, &self.rooms, &self.peer.principal);
+        lock(&self.streams).finish(log, &self.rooms, self.peer.sharer());
     }
 
     pub(crate) fn stream(&self, name: &str) -> Option<Arc<StreamLog>> {

@@ -76,7 +76,7 @@ impl Connection {
             Err(rejected) => return Err(rejected.error),
         };
         let unread = Pipe::new(MOST_UNREAD);
-        let peer = Peer { principal, address: None };
+        let peer = Peer { principal, address: None, shares: false };
         let outlet = Outlet::Pipe(unread.clone());
         let (session, _) = initialize::open(engine, request, peer, "testing".to_owned(), outlet)?;
         let ready = write_notification(notification::INITIALIZED, &Object::new());

@@ -78,6 +78,9 @@ async fn where_the_schema_is_open_an_unknown_action_is_the_worst_case() {
         let hints = client.hints("manage_files", json!({"action": "shred"})).await;
         assert_eq!(hints, Hints::new(false, true, false, false));
     }
+    for result in results(&Site::of(open()), ASK, &about(&json!({"action": "shred"}))).await {
+        assert_eq!(result["annotations"], four(false, true, false, false));
+    }
 }
 
 /// An HTTP API behind one tool: method and path.

@@ -139,7 +139,7 @@ async fn what_finished_streams_say_is_kept_while_there_is_room() {
         ctx.progress(1, 2, None).await;
         Ok("a".repeat(4096))
     });
-    let limits = |limits: &mut candor_server::Limits| limits.finished_bytes = 12 * 1024;
+    let limits = |limits: &mut candor_server::Limits| limits.finished_bytes = 6 * 1024;
     let site = Site::of(server().tool(long).limits(limits));
     let (one, two) =
         (Session::open(&site, "2025-11-25").await, Session::open(&site, "2025-11-25").await);
@@ -157,6 +157,34 @@ async fn what_finished_streams_say_is_kept_while_there_is_room() {
     let id = events.next().await.unwrap().id.unwrap();
     events.rest().await;
     assert_eq!(two.get(Some(&id)).await.events().rest().await.len(), 2, "there is room again");
+}
+
+/// What a client keeps is forgotten for the sake of what comes next, and not where others have the room.
+#[tokio::test]
+async fn what_others_keep_costs_nobody_what_is_theirs() {
+    let long = tool("step", |args, ctx| async move {
+        ctx.progress(1, 2, None).await;
+        Ok("a".repeat(args["bytes"].as_u64().and_then(|n| n.try_into().ok()).unwrap()))
+    });
+    let limits = |limits: &mut candor_server::Limits| limits.finished_bytes = 12 * 1024;
+    let site = Site::of(server().tool(long).limits(limits));
+    let (one, two) =
+        (Session::open(&site, "2025-11-25").await, Session::open(&site, "2025-11-25").await);
+    let says = async |session: &Session<'_>, bytes: usize| {
+        let params =
+            json!({"name": "step", "arguments": {"bytes": bytes}, "_meta": {"progressToken": "t"}});
+        let mut events = session.request("tools/call", &params).await.events();
+        let id = events.next().await.unwrap().id.unwrap();
+        assert_eq!(events.rest().await.len(), 2);
+        id
+    };
+    says(&one, 8192).await;
+    let small = [says(&two, 10).await, says(&two, 10).await];
+    let large = says(&two, 4096).await;
+    two.get(Some(&large)).await.refusal(404, -32600).await;
+    for id in small {
+        assert_eq!(two.get(Some(&id)).await.events().rest().await.len(), 2);
+    }
 }
 
 #[tokio::test]
@@ -302,4 +330,17 @@ async fn a_tool_may_let_go_of_its_client_who_comes_back_for_the_answer() {
     let resumed = session.get(priming.id.as_deref()).await.events();
     gate.add_permits(1);
     assert_eq!(resumed.rest().await, [stepped()]);
+}
+
+#[tokio::test]
+async fn who_could_not_come_back_for_the_answer_gets_it_at_once() {
+    let brief = tool("brief", |_, ctx| async move {
+        ctx.hang_up().await;
+        Ok("stepped")
+    });
+    let site = Site::of(server().tool(brief).limits(|limits| limits.finished_bytes = 0));
+    let session = Session::open(&site, "2025-11-25").await;
+    let mut events = session.call("brief").await.events();
+    assert_eq!(events.next().await.unwrap().message, None);
+    assert_eq!(events.rest().await, [stepped()]);
 }

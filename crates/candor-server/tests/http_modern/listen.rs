@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use candor_server::Server;
 use candor_server::prompt::{self, Prompt};
@@ -9,10 +10,12 @@ use candor_server::tool::{ToolSet, provider_fn};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 use crate::common::{
-    Call, Events, SERVER_INFO_KEY, Site, endless, greet, memos, modern, server, soon, two,
+    Call, Events, SERVER_INFO_KEY, Site, endless, greet, memos, modern, server, soon, tool, two,
 };
 
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
@@ -128,8 +131,8 @@ async fn where_nothing_can_change_there_is_nothing_to_listen_to() {
 
 #[tokio::test]
 async fn a_client_that_drops_the_stream_has_taken_its_request_back() {
-    let (tool, mut told) = endless("forever");
-    let site = Site::of(server().tool(tool));
+    let (forever, mut told) = endless("forever");
+    let site = Site::of(server().tool(forever));
     let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
     let mut events = site.send(modern("tools/call", &params)).await.events();
     assert_eq!(events.message().await["params"]["progress"], 1);
@@ -151,8 +154,8 @@ async fn cut_off(address: SocketAddr, told: &mut UnboundedReceiver<&'static str>
 
 #[tokio::test]
 async fn a_client_that_closes_its_connection_before_the_answer_has_taken_its_request_back() {
-    let (tool, mut told) = endless("forever");
-    let site = Site::of(server().tool(tool));
+    let (forever, mut told) = endless("forever");
+    let site = Site::of(server().tool(forever));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, site.router).await });
@@ -161,7 +164,68 @@ async fn a_client_that_closes_its_connection_before_the_answer_has_taken_its_req
 
 #[tokio::test]
 async fn the_same_holds_under_our_own_accept_loop() {
-    let (tool, mut told) = endless("forever");
-    let site = Site::of(server().tool(tool));
+    let (forever, mut told) = endless("forever");
+    let site = Site::of(server().tool(forever));
     cut_off(site.address().await, &mut told).await;
+}
+
+/// What a handler's guards say when it is dropped half way belongs to its request, in the log, too.
+#[tokio::test]
+async fn what_is_left_half_way_is_left_within_its_span() {
+    let spans = Spans::default();
+    let within = spans.0.clone();
+    let _guard = tracing::subscriber::set_default(spans);
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let forever = tool("forever", move |_, ctx| {
+        let left = Left(within.clone(), tell.clone());
+        async move {
+            let _left = left;
+            ctx.progress(1, None, None).await;
+            std::future::pending::<()>().await;
+            Ok("never said")
+        }
+    });
+    let site = Site::of(server().tool(forever));
+    let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
+    let mut events = site.send(modern("tools/call", &params)).await.events();
+    events.message().await;
+    drop(events);
+    assert_eq!(soon(told.recv()).await, Some(true));
+}
+
+/// Tells when it is dropped whether that is within a span.
+struct Left(Arc<AtomicUsize>, UnboundedSender<bool>);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        let _ = self.1.send(self.0.load(Ordering::Relaxed) > 0);
+    }
+}
+
+/// How many spans of requests this thread is in.
+#[derive(Default)]
+struct Spans(Arc<AtomicUsize>);
+
+impl Subscriber for Spans {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_span() && metadata.target() == "candor::request"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn exit(&self, _: &Id) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }

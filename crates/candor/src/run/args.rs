@@ -37,7 +37,7 @@ pub struct ServeArgs {
 
     /// Let in only bearer tokens of this file, lines of `NAME sha256:HEX`, with `operator` behind it for who decides about the
     /// calls of others (see `candor token`)
-    #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS", value_parser = value::file())]
+    #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS")]
     pub tokens: Option<PathBuf>,
 
     /// Keys that sign what clients carry, 64 hexadecimal digits per line, newest first; instances may share them

@@ -12,6 +12,7 @@ use candor_server::Engine;
 use candor_server::auth::BearerTokens;
 use candor_server::transport::http::{AllowedHosts, Http, PublicUrl, endpoint};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::args::{self, ServeArgs};
 use super::{Serving, misplaced};
@@ -23,7 +24,13 @@ const DEFAULT_PORT: u16 = 7332;
 /// How many ports after the default one are tried.
 const PORTS_TRIED: u16 = 100;
 
-pub(super) async fn serve(engine: Engine, args: &ServeArgs, mut serving: Serving) -> Result<()> {
+/// What takes long at the end is told by `telling`, for as long as that is there.
+pub(super) async fn serve(
+    engine: Engine,
+    args: &ServeArgs,
+    mut serving: Serving,
+    telling: &mut JoinSet<()>,
+) -> Result<()> {
     let mut http = Http::default();
     if let Some(path) = &args.tokens {
         let tokens = BearerTokens::from_lines(&args::read(path, "--tokens")?)
@@ -77,7 +84,7 @@ pub(super) async fn serve(engine: Engine, args: &ServeArgs, mut serving: Serving
     let stopped = async {
         stop.await;
         engine.stop();
-        tokio::spawn(tell_of_drain(drain));
+        telling.spawn(tell_of_drain(drain));
     };
     Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use candor_server::store::{Options, Place, StoreError, default_path};
 
 use super::args::{ServeArgs, in_file, read};
-use crate::{Error, Result, Secret, Server};
+use crate::{Ask, Error, Result, Secret, Server};
 
 /// What `--ledger` takes for a server that should remember nothing.
 const NONE: &str = "none";
@@ -50,7 +50,9 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
         }
     };
     if let (None, Some(reason)) = (&place, wanted(&server)) {
-        let or = if server.wants_ledger().is_some() { "" } else { ", or say --ask never" };
+        // Where the tools themselves ask, or have keys, that would change nothing.
+        let server = server.ask(Ask::Never);
+        let or = if wanted(&server).is_none() { ", or say --ask never" } else { "" };
         return Err(Error::usage(format!("{reason}: leave out --ledger none{or}")));
     }
     let server = match secret(args, place.as_ref())? {
@@ -104,12 +106,16 @@ fn refused(place: Option<&Place>, wanted: Option<String>, problem: &StoreError) 
         lines.push_str(&format!("\n  {obstacle}"));
     }
     const ELSEWHERE: &str = "--ledger sqlite:PATH, or memory: to forget them with this process";
-    match wanted {
-        None => lines.push_str(&format!("\n  say where calls should be remembered: {ELSEWHERE}")),
-        Some(wanted) => lines.push_str(&format!(
-            "\n  {wanted}\n  mend the state folder ({STATE} says where it is), or say where calls should be remembered: {ELSEWHERE}"
-        )),
+    let mend = match (&wanted, problem) {
+        (Some(_), StoreError::Unavailable(_)) => {
+            format!("mend the state folder ({STATE} says where it is), or ")
+        }
+        _ => String::new(),
+    };
+    if let Some(wanted) = wanted {
+        lines.push_str(&format!("\n  {wanted}"));
     }
+    lines.push_str(&format!("\n  {mend}say where calls should be remembered: {ELSEWHERE}"));
     Error::new(lines)
 }
 
@@ -193,6 +199,32 @@ fn keep(path: &Path) -> std::io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn to_ask_nobody_is_offered_where_that_helps() {
+        use candor_server::tool::{JsonTool, ToolError};
+        let tool = |ask| {
+            JsonTool::open("greet", |_args, _ctx| async { Ok::<_, ToolError>("Hello!") }).ask(ask)
+        };
+        let refused = |server: Server| {
+            let args = ServeArgs { ledger: Some(NONE.to_owned()), ..ServeArgs::default() };
+            attach(server, &args).err().unwrap().to_string()
+        };
+        let server = |of_tool| Server::new("greeter", "1.0.0").tool(tool(of_tool));
+        let by_policy = refused(server(Ask::Never).ask(Ask::Writes));
+        assert!(
+            by_policy.ends_with(": leave out --ledger none, or say --ask never"),
+            "{by_policy}"
+        );
+        for asking in [
+            server(Ask::Always),
+            server(Ask::Always).ask(Ask::Writes),
+            server(Ask::Never).ask_for("greet", Ask::Always),
+        ] {
+            let by_tool = refused(asking);
+            assert!(by_tool.ends_with(": leave out --ledger none"), "{by_tool}");
+        }
+    }
 
     #[test]
     fn a_secret_is_made_once_and_is_nobody_elses() {

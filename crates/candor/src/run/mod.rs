@@ -26,6 +26,7 @@ use std::pin::Pin;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use tokio::task::JoinSet;
 
 use crate::{Error, Result, Server};
 
@@ -123,6 +124,10 @@ fn boxed(
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let words: Vec<String> = words.collect();
         let way = args.way(&words)?;
+        // A variable may name them for other servers.
+        if let (Way::Http, Some(path)) = (way, &args.tokens) {
+            value::must_be_there("--tokens", path)?;
+        }
         log::to_stderr(args.log_format);
         let server = ledger::attach(asking(server, &args)?, &args)?;
         let server = match args.split {
@@ -130,9 +135,11 @@ fn boxed(
             Some(split) => server.split(split.into()),
         };
         let engine = args.limits.apply(server).build()?;
+        // Whatever is still to be said of its end is not said after it.
+        let mut telling = JoinSet::new();
         let served = match way {
             Way::Stdio => stdio::serve(&engine, serving.stop()?).await,
-            Way::Http => http::serve(engine.clone(), &args, serving).await,
+            Way::Http => http::serve(engine.clone(), &args, serving, &mut telling).await,
         };
         // Calls with a key go on without their callers, and end before the process does.
         engine.settle().await;
@@ -153,16 +160,21 @@ fn asking(mut server: Server, args: &ServeArgs) -> Result<Server> {
     }
     // An empty variable names none.
     for tool in args.deny.iter().map(|tool| tool.trim()).filter(|tool| !tool.is_empty()) {
-        // Who misspells a tool would go on believing that nobody can call it.
-        if let Some(names) = server.tool_names()
-            && !names.contains(&tool)
-        {
-            let names = names.join(", ");
-            return Err(Error::usage(format!(
-                "--deny {tool}: this server has no such tool; it has {names}"
-            )));
+        let names = server.tool_names().filter(|names| !names.iter().any(|name| name == tool));
+        let Some(names) = names else {
+            server = server.deny(tool);
+            continue;
+        };
+        // Who misspells a tool would go on believing that nobody can call it. A variable may mean that of another server.
+        match value::variable("--deny") {
+            Some(variable) => tracing::warn!(tool, "{variable}: this server has no such tool"),
+            None => {
+                let names = names.join(", ");
+                return Err(Error::usage(format!(
+                    "--deny {tool}: this server has no such tool; it has {names}"
+                )));
+            }
         }
-        server = server.deny(tool);
     }
     Ok(server)
 }

@@ -3,7 +3,7 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 
@@ -31,26 +31,49 @@ pub fn with_variable(mut problem: clap::Error) -> clap::Error {
     let Some(ContextValue::String(argument)) = problem.get(ContextKind::InvalidArg) else {
         return problem;
     };
-    let flag = argument.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
-    let Some(name) = flag.strip_prefix("--") else { return problem };
-    let variable = format!("CANDOR_{}", name.replace('-', "_").to_uppercase());
-    let is_typed = env::args_os().any(|word| word.to_string_lossy().starts_with(&flag));
-    if !is_typed && env::var_os(&variable).is_some() {
-        let tip = format!("it stands in the variable {variable}, which is set here");
+    let flag = argument.split([' ', '=', '[']).next().unwrap_or_default();
+    if let Some(tip) = variable(flag).map(|variable| stands_in(&variable)) {
         problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     problem
 }
 
+/// The variable that the value of this flag stands in, if it is set and nobody has typed the flag.
+pub(super) fn variable(flag: &str) -> Option<String> {
+    let name = flag.strip_prefix("--")?;
+    let variable = format!("CANDOR_{}", name.replace('-', "_").to_uppercase());
+    let is_typed = env::args_os().any(|word| word.to_string_lossy().starts_with(flag));
+    (!is_typed && env::var_os(&variable).is_some()).then_some(variable)
+}
+
+fn stands_in(variable: &str) -> String {
+    format!("it stands in the variable {variable}, which is set here")
+}
+
 /// Takes the path of a file that is there. Whether it can be read, and what is in it, is for who reads it.
 pub fn file() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path: PathBuf| match fs::metadata(&path) {
+    PathBufValueParser::new().try_map(|path: PathBuf| is_there(&path).map(|()| path))
+}
+
+fn is_there(path: &Path) -> Result<(), &'static str> {
+    match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err("this is a folder; name a file"),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err("there is no such file")
         }
-        _ => Ok(path),
-    })
+        _ => Ok(()),
+    }
+}
+
+/// The same of a file that not every server reads, once it is known that this one does; in the words of the parser.
+pub(super) fn must_be_there(flag: &str, path: &Path) -> crate::Result<()> {
+    let Err(problem) = is_there(path) else { return Ok(()) };
+    let tip = variable(flag).map(|variable| format!("\n\n  tip: {}", stands_in(&variable)));
+    Err(crate::Error::usage(format!(
+        "invalid value '{}' for '{flag} <FILE>': {problem}{}",
+        path.display(),
+        tip.unwrap_or_default()
+    )))
 }
 
 /// More than any machine has of anything, and fewer than what counts them can count to.

@@ -2,12 +2,14 @@
 
 #![cfg(unix)]
 
+use candor::prelude::*;
+use candor::run::{ServeArgs, Serving};
 use serde_json::json;
 
 use crate::example;
 use crate::http::{Events, open_session, post};
 use crate::messages::{call, initialize, modern, text};
-use crate::process::Program;
+use crate::process::{Program, output};
 
 #[tokio::test]
 async fn a_signal_ends_an_http_server_and_its_open_subscription_in_good_order() {
@@ -62,6 +64,26 @@ async fn a_signal_lets_a_running_call_finish() {
     };
     assert_eq!(text(&answer), "Waited 5 steps.");
     assert_eq!(everything.ended().await.status.code(), Some(0));
+}
+
+/// Whoever serves may go on with something else. This test is both: who does, and who listens to it.
+#[tokio::test]
+async fn whoever_has_ended_says_nothing_more() {
+    const SERVES: &str = "CANDOR_TEST_SERVES";
+    if std::env::var_os(SERVES).is_some() {
+        let mut args = ServeArgs::default();
+        args.http = Some(([127, 0, 0, 1], 0).into());
+        args.ledger = Some("none".to_owned());
+        let serving = Serving::default().until(std::future::ready(()));
+        Server::new("short", "1.0.0").serve_with(args, serving).await.unwrap();
+        return tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    }
+    let mut serves = tokio::process::Command::new(std::env::current_exe().unwrap());
+    serves.args(["--exact", "--nocapture", "signals::whoever_has_ended_says_nothing_more"]);
+    let ended = output(serves.env(SERVES, "1")).await;
+    let said = ended.stderr.join("\n");
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(said.contains("listening on") && !said.contains("stopping"), "{said}");
 }
 
 #[tokio::test]

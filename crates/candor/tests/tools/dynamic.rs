@@ -5,7 +5,7 @@ use candor::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::ways::both_ways;
-use crate::{call, output};
+use crate::{call, input, output};
 
 #[tool(read_only)]
 fn echo(value: Value) -> Value {
@@ -33,6 +33,8 @@ fn echo_wrapped(value: Wrapped) -> Wrapped {
 #[tokio::test]
 async fn a_value_is_shaped_when_it_is_there() {
     for client in both_ways(|| tools![echo, echo_result, echo_wrapped]).await {
+        let anything = json!({"description": "Parameter value"});
+        assert_eq!(input(&client, "echo").await["properties"]["value"], anything);
         for tool in ["echo", "echo_result", "echo_wrapped"] {
             assert_eq!(output(&client, tool).await, None, "{tool}");
             for (value, texts, structured) in [

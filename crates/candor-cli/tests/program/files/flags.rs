@@ -168,6 +168,32 @@ async fn the_line_for_a_host_is_one_that_a_shell_takes() {
     assert!(lines[1].ends_with(&format!("add candor-host-line -- candor files {shown} --stdio")));
 }
 
+/// A variable is for all servers: what one of them does not have is no reason for it not to start, nor what it says to hosts.
+#[tokio::test]
+async fn a_tool_that_nobody_may_call_is_one_that_is_there() {
+    let served = Served::prepared("denied");
+    let mut command = candor();
+    command.env("CANDOR_DENY", "drop_table, preview_manage_files,");
+    let lines = said(&mut command, &served.path(), &[]).await;
+    let warned = |line: &String| line.contains("CANDOR_DENY: this server has no such tool");
+    assert!(lines.iter().any(|line| warned(line) && line.contains("drop_table")), "{lines:?}");
+    assert_eq!(lines.iter().filter(|line| warned(line)).count(), 1, "{lines:?}");
+    let host = lines.iter().find(|line| line.starts_with("  host ")).unwrap();
+    assert!(host.ends_with("' --deny preview_manage_files --stdio"), "{host}");
+
+    // Whoever types it means this server. A preview that is made with its tool is a tool, too.
+    let ended = output(served.command(&["--stdio"]).args(["--deny", "drop_table"])).await;
+    assert_eq!(ended.status.code(), Some(2));
+    let said = complaint(&ended);
+    assert!(said.contains("--deny drop_table") && said.contains("preview_manage_files"), "{said}");
+    let mut command = served.command(&["--stdio", "--deny", "preview_manage_files"]);
+    let mut host = Host::of(&mut command, Era::Modern).await;
+    let call = super::manage("delete", "hello.txt");
+    let answer = host.call("preview_manage_files", &call).await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(answer.to_string().contains("denied"), "{answer}");
+}
+
 /// What the line says is what was shown, also for whoever has built the program and not installed it.
 #[cfg(unix)]
 #[tokio::test]

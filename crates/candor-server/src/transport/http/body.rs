@@ -17,17 +17,14 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
 use crate::limits::Limits;
-use crate::room::{Full, Room, Taken};
+use crate::room::{Full, Rooms, Taken};
 
 /// Up to here a body is small.
 const SMALL: usize = 64 * 1024;
 
-/// What room is counted in.
-const UNIT: usize = 16 * 1024;
-
-/// Reads bodies, and has room for so many large ones at a time.
+/// Reads bodies, the large ones when there is room for them.
 pub struct Bodies {
-    room: Room,
+    rooms: Arc<Rooms>,
     shared: bool,
     most: usize,
     time: Duration,
@@ -62,12 +59,11 @@ pub enum Unread {
 }
 
 impl Bodies {
-    /// As the limits say. `shared`: between principals, of whom one gets at most half.
+    /// As the limits say, and these rooms have room. `shared`: between principals, of whom one gets at most half.
     #[must_use]
-    pub fn new(limits: &Limits, shared: bool) -> Self {
-        let units = limits.body_bytes.div_ceil(UNIT).max(1);
+    pub fn new(limits: &Limits, rooms: Arc<Rooms>, shared: bool) -> Self {
         let (most, time) = (limits.message_bytes, limits.body_time);
-        Self { room: Room::new(units), shared, most, time }
+        Self { rooms, shared, most, time }
     }
 
     /// Reads a body. The sender has [`Limits::body_time`] up to where it is large, and again for the rest, once there is room
@@ -90,8 +86,8 @@ impl Bodies {
             return Err(Unread::TooLarge { most });
         }
         // Whoever does not say how much will come may send as much as anybody.
-        let wanted = length.unwrap_or(most).div_ceil(UNIT);
-        let room = match self.room.take(self.shared.then_some(principal), wanted, time).await {
+        let (wanted, of) = (length.unwrap_or(most), self.shared.then_some(principal));
+        let room = match self.rooms.body(of, wanted, time).await {
             Ok(taken) => Some(taken),
             Err(Full::Everybody) => return Err(Unread::NoRoom),
             Err(Full::Caller) => return Err(Unread::NoShare),

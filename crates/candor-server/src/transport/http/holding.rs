@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
 /// Up to here an answer is small, and holds nothing once it is there.
-const SMALL: u64 = 64 * 1024;
+pub(super) const SMALL: u64 = 64 * 1024;
 
 /// Keeps something until an answer has been read, or its reader is gone. What is small and all there keeps nothing.
 ///

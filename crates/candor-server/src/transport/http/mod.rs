@@ -134,7 +134,7 @@ pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
     let endpoint = Arc::new(Endpoint {
         sessions: Sessions::new(limits, http.tells_callers_apart()),
         rooms: Arc::clone(engine.rooms()),
-        bodies: Bodies::new(limits, http.tells_callers_apart()),
+        bodies: Bodies::new(limits, Arc::clone(engine.rooms()), http.tells_callers_apart()),
         http,
         engine,
     });

@@ -241,7 +241,7 @@ impl Connection {
             let problem = "Invalid request: this connection is initialized already";
             return Answer::error(Some(&id), &ErrorObject::invalid_request(problem), false);
         }
-        let peer = Peer { principal: self.principal.clone(), address: None };
+        let peer = Peer { principal: self.principal.clone(), address: None, shares: false };
         let outlet = self.outlet.clone();
         match initialize::open(&self.engine, request, peer, "stdio".to_owned(), outlet) {
             Ok((session, answer)) => {

@@ -3,7 +3,7 @@
 mod streams;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 
 use axum::response::Response;
@@ -16,7 +16,8 @@ use candor_protocol::{Principal, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::{Endpoint, Held, SESSION_ID, Taken, hold, respond, serve, version_header};
+use super::holding::{SMALL, hold};
+use super::{Endpoint, Held, SESSION_ID, Taken, respond, serve, version_header};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
@@ -76,7 +77,7 @@ pub(super) async fn post_request(
         // Taken back before it said anything.
         Event::End => streams::nothing(),
         // The handler hung up: the client gets an id to come back with.
-        Event::Released => streams::only_priming(&session, &log),
+        Event::Released => hold(streams::only_priming(endpoint, session, log), room),
         Event::Message(..) => hold(streams::follow(endpoint, session, log), room),
     }
 }
@@ -135,7 +136,8 @@ fn initialize(
     let session_id = hex(&random_bytes::<16>());
     let address = parts.extensions.get::<serve::Peer>().map(|peer| peer.0.ip());
     let log = Arc::new(StreamLog::new(streams::STANDALONE.to_owned(), endpoint.engine.limits()));
-    let (peer, outlet) = (Peer { principal, address }, Outlet::Log(log));
+    let shares = endpoint.http.tells_callers_apart();
+    let (peer, outlet) = (Peer { principal, address, shares }, Outlet::Log(log));
     match initialize::open(&endpoint.engine, request, peer, session_id.clone(), outlet) {
         Err(error) => respond::error(StatusCode::BAD_REQUEST, Some(&id), &error),
         Ok((session, _)) if !endpoint.sessions.add(session.clone()) => respond::error(
@@ -213,16 +215,23 @@ pub(super) async fn post_batch(
         return respond::problem(StatusCode::BAD_REQUEST, problem);
     }
     let of = endpoint.sharer(&principal);
-    let (mut running, mut held) = (Vec::new(), Vec::new());
+    let (mut running, said) = (Vec::new(), Arc::new(AtomicU64::new(0)));
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
             Ok(Incoming::Request(request)) => match endpoint.rooms.request(of) {
                 Ok(room) => {
-                    let room = Held::new(room, body);
-                    held.push(room.clone());
-                    let answer = start(endpoint, &session, request, Outlet::None, room, None);
-                    running.push(tokio::spawn(answer));
+                    let (room, said) = (Held::new(room, body), Arc::clone(&said));
+                    let answer =
+                        start(endpoint, &session, request, Outlet::None, room.clone(), None);
+                    running.push(tokio::spawn(async move {
+                        let answer = answer.await.into_message();
+                        // All of it waits for the slowest: one place is kept for each so many bytes, the others are free again.
+                        let bytes = answer.as_ref().map_or(0, |answer| answer.len() as u64);
+                        let before = said.fetch_add(bytes, Ordering::Relaxed);
+                        let keeps = before / SMALL != (before + bytes) / SMALL;
+                        (answer, keeps.then_some(room))
+                    }));
                 }
                 Err(full) => answers
                     .extend(Answer::error(Some(&request.id), &full.why(), false).into_message()),
@@ -234,9 +243,12 @@ pub(super) async fn post_batch(
             }
         }
     }
-    for answer in running {
+    let mut held = Vec::new();
+    for task in running {
         // A task fails only when the runtime ends, and then nobody is answered.
-        answers.extend(answer.await.ok().and_then(Answer::into_message));
+        let Ok((answer, room)) = task.await else { continue };
+        answers.extend(answer);
+        held.extend(room);
     }
     if answers.is_empty() {
         return respond::empty(StatusCode::ACCEPTED);

@@ -58,16 +58,22 @@ fn place(headers: &HeaderMap) -> Result<(&str, Option<u64>), ()> {
 
 /// Streams what a request says, from its beginning.
 pub(super) fn follow(endpoint: &Endpoint, session: Arc<Session>, log: Arc<StreamLog>) -> Response {
-    session.keep_stream(&log);
+    let _ = session.keep_stream(&log);
     let (reader, after) = log.reader(Some(0));
     let primed = !primes(&session);
     respond_with(endpoint, session, log, Place { reader, after, primed }, None)
 }
 
-/// A stream that ends at once and gives the client an id to come back with.
-pub(super) fn only_priming(session: &Session, log: &Arc<StreamLog>) -> Response {
-    session.keep_stream(log);
-    let event = sse::priming(&event_id(log, 0), RETRY);
+/// A stream that ends at once and gives the client an id to come back with. Where it could not come back, it gets what there is now.
+pub(super) fn only_priming(
+    endpoint: &Endpoint,
+    session: Arc<Session>,
+    log: Arc<StreamLog>,
+) -> Response {
+    if !session.keep_stream(&log) {
+        return follow(endpoint, session, log);
+    }
+    let event = sse::priming(&event_id(&log, 0), RETRY);
     sse::response(stream::once(std::future::ready(event)), RETRY)
 }
 

@@ -1,0 +1,103 @@
+//! A ledger that counts how often somebody looks at what waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use candor_server::store::{
+    Answer, AuditRow, Circumstances, Entry, Event, Filter, Fingerprint, Grant, GrantId, Granting,
+    Note, Page, Paged, RecordId, Rules, Scope, Seen, Store, StoreFuture, Swept,
+};
+
+use crate::desk::memory;
+
+pub(crate) struct Looked {
+    store: Arc<dyn Store>,
+    times: AtomicUsize,
+}
+
+impl Looked {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { store: memory(), times: AtomicUsize::new(0) })
+    }
+
+    pub(crate) fn times(&self) -> usize {
+        self.times.load(Ordering::SeqCst)
+    }
+}
+
+impl Store for Looked {
+    fn apply(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: Circumstances,
+    ) -> StoreFuture<'_, Answer> {
+        self.store.apply(id, event, circumstances)
+    }
+
+    fn recall(
+        &self,
+        id: &RecordId,
+        fingerprint: Fingerprint,
+        by_nature: bool,
+    ) -> StoreFuture<'_, Option<Answer>> {
+        self.store.recall(id, fingerprint, by_nature)
+    }
+
+    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+        self.store.note(note)
+    }
+
+    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+        self.store.watch(id, seen)
+    }
+
+    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+        self.store.sweep(most)
+    }
+
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+        self.store.find(id)
+    }
+
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        self.store.records(filter, page)
+    }
+
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+        self.times.fetch_add(1, Ordering::SeqCst);
+        self.store.waiting(filter, page)
+    }
+
+    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+        self.store.grant(granting)
+    }
+
+    fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
+        self.store.revoke(id, by)
+    }
+
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+        self.store.grants(filter, page)
+    }
+
+    fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
+        self.store.grants_in_force(scope)
+    }
+
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+        self.store.rows(filter, page)
+    }
+
+    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        self.store.story(id)
+    }
+
+    fn rules(&self) -> &Rules {
+        self.store.rules()
+    }
+
+    fn describe(&self) -> String {
+        self.store.describe()
+    }
+}
