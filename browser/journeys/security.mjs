@@ -35,6 +35,11 @@ async function known(stage) {
   await at(page, 'login').waitFor();
   await come('o-token');
   assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 200);
+  // A link with somebody's token does not take away who decides here: they would go on in another's name.
+  await page.goto(`${server.origin}/#token=a-token`);
+  await until('the token has left the address', () => !page.url().includes('token'));
+  await page.reload();
+  await says(page.locator('.who'), 'olga');
   // Somebody else in one tab is somebody else in all: no page goes on under another's name.
   const other = await page.context().newPage();
   await other.goto(server.origin);

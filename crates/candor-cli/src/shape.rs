@@ -3,10 +3,13 @@
 //! A schema is read as alternatives (`anyOf`, `oneOf`, several types), each of which is all of several schemas (`allOf`, `$ref`).
 //! What cannot be understood allows anything: the server has the last word, and nothing here fails on an odd schema.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::{BitAnd, BitOr};
 use std::ptr;
+use std::rc::Rc;
 
+use candor_schema::References;
 use serde_json::{Map, Value};
 
 /// A set of kinds of values.
@@ -72,8 +75,22 @@ impl BitOr for Kinds {
 /// What a schema allows: any of these.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape<'a> {
-    root: &'a Value,
+    links: Links<'a>,
     pub(crate) ways: Vec<Way<'a>>,
+}
+
+/// Where references lead, in the whole schema. It is read once; one that cannot be read has none that lead anywhere.
+#[derive(Debug, Clone)]
+struct Links<'a>(Rc<RefCell<Option<References<'a>>>>);
+
+impl<'a> Links<'a> {
+    fn of(root: &'a Value) -> Self {
+        Self(Rc::new(RefCell::new(References::of(root))))
+    }
+
+    fn from(&self, schema: &'a Value) -> Option<Vec<&'a Value>> {
+        self.0.borrow_mut().as_mut()?.from(schema)
+    }
 }
 
 /// One alternative: values of these kinds that fit all of these schemas.
@@ -96,8 +113,9 @@ impl<'a> Shape<'a> {
 
     /// Of a schema that stands in another, in which its references are looked up.
     pub(crate) fn within(root: &'a Value, schema: &'a Value) -> Self {
-        let ways = Reading::new(root).ways(schema, 0);
-        Self { root, ways }
+        let links = Links::of(root);
+        let ways = Reading::new(&links).ways(schema, 0);
+        Self { links, ways }
     }
 
     pub(crate) fn kinds(&self) -> Kinds {
@@ -127,14 +145,14 @@ impl<'a> Shape<'a> {
 
     /// What a member may be. `None`: there is no such member.
     pub(crate) fn member(&self, name: &str) -> Option<Self> {
-        self.joined(self.objects().filter_map(|way| way.member(self.root, name)).collect())
+        self.joined(self.objects().filter_map(|way| way.member(&self.links, name)).collect())
     }
 
     /// What an item of a list may be.
     pub(crate) fn item(&self) -> Self {
         let lists = self.ways.iter().filter(|way| way.kinds.has(Kinds::ARRAY));
-        let items = lists.map(|way| way.item(self.root)).collect();
-        self.joined(items).unwrap_or_else(|| Self { root: self.root, ways: vec![Way::any()] })
+        let items = lists.map(|way| way.item(&self.links)).collect();
+        self.joined(items).unwrap_or_else(|| self.with(vec![Way::any()]))
     }
 
     /// What is left when values of this kind are not meant.
@@ -148,7 +166,7 @@ impl<'a> Shape<'a> {
 
     /// The shape that one of its alternatives has by itself.
     pub(crate) fn only(&self, way: &Way<'a>) -> Self {
-        Self { root: self.root, ways: vec![way.clone()] }
+        self.with(vec![way.clone()])
     }
 
     /// What is said about a member that has a default.
@@ -165,7 +183,11 @@ impl<'a> Shape<'a> {
             return None;
         }
         let ways = found.into_iter().flatten().take(MOST_WAYS).collect();
-        Some(Self { root: self.root, ways })
+        Some(self.with(ways))
+    }
+
+    fn with(&self, ways: Vec<Way<'a>>) -> Self {
+        Self { links: self.links.clone(), ways }
     }
 }
 
@@ -201,18 +223,18 @@ impl<'a> Way<'a> {
         lists.flatten().filter_map(Value::as_str).collect()
     }
 
-    fn member(&self, root: &'a Value, name: &str) -> Option<Vec<Self>> {
+    fn member(&self, links: &Links<'a>, name: &str) -> Option<Vec<Self>> {
         let declared = |part: &&'a Map<String, Value>| part.get("properties")?.get(name);
         let mut found = self.parts.iter().filter_map(declared).peekable();
         if found.peek().is_some() {
-            return Some(Reading::new(root).all(found, 0));
+            return Some(Reading::new(links).all(found, 0));
         }
-        self.further(root)
+        self.further(links)
     }
 
     /// What members may be that are not declared. A schema that declares some and is silent about others has probably listed them
     /// all: whoever misspells one should hear it here.
-    pub(crate) fn further(&self, root: &'a Value) -> Option<Vec<Self>> {
+    fn further(&self, links: &Links<'a>) -> Option<Vec<Self>> {
         let mut said: Vec<&'a Value> = Vec::new();
         for part in &self.parts {
             match part.get("additionalProperties") {
@@ -223,29 +245,29 @@ impl<'a> Way<'a> {
             }
         }
         if !said.is_empty() {
-            return Some(Reading::new(root).all(said.into_iter(), 0));
+            return Some(Reading::new(links).all(said.into_iter(), 0));
         }
         self.names().next().is_none().then(|| vec![Self::any()])
     }
 
-    fn item(&self, root: &'a Value) -> Vec<Self> {
+    fn item(&self, links: &Links<'a>) -> Vec<Self> {
         let items = self.parts.iter().filter_map(|part| part.get("items"));
         // A list of schemas, one for each place, is an old way of writing that says nothing about all of them.
-        Reading::new(root).all(items.filter(|items| !items.is_array()), 0)
+        Reading::new(links).all(items.filter(|items| !items.is_array()), 0)
     }
 }
 
 /// One reading of a schema, which has an end.
-struct Reading<'a> {
-    root: &'a Value,
+struct Reading<'a, 'l> {
+    links: &'l Links<'a>,
     steps: usize,
     /// The schemas that are being read: one that refers to itself says nothing new.
     open: Vec<&'a Value>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(root: &'a Value) -> Self {
-        Self { root, steps: 0, open: Vec::new() }
+impl<'a, 'l> Reading<'a, 'l> {
+    fn new(links: &'l Links<'a>) -> Self {
+        Self { links, steps: 0, open: Vec::new() }
     }
 
     fn ways(&mut self, schema: &'a Value, depth: usize) -> Vec<Way<'a>> {
@@ -267,11 +289,11 @@ impl<'a> Reading<'a> {
             _ => return vec![Way::any()],
         };
         let mut ways = vec![Way { kinds: own_kinds(keywords), parts: vec![keywords] }];
-        if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
-            let target = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            if let Some(target) = target {
-                ways = both(&ways, &self.ways(target, depth + 1));
-            }
+        // A dynamic one may lead to several, and it is one of them.
+        if let Some(targets @ [_, ..]) = self.links.from(schema).as_deref() {
+            let any: Vec<_> =
+                targets.iter().flat_map(|target| self.ways(target, depth + 1)).collect();
+            ways = both(&ways, &any);
         }
         let list = |name: &str| keywords.get(name).and_then(Value::as_array);
         for branches in [list("anyOf"), list("oneOf")].into_iter().flatten() {
@@ -362,6 +384,35 @@ mod tests {
         assert_eq!(kinds("c"), Kinds::STRING | Kinds::INTEGER);
         assert_eq!(kinds("d"), Kinds::STRING | Kinds::INTEGER);
         assert!(shape.member("e").is_none());
+    }
+
+    #[test]
+    fn references_are_those_of_the_validator() {
+        let schema = json!({
+            "properties": {
+                "place": {"$ref": "#/$defs/a%20name"},
+                "deeper": {"$ref": "#/definitions/old"},
+                "anchor": {"$ref": "#name"},
+                "named": {"$ref": "inner"},
+                "dynamic": {"$dynamicRef": "#name"},
+                "nowhere": {"$ref": "#/$defs/none"},
+            },
+            "$defs": {
+                "a name": {"$dynamicAnchor": "name", "type": "string"},
+                "other": {"$id": "inner", "type": "integer"},
+            },
+            "definitions": {"old": {"properties": {"a": {"$ref": "#name"}}}}
+        });
+        let shape = Shape::of(&schema);
+        let kinds = |name: &str| shape.member(name).unwrap().kinds();
+        assert_eq!(kinds("place"), Kinds::STRING);
+        assert_eq!(shape.member("deeper").unwrap().member("a").unwrap().kinds(), Kinds::STRING);
+        assert_eq!(kinds("anchor"), Kinds::STRING);
+        assert_eq!(kinds("named"), Kinds::INTEGER);
+        assert_eq!(kinds("dynamic"), Kinds::STRING);
+        assert_eq!(kinds("nowhere"), Kinds::ANY);
+        let unknown = json!({"$schema": "https://example.invalid/", "$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}});
+        assert_eq!(Shape::of(&unknown).kinds(), Kinds::ANY);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Writer {
         if kinds.is_empty() { "never".to_owned() } else { kinds.join("|") }
     }
 
-    fn alternatives(&self, shape: &Shape<'_>, way: &Way<'_>, depth: usize) -> Vec<String> {
+    fn alternatives<'a>(&self, shape: &Shape<'a>, way: &Way<'a>, depth: usize) -> Vec<String> {
         if let Some(choices) = way.choices() {
             let mut texts: Vec<_> =
                 choices.iter().take(CHOICES).map(|value| literal(value)).collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use candor_protocol::json::{Number, Object, RawValue};
 
-use crate::host::locked;
+use crate::members::locked;
 
 /// More is not kept.
 const MAX_ENTRIES: usize = 1000;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use candor_hints::Hints;
 use candor_protocol::json::{Object, raw};
-use candor_protocol::names::{failure, meta, method};
+use candor_protocol::names::{argument, failure, meta, method};
 use candor_protocol::rpc::code;
 use candor_schema::{Invalid, Violation};
 use futures_util::future::BoxFuture;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::host::{Progress, ProgressFn};
 use crate::result::CallResult;
 use crate::session::Wish;
-use crate::tools::{KEY_ARGUMENT, KnownTool};
+use crate::tools::KnownTool;
 
 /// The name of one operation: the same on every attempt, and never used for another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -125,9 +125,9 @@ impl<'a> Call<'a> {
         let key = self.key.clone().filter(|_| only_there);
         let arguments = self.members()?;
         if let Some(key) = key
-            && !arguments.contains_key(KEY_ARGUMENT)
+            && !arguments.contains_key(argument::IDEMPOTENCY_KEY)
         {
-            arguments.insert(KEY_ARGUMENT.to_owned(), key.as_str().into());
+            arguments.insert(argument::IDEMPOTENCY_KEY.to_owned(), key.as_str().into());
         }
         Ok(())
     }

@@ -88,6 +88,8 @@ pub enum Error {
     },
     /// A person or the host's policy said no, or there was nobody to ask. Nothing was called.
     Refused(Refusal),
+    /// The tool's own preview of the call failed, and says why. The call itself was not made.
+    PreviewFailed(Box<CallResult>),
     /// The call was made, and what came back is not what the tool's schema promises.
     ResultInvalid {
         /// What came back.
@@ -224,6 +226,7 @@ impl fmt::Display for Error {
             Self::Refused(Refusal::NobodyToAsk) => {
                 f.write_str("this call has to be confirmed by a person, and there is nobody to ask")
             }
+            Self::PreviewFailed(result) => write!(f, "its preview failed: {}", result.text()),
             Self::ResultInvalid { invalid, .. } => write!(
                 f,
                 "the call was made, but its result is not what the tool's schema promises: {invalid}"

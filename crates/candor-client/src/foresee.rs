@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::host::{locked, members_of};
+use crate::members::{locked, members_of};
 use crate::policy::Trust;
 use crate::session::{Session, Wish};
 use crate::tools::{KnownTool, declared};
@@ -365,10 +365,5 @@ fn tool_judgement(tool: &KnownTool) -> Option<Judgement> {
 fn judgement(meta: &Object) -> Option<Judgement> {
     let told = meta.get(extension::APPROVAL)?;
     let told = members_of(&told.to_raw()).ok()?;
-    match &*told.read_str("judgement").ok().flatten()? {
-        "allow" => Some(Judgement::Allow),
-        "ask" => Some(Judgement::Ask),
-        "deny" => Some(Judgement::Deny),
-        _ => None,
-    }
+    Judgement::of_word(&told.read_str("judgement").ok().flatten()?)
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use candor_protocol::json::{Decode as _, Json, Object, RawValue, raw};
+use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::names::{extension, method, notification};
 use candor_protocol::rpc::{
     ErrorObject, Notification, Request, RequestId, write_error, write_result,
@@ -23,6 +23,7 @@ use tokio::task::AbortHandle;
 use crate::cache::Cache;
 use crate::compile::compile;
 use crate::listen::Listener;
+use crate::members::{DecodeObject as _, locked, object_of};
 
 /// How far a call has come.
 #[derive(Debug, Clone)]
@@ -104,10 +105,6 @@ impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Host").finish_non_exhaustive()
     }
-}
-
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Host {
@@ -311,17 +308,6 @@ impl Drop for Following {
     }
 }
 
-/// Reading a message out of members that are somebody else's.
-pub(crate) trait DecodeObject: Sized {
-    fn decode_object(object: &Object) -> Result<Self, candor_protocol::json::Malformed>;
-}
-
-impl<T: candor_protocol::Message> DecodeObject for T {
-    fn decode_object(object: &Object) -> Result<Self, candor_protocol::json::Malformed> {
-        T::from_object(object.clone())
-    }
-}
-
 fn elicitation(params: &Object) -> Result<Elicitation, String> {
     let mode = params.read_str("mode").map_err(|e| e.to_string())?;
     if mode.as_deref() == Some("url") {
@@ -353,13 +339,4 @@ async fn fits(form: &Map<String, Value>, schema: &Value) -> Result<(), ErrorObje
     schema.check(&Value::Object(form.clone())).map_err(|invalid| {
         ErrorObject::internal(format!("The answer does not fit the form: {invalid}"))
     })
-}
-
-pub(crate) fn object_of(members: &Map<String, Value>) -> Object {
-    members.iter().map(|(name, value)| (name.clone(), raw(value))).collect()
-}
-
-/// The members of a value that should be an object.
-pub(crate) fn members_of(json: &RawValue) -> Result<Object, candor_protocol::json::Malformed> {
-    Object::decode(Json::from(json))
 }

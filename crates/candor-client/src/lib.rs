@@ -20,7 +20,7 @@
 //!   speaks is found out; connections, sessions and programs that end are opened again.
 //! - [`Client::call_safely`]: what would this very call do, may it, and only then do it. [`Trust`] says whom to believe,
 //!   [`Policy`] when to ask, [`Proposal`] what a person is shown.
-//! - [`Client::foresee`], [`Client::describe_for_model`]: the first half of that.
+//! - [`Client::foresee`], [`Client::preview`], [`Client::describe_for_model`]: the first half of that.
 //! - [`Client::call`]: the second half. [`Key`] and [`Retry`]: what is tried again, and never done twice.
 //! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`]; [`Client::walk`], a whole tree
 //!   within limits.
@@ -40,7 +40,9 @@ mod host;
 mod link;
 mod listen;
 mod lists;
+mod members;
 mod policy;
+mod preview;
 mod resources;
 mod result;
 mod retry;
@@ -64,6 +66,7 @@ pub use foresee::{Basis, Foreseen};
 pub use host::{Elicitation, Elicited, Progress};
 pub use listen::{Change, Interest, Listening};
 pub use policy::{Policy, Trust};
+pub use preview::Preview;
 pub use resources::{Contents, bytes_of};
 pub use result::{CallResult, Failure};
 pub use retry::Retry;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Client, written};
 use crate::error::Error;
-use crate::host::{DecodeObject as _, locked};
+use crate::members::{DecodeObject as _, locked};
 use crate::resources::about;
 use crate::session::Wish;
 

@@ -11,7 +11,7 @@ use candor_protocol::names::method;
 use crate::cache::{Hint, Place};
 use crate::client::Client;
 use crate::error::Error;
-use crate::host::members_of;
+use crate::members::members_of;
 use crate::session::Wish;
 
 /// A place in a list.

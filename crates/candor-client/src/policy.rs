@@ -194,7 +194,9 @@ mod tests {
 
     #[test]
     fn the_words_decide() {
-        let policy = Policy::ask(Ask::Destructive).deny("never").and_what_reaches_outside();
+        let policy = Policy::ask(Ask::Destructive).deny("never");
+        assert_eq!(policy.judge("t", Hints::ADDS), Judgement::Allow);
+        let policy = policy.and_what_reaches_outside();
         assert_eq!(policy.judge("t", Hints::READS), Judgement::Allow);
         assert_eq!(policy.judge("t", Hints::ADDS.closed_world()), Judgement::Allow);
         assert_eq!(policy.judge("t", Hints::ADDS), Judgement::Ask);

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::host::locked;
+use crate::members::locked;
 
 /// How often and how soon what failed is tried again. Whether it may be is not decided here.
 ///

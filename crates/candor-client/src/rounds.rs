@@ -7,7 +7,7 @@ use candor_protocol::types::InputRequired;
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::host::members_of;
+use crate::members::members_of;
 use crate::session::{Session, Wish};
 
 /// Questions in one round. Nobody answers more.

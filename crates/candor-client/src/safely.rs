@@ -6,23 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_hints::Judgement;
-use candor_protocol::types::Content;
+use candor_protocol::names::argument;
 use candor_schema::canonical;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::call::{Call, Key, is_outdated};
-use crate::client::Client;
 use crate::error::{Error, Refusal};
 use crate::foresee::{Basis, Foreseen};
 use crate::host::Progress;
 use crate::policy::Trust;
 use crate::result::CallResult;
-use crate::tools::{KEY_ARGUMENT, KnownTool};
-
-/// The argument that takes the token of a preview.
-const PLAN_ARGUMENT: &str = "plan_token";
+use crate::tools::KnownTool;
 
 type SendFn = Box<dyn FnOnce(Option<&Key>) + Send>;
 type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
@@ -145,24 +141,21 @@ impl<'a> SafeCall<'a> {
     async fn run(mut self) -> Result<CallResult, Error> {
         let client = self.call.client;
         let tool = client.tool(&self.call.tool).await?;
-        let arguments = self.call.members()?;
-        let has_key = arguments.contains_key(KEY_ARGUMENT) || self.call.key.is_some();
-        // Made once: every attempt has the same. Where it can only be an argument, it is one from the beginning.
-        if !has_key && (tool.demands_key() || !client.knows_keys()) && tool.takes_key_argument() {
+        let makes_key = MakesKey::of(&mut self.call, &tool, self.on_send.is_some())?;
+        if makes_key == MakesKey::AtOnce {
             self.call.key = Some(Key::new());
         }
         self.call.put_key(&tool)?;
         let mut preview = None;
-        let demanded = tool.preview().filter(|(_, required)| *required);
-        if let Some((name, _)) = demanded
+        if tool.preview().is_some_and(|(_, required)| required)
             && self.call.plan.is_none()
-            && !self.call.members()?.contains_key(PLAN_ARGUMENT)
+            && !self.call.members()?.contains_key(argument::PLAN_TOKEN)
+            && let Some(shown) = client.preview_of(&tool, &self.call.arguments).await?
         {
-            let shown = look(client, &name, &self.call.arguments).await?;
-            if let Some(token) = shown.plan_token() {
-                self.call.members()?.insert(PLAN_ARGUMENT.to_owned(), token.into());
+            preview = Some(shown.text());
+            if let Some(token) = shown.plan_token {
+                self.call.members()?.insert(argument::PLAN_TOKEN.to_owned(), token.into());
             }
-            preview = Some(for_people(&shown));
         }
         if let Some(schema) = tool.input_check().await {
             schema.check(&self.call.arguments).map_err(Error::InvalidArguments)?;
@@ -170,16 +163,7 @@ impl<'a> SafeCall<'a> {
         let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
         let hints = foreseen.hints;
         let on_send = self.on_send.take().filter(|_| !hints.is_read_only());
-        // Not for a call that the server asks a person about: that has a record by itself, which the same call finds again
-        // as long as it has no other key.
-        if !has_key
-            && self.call.key.is_none()
-            && !tool.derives_keys()
-            && client.knows_keys()
-            && !hints.is_read_only()
-            && foreseen.server != Some(Judgement::Ask)
-            && (tool.takes_key_argument() || on_send.is_some())
-        {
+        if makes_key.when_foreseen(&foreseen) {
             self.call.key = Some(Key::new());
         }
         match foreseen.judgement {
@@ -189,13 +173,12 @@ impl<'a> SafeCall<'a> {
                 let Some(confirm) = self.confirm.take() else {
                     return Err(Error::Refused(Refusal::NobodyToAsk));
                 };
-                if preview.is_none()
-                    && let Some((name, _)) = tool.preview()
-                {
-                    match look(client, &name, &self.call.arguments).await {
-                        Ok(shown) => {
-                            self.call.plan = self.call.plan.or_else(|| shown.plan_token());
-                            preview = Some(for_people(&shown));
+                if preview.is_none() {
+                    match client.preview_of(&tool, &self.call.arguments).await {
+                        Ok(None) => {}
+                        Ok(Some(shown)) => {
+                            preview = Some(shown.text());
+                            self.call.plan = self.call.plan.or(shown.plan_token);
                         }
                         Err(error) => tracing::warn!(%error, "no preview"),
                     }
@@ -228,30 +211,39 @@ impl<'a> SafeCall<'a> {
     }
 }
 
-/// What a preview says, without what it says to models: how to go on, with a token that is nobody's to read.
-fn for_people(shown: &CallResult) -> String {
-    let token = shown.plan_token();
-    let texts = shown.content().iter().filter_map(Content::as_text);
-    let told = texts.filter(|text| token.as_ref().is_none_or(|token| !text.contains(token)));
-    told.collect::<Vec<_>>().join("\n")
+/// Whether a key is made for a call, and when. It is made once: every attempt has the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MakesKey {
+    Never,
+    /// Before anything else: it is an argument, and all that is asked and shown of the call is of these arguments.
+    AtOnce,
+    /// When it is known what the call does: it stands beside the arguments, and not every call needs one.
+    Foreseen,
 }
 
-/// Calls the preview of a tool. That is a call, too: only one that reads, for all that the host may assume, is made.
-async fn look(client: &Client, name: &str, arguments: &Value) -> Result<CallResult, Error> {
-    let tool = client.tool(name).await?;
-    let mut arguments = arguments.clone();
-    if let Value::Object(arguments) = &mut arguments {
-        arguments.remove(KEY_ARGUMENT);
-        arguments.remove(PLAN_ARGUMENT);
+impl MakesKey {
+    /// `heard`: somebody wants to hear of it, to ask again with it.
+    fn of(call: &mut Call<'_>, tool: &KnownTool, heard: bool) -> Result<Self, Error> {
+        let has_key = call.key.is_some() || call.members()?.contains_key(argument::IDEMPOTENCY_KEY);
+        let (takes, knows) = (tool.takes_key_argument(), call.client.knows_keys());
+        Ok(if has_key {
+            Self::Never
+        } else if takes && (tool.demands_key() || !knows) {
+            // It can only be an argument.
+            Self::AtOnce
+        } else if knows && !tool.derives_keys() && (takes || heard) {
+            Self::Foreseen
+        } else {
+            // Nobody would know it, or it would be a second one beside that which the server makes, or nobody asks for one.
+            Self::Never
+        })
     }
-    let hints = client.foresee_of(&tool, &arguments).await?.hints;
-    if !hints.is_read_only() {
-        return Err(Error::Refused(Refusal::Policy));
-    }
-    let shown = Call::new(client, name.to_owned(), arguments).perform(Some(&tool), hints).await?;
-    match shown.is_error() {
-        false => Ok(shown),
-        true => Err(Error::protocol(format!("its preview failed: {}", shown.text()))),
+
+    fn when_foreseen(self, foreseen: &Foreseen) -> bool {
+        // Not for a call that the server asks a person about: that has a record by itself, which the same call finds again
+        // as long as it has no other key.
+        let recorded = foreseen.server == Some(Judgement::Ask);
+        self == Self::Foreseen && !foreseen.hints.is_read_only() && !recorded
     }
 }
 

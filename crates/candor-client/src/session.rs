@@ -16,10 +16,11 @@ use serde::{Serialize, Serializer};
 
 use crate::connect::{Limits, Target};
 use crate::error::Error;
-use crate::host::{DecodeObject as _, Host, ProgressFn, locked, members_of};
+use crate::host::{Host, ProgressFn};
 use crate::link::http::{Endpoint, Http, Mode};
 use crate::link::pipe::Pipe;
 use crate::link::{Link, Outgoing, child};
+use crate::members::{DecodeObject as _, locked, members_of};
 
 /// How long the stream of a legacy server is waited for: some say nothing at all before they have something to say.
 const UNTIL_HEARD: Duration = Duration::from_millis(500);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use candor_hints::{Declared, Effective};
 use candor_protocol::json::{Decode as _, Json, Object, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
-use candor_protocol::names::extension;
+use candor_protocol::names::{argument, extension};
 use candor_protocol::types::{Tool, ToolAnnotations};
 use candor_schema::Schema;
 use serde_json::Value;
@@ -14,9 +14,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
 use crate::compile::compile;
-
-/// The argument that servers of ours, and many others, take a key by.
-pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// The tools of a server at one time.
 #[derive(Debug, Default)]
@@ -33,9 +30,37 @@ pub struct KnownTool {
     input: Value,
     output: Option<Value>,
     pub(crate) mirrors: Vec<Mirror>,
+    marks: Marks,
     /// Compiled when first needed; `None` if the schema cannot be.
     checks_input: OnceCell<Option<Arc<Schema>>>,
     checks_output: OnceCell<Option<Arc<Schema>>>,
+}
+
+/// What it says in `_meta`, as far as it is used here.
+#[derive(Debug, Default)]
+struct Marks {
+    resolvable: bool,
+    has_table: bool,
+    derives_keys: bool,
+    /// The tool that previews its calls, and whether it has to be called first.
+    preview: Option<(String, bool)>,
+}
+
+impl Marks {
+    /// What cannot be read is not there: one wrong mark is no reason to do without the tool.
+    fn read(meta: &Object) -> Self {
+        let mark = |name: &str| meta.read::<Object>(name).ok().flatten().unwrap_or_default();
+        let is_true = |mark: &Object, name: &str| mark.read(name).ok().flatten() == Some(true);
+        let plan = mark(extension::PLAN);
+        let preview = plan.read::<String>("preview").ok().flatten();
+        let key = mark(extension::IDEMPOTENCY);
+        Self {
+            resolvable: is_true(&mark(extension::TOOL_RESOLUTION), "resolvable"),
+            has_table: mark(extension::DYNAMIC_ANNOTATIONS).get("effects").is_some(),
+            derives_keys: key.read_str("key").ok().flatten().as_deref() == Some("derived"),
+            preview: preview.map(|name| (name, is_true(&plan, "required"))),
+        }
+    }
 }
 
 impl Tools {
@@ -113,11 +138,13 @@ impl KnownTool {
         }
         let output = tool.output_schema.as_ref().map(|schema| value(schema.get())).transpose()?;
         let mirrors = mirrors(&input)?;
+        let marks = tool.meta.as_ref().map(Marks::read).unwrap_or_default();
         Ok(Self {
             tool,
             input,
             output,
             mirrors,
+            marks,
             checks_input: OnceCell::new(),
             checks_output: OnceCell::new(),
         })
@@ -185,20 +212,12 @@ impl KnownTool {
     /// The same by `tools/resolve`.
     #[must_use]
     pub fn is_resolvable(&self) -> bool {
-        let mark: Option<Object> = self
-            .tool
-            .meta
-            .as_ref()
-            .and_then(|meta| meta.read(extension::TOOL_RESOLUTION).ok().flatten());
-        mark.is_some_and(|mark| mark.read("resolvable").ok().flatten() == Some(true))
+        self.marks.resolvable
     }
 
     /// Whether a table says what its calls do: the same for the same arguments, whatever else happens. Servers of ours publish its rows.
     pub(crate) fn has_table(&self) -> bool {
-        let meta = self.tool.meta.as_ref();
-        let said: Option<Object> =
-            meta.and_then(|meta| meta.read(extension::DYNAMIC_ANNOTATIONS).ok().flatten());
-        said.is_some_and(|said| said.get("effects").is_some())
+        self.marks.has_table
     }
 
     /// A digest of its definition: another one is another tool, whatever its name.
@@ -208,30 +227,25 @@ impl KnownTool {
 
     /// The tool that shows what a call would do, and whether it has to be called first.
     #[must_use]
-    pub fn preview(&self) -> Option<(String, bool)> {
-        let plan: Object =
-            self.tool.meta.as_ref().and_then(|meta| meta.read(extension::PLAN).ok().flatten())?;
-        let name = plan.read::<String>("preview").ok().flatten()?;
-        Some((name, plan.read("required").ok().flatten() == Some(true)))
+    pub fn preview(&self) -> Option<(&str, bool)> {
+        self.marks.preview.as_ref().map(|(name, required)| (name.as_str(), *required))
     }
 
     /// Whether it has an argument for a key.
     pub(crate) fn takes_key_argument(&self) -> bool {
-        self.input.get("properties").is_some_and(|p| p.get(KEY_ARGUMENT).is_some())
+        self.input.get("properties").is_some_and(|p| p.get(argument::IDEMPOTENCY_KEY).is_some())
     }
 
     /// Whether a call without a key is refused.
     pub(crate) fn demands_key(&self) -> bool {
         let required = self.input.get("required").and_then(Value::as_array);
-        required.is_some_and(|required| required.iter().any(|name| name == KEY_ARGUMENT))
+        required
+            .is_some_and(|required| required.iter().any(|name| name == argument::IDEMPOTENCY_KEY))
     }
 
     /// Whether the server makes the key of a call out of its arguments.
     pub(crate) fn derives_keys(&self) -> bool {
-        let meta = self.tool.meta.as_ref();
-        let said: Option<Object> =
-            meta.and_then(|meta| meta.read(extension::IDEMPOTENCY).ok().flatten());
-        said.is_some_and(|said| said.read_str("key").ok().flatten().as_deref() == Some("derived"))
+        self.marks.derives_keys
     }
 
     pub(crate) async fn input_check(&self) -> Option<&Schema> {

@@ -23,6 +23,9 @@ async fn drop_table(table: String, tables: State<Tables>) -> String {
 
 #[allow(clippy::unused_async)]
 async fn plan_drop(table: String, _tables: State<Tables>) -> Result<Plan<String>, ToolError> {
+    if table == "nobody" {
+        return Err(ToolError::new("there is no table nobody"));
+    }
     Ok(Plan::new(format!("Would drop {table} with 3 rows."), "3".to_owned()))
 }
 
@@ -36,6 +39,12 @@ async fn empty_table(table: String, tables: State<Tables>) -> String {
 #[allow(clippy::unused_async)]
 async fn plan_empty(table: String, _tables: State<Tables>) -> Result<Plan<String>, ToolError> {
     Ok(Plan::new(format!("Would delete 3 rows of {table}."), "3".to_owned()))
+}
+
+/// Says yes
+#[tool(read_only, closed_world)]
+async fn plain() -> String {
+    "yes".to_owned()
 }
 
 #[tokio::test]
@@ -77,6 +86,33 @@ async fn the_preview_is_shown_before_anybody_says_yes() {
 }
 
 #[tokio::test]
+async fn a_preview_is_there_without_a_call() {
+    let done = Tables::default();
+    let world = done.clone();
+    let server = move || {
+        let tools = tools![drop_table, empty_table, plain];
+        Server::new("db", "1").state(world.clone()).tools(tools)
+    };
+    everywhere(server, async |way, connect| {
+        let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+        // What only the call itself takes is left out.
+        let users = json!({"table": "users", "plan_token": "an old one", "idempotency_key": "k"});
+        let shown = soon(client.preview("drop_table", &users)).await.expect(&way).unwrap();
+        assert_eq!(shown.text(), "Would drop users with 3 rows.", "{way}");
+        let call = client.call("drop_table", json!({"table": "users"}));
+        let call = call.plan_token(shown.plan_token.expect("a token"));
+        assert!(!soon(call.into_future()).await.expect(&way).is_error(), "{way}");
+        assert!(soon(client.preview("plain", &json!({}))).await.expect(&way).is_none());
+        let nobody = soon(client.preview("drop_table", &json!({"table": "nobody"}))).await;
+        let Err(failed @ Error::PreviewFailed(_)) = nobody else { panic!("{way}: {nobody:?}") };
+        assert_eq!(failed.to_string(), "its preview failed: there is no table nobody", "{way}");
+        assert!(!failed.may_have_been_done());
+    })
+    .await;
+    assert_eq!(done.0.load(Ordering::SeqCst), 4, "one call each way");
+}
+
+#[tokio::test]
 async fn a_strangers_preview_is_a_call_like_others() {
     let done = Tables::default();
     let server =
@@ -86,4 +122,6 @@ async fn a_strangers_preview_is_a_call_like_others() {
         .call_safely("empty_table", json!({"table": "users"}))
         .confirm(|proposal| std::future::ready(proposal.preview.is_none()));
     assert!(!soon(call.into_future()).await.unwrap().is_error());
+    let shown = soon(client.preview("empty_table", &json!({"table": "users"}))).await;
+    assert!(matches!(shown, Err(Error::Refused(Refusal::Policy))), "{shown:?}");
 }

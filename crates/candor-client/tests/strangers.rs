@@ -5,7 +5,7 @@ mod common;
 use std::future::IntoFuture as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::{Response, StatusCode};
 use candor_client::{Client, Elicited, Era, Error, Limits, Program, Revision, Trust};
@@ -174,6 +174,31 @@ async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
         }
     })
     .await;
+}
+
+/// `retry` is the server's to say, and it may not make us run.
+#[tokio::test]
+async fn a_stream_that_ends_at_once_is_not_asked_for_as_often_as_its_server_likes() {
+    let server = scripted(|asked| match asked.method.as_str() {
+        "server/discover" => Say::Error(-32601, "Method not found"),
+        "initialize" => welcome(asked, "s", true),
+        "GET" => Say::Whole(events("retry: 0\n\n")),
+        _ => answer(asked),
+    })
+    .await;
+    let _client = soon(server.client().into_future()).await.unwrap();
+    let reached = async |times: usize| {
+        while server.asked("GET").len() < times {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Instant::now()
+    };
+    let first = soon(reached(1)).await;
+    let second = soon(reached(2)).await;
+    let third = soon(reached(3)).await;
+    let (once, twice) = (second - first, third - second);
+    assert!(once > Duration::from_millis(900), "{once:?}");
+    assert!(twice > once + Duration::from_secs(1), "less and less often: {once:?}, {twice:?}");
 }
 
 /// Servers put their questions there, and do not put them again.

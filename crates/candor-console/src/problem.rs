@@ -3,6 +3,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use candor_server::protocol::names::failure;
 use candor_server::transport::http::Full;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -70,6 +71,18 @@ impl Problem {
 
     pub(crate) fn forbidden(code: &str, detail: &str) -> Self {
         Self::new(StatusCode::FORBIDDEN, code, detail)
+    }
+
+    /// There is no room to hold the answer until it is read.
+    pub(crate) fn unheld(full: Full, bytes: usize) -> Self {
+        let status = match full {
+            Full::Caller => StatusCode::TOO_MANY_REQUESTS,
+            Full::Everybody => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        let trace_id = trace::new();
+        tracing::warn!(trace_id, bytes, "there is no room for an answer");
+        Self::new(status, failure::RESULT_OMITTED, full.unheld(bytes).message)
+            .member("trace_id", trace_id)
     }
 
     /// There is no room for it, and nothing was begun: so it may be sent again, as at the MCP endpoint.

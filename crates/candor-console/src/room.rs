@@ -5,7 +5,10 @@
 //! that an operator looks at and decides take none. When calls fill the room, somebody must still be able to see which, and to say
 //! yes or no: calls that wait for a person keep their places until that is said.
 
-use candor_server::transport::http::Taken;
+use axum::body::HttpBody as _;
+use axum::response::Response;
+use candor_server::transport::http::{SMALL, Taken};
+use http::header::ETAG;
 
 use crate::Inner;
 use crate::guard::Visitor;
@@ -68,4 +71,19 @@ pub(crate) fn take(
         Needs::Stream => console.rooms.stream(of),
     };
     taken.map(Some).map_err(Problem::full)
+}
+
+/// Room for an answer until it is read, if it is large and nobody else's. What has a tag is kept and sent to all who ask.
+pub(crate) fn of_answer(
+    console: &Inner,
+    visitor: &Visitor,
+    answer: &Response,
+) -> Result<Option<Taken>, Problem> {
+    let bytes = answer.body().size_hint().exact().unwrap_or_default();
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if bytes <= SMALL || answer.headers().contains_key(ETAG) {
+        return Ok(None);
+    }
+    let of = console.shares.then_some(&visitor.principal);
+    console.rooms.answer(of, bytes).map(Some).map_err(|full| Problem::unheld(full, bytes))
 }

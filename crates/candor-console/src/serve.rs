@@ -144,7 +144,12 @@ async fn answer(
     let place = room::take(console, &visitor, &route)?;
     let asked = Asked { parts, body, visitor, base, room };
     let response = act(console, &asked, route).await?;
-    Ok(hold(response, (place, asked.room)))
+    // Who needs no place is never kept out, and what they are shown has bounds of its own.
+    let answer = match &place {
+        Some(_) => room::of_answer(console, &asked.visitor, &response)?,
+        None => None,
+    };
+    Ok(hold(response, (place, asked.room, answer)))
 }
 
 /// Does what the path means.

@@ -1,5 +1,6 @@
 //! By which name the log and whoever was told of a failure speak of the same request.
 
+use candor_server::trace_id;
 use http::HeaderMap;
 
 /// The header of a W3C trace context.
@@ -8,13 +9,7 @@ pub(crate) const TRACEPARENT: &str = "traceparent";
 /// The caller's own trace, if it brought one; otherwise a new name. 32 hexadecimal digits.
 pub(crate) fn id(headers: &HeaderMap) -> String {
     let brought = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
-    let brought = brought.and_then(|text| text.split('-').nth(1)).filter(|id| is_id(id));
-    brought.map_or_else(new, str::to_owned)
-}
-
-fn is_id(text: &str) -> bool {
-    let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    text.len() == 32 && text.bytes().all(hex) && text.bytes().any(|byte| byte != b'0')
+    brought.and_then(trace_id).unwrap_or_else(new)
 }
 
 pub(crate) fn new() -> String {

@@ -1,4 +1,5 @@
 //! Who listens is told at once how many calls wait, and whenever that changes; and nobody can listen so often that others cannot.
+//! All streams of the console are held open in one way.
 //!
 //! Places are counted for the whole process, so these stand alone.
 
@@ -17,12 +18,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use candor_console::Console;
+use candor_server::protocol::types::Resource;
+use candor_server::resource::ResourceSet;
+use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 
 use desk::{Desk, memory, note};
 use looked::Looked;
-use site::Site;
+use site::{Site, server};
 
 /// One at a time: all of them count.
 async fn alone() -> MutexGuard<'static, ()> {
@@ -179,4 +183,35 @@ async fn streams_end_when_the_process_is_about_to() {
     assert_eq!(events.next().await.unwrap()["waiting"], json!(0));
     closing.close();
     assert_eq!(events.next().await, None);
+}
+
+/// Whoever stands in between takes no stream for dead, and keeps no event back.
+#[tokio::test]
+async fn every_stream_passes_proxies() {
+    let _alone = alone().await;
+    let hangs = JsonTool::open("hangs", |_, _| async {
+        std::future::pending::<()>().await;
+        Ok::<_, ToolError>("never")
+    });
+    let memo = Resource::new("memo:///today", "today");
+    let memos = ResourceSet::new().resource(memo, |_, _| async { Ok("Buy milk") });
+    let server = server().tool(hangs).resources(memos.watched("memo:///today"));
+    let site = Site::of(server.limits(|limits| limits.keep_alive = Duration::from_millis(20)));
+    for (method, path) in [
+        ("GET", "/approvals/events"),
+        ("GET", "/resources/events?uri=memo:///today"),
+        ("POST", "/tools/hangs/call"),
+    ] {
+        let ask = site.ask(method, path).known().header("accept", "text/event-stream");
+        let response = ask.json(&json!({})).open().await;
+        assert_eq!(response.headers()["x-accel-buffering"], "no", "{path}");
+        assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
+        let mut events = site::Events::of(response);
+        let mut said = events.next().await;
+        // What there is to be said at once comes before the silence.
+        if said.as_deref() != Some(":\n\n") {
+            said = events.next().await;
+        }
+        assert_eq!(said.as_deref(), Some(":\n\n"), "{path}");
+    }
 }

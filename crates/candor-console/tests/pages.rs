@@ -21,6 +21,15 @@ async fn page(site: &Site, path: &str) -> String {
     reply.body
 }
 
+/// What stands in the thing with this `data-testid`, up to its end or the first tag in it.
+#[track_caller]
+fn at<'a>(html: &'a str, id: &str) -> &'a str {
+    let (_, thing) =
+        html.split_once(&format!("data-testid=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
+    let (_, inside) = thing.split_once('>').unwrap();
+    inside.split('<').next().unwrap()
+}
+
 fn tool(name: &str, schema: &Value) -> JsonTool {
     JsonTool::new(name, schema, |_, _| async { Ok::<_, ToolError>("") })
 }
@@ -286,22 +295,31 @@ async fn any_name_has_a_page_and_what_is_not_there_has_none() {
 async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody() {
     let site = Site::of(sample().instructions("Be kind"));
     let html = page(&site, "/ui/server").await;
-    for part in [
-        "claude mcp add --transport http test http://127.0.0.1:7332/mcp",
-        "&quot;mcpServers&quot;",
-        "2026-07-28",
-        "2025-11-25",
-        "Be kind",
-        "dev.candor/idempotency",
-        "in memory",
-        "takes requests",
-    ] {
-        assert!(html.contains(part), "{part} in {html}");
-    }
+    assert_eq!(at(&html, "instructions"), "Be kind");
+    assert_eq!(at(&html, "health"), "takes requests");
+    assert_eq!(at(&html, "asks"), "about no call; whoever uses the server decides");
+    let revisions: Vec<&str> = at(&html, "revisions").split(" · ").collect();
+    assert!(
+        revisions.contains(&"2026-07-28") && revisions.contains(&"2025-11-25"),
+        "{revisions:?}"
+    );
+    let url = "http://127.0.0.1:7332/mcp";
+    assert_eq!(at(&html, "for-claude"), format!("claude mcp add --transport http test {url}"));
+    let pasted = |id: &str| -> Value {
+        serde_json::from_str(&at(&html, id).replace("&quot;", "\"")).unwrap()
+    };
+    let test = json!({"test": {"type": "http", "url": url}});
+    assert_eq!(pasted("for-servers"), json!({"mcpServers": test}));
+    assert_eq!(pasted("for-vscode"), json!({"servers": test}));
+    let extensions = pasted("capabilities")["extensions"].clone();
+    assert!(extensions["dev.candor/idempotency"].is_object(), "{extensions}");
+    assert!(at(&html, "sessions").starts_with("Nobody keeps a session open"));
+    assert!(html.contains("in memory"), "where the ledger is");
     let stranger = site.ask("GET", "/ui/server").header("accept", "text/html").send().await;
     assert_eq!(stranger.status, 200);
     assert!(!stranger.body.contains("in memory"), "where the ledger is");
-    assert!(stranger.body.contains("Only operators see who is connected"));
+    assert_eq!(at(&stranger.body, "ledger"), "open");
+    assert_eq!(at(&stranger.body, "sessions"), "Only operators see who is connected.");
 }
 
 #[tokio::test]

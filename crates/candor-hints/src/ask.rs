@@ -61,4 +61,35 @@ impl Judgement {
             Self::Deny => "deny",
         }
     }
+
+    /// The one that has this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Allow, Self::Ask, Self::Deny].into_iter().find(|one| one.as_str() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_level_covers_what_the_one_before_does() {
+        let kinds = [Hints::READS, Hints::ADDS, Hints::DELETES];
+        let asked = |ask: Ask| kinds.map(|hints| ask.covers(hints));
+        assert_eq!(asked(Ask::Never), [false, false, false]);
+        assert_eq!(asked(Ask::Destructive), [false, false, true]);
+        assert_eq!(asked(Ask::Writes), [false, true, true]);
+        assert_eq!(asked(Ask::Always), [true, true, true]);
+    }
+
+    #[test]
+    fn a_judgement_is_read_as_it_is_written() {
+        for judgement in [Judgement::Allow, Judgement::Ask, Judgement::Deny] {
+            assert_eq!(Judgement::of_word(judgement.as_str()), Some(judgement));
+        }
+        for other in ["", "Allow", "none", "ask "] {
+            assert_eq!(Judgement::of_word(other), None, "{other:?}");
+        }
+    }
 }

@@ -20,6 +20,49 @@ pub enum Verdict {
     Deletes,
 }
 
+impl Verdict {
+    /// All of them, the least first.
+    pub const ALL: [Self; 4] = [Self::Reads, Self::Adds, Self::Changes, Self::Deletes];
+
+    /// The word for it, for programs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Adds => "adds",
+            Self::Changes => "changes",
+            Self::Deletes => "deletes",
+        }
+    }
+
+    /// Reads what [`Hints::in_words`] has written: the verdict, and what the line says besides. `None` for other words.
+    ///
+    /// ```
+    /// use candor_hints::{Hints, Verdict};
+    ///
+    /// let words = Hints::DELETES.repeatable().closed_world().in_words();
+    /// let besides = "repeatable · stays local";
+    /// assert_eq!(Verdict::of_words(&words), Some((Verdict::Deletes, besides)));
+    /// ```
+    #[must_use]
+    pub fn of_words(words: &str) -> Option<(Self, &str)> {
+        let (word, besides) = words.split_once(BETWEEN)?;
+        let verdict = Self::ALL.into_iter().find(|verdict| verdict.in_a_line() == word)?;
+        Some((verdict, besides))
+    }
+
+    fn in_a_line(self) -> &'static str {
+        match self {
+            // Nobody should miss it.
+            Self::Deletes => "DELETES",
+            other => other.as_str(),
+        }
+    }
+}
+
+/// What parts the words of a line.
+const BETWEEN: &str = " · ";
+
 impl Hints {
     /// The word for it.
     #[must_use]
@@ -32,28 +75,20 @@ impl Hints {
         }
     }
 
-    /// A line of words: `DELETES · repeatable · stays local`.
+    /// A line of words: `DELETES · repeatable · stays local`. [`Verdict::of_words`] reads it.
     #[must_use]
     pub fn in_words(self) -> String {
-        let verdict = match self.verdict() {
-            // Nobody should miss it.
-            Verdict::Deletes => "DELETES".to_owned(),
-            other => other.to_string().to_lowercase(),
-        };
         let again = if self.is_idempotent() { "repeatable" } else { "not repeatable" };
         let world = if self.is_open_world() { "reaches outside" } else { "stays local" };
-        format!("{verdict} · {again} · {world}")
+        [self.verdict().in_a_line(), again, world].join(BETWEEN)
     }
 }
 
+/// With a capital letter, for people.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reads => "Reads",
-            Self::Adds => "Adds",
-            Self::Changes => "Changes",
-            Self::Deletes => "Deletes",
-        })
+        let (first, rest) = self.as_str().split_at(1);
+        write!(f, "{}{rest}", first.to_ascii_uppercase())
     }
 }
 
@@ -111,6 +146,24 @@ mod tests {
             "DELETES · repeatable · stays local"
         );
         assert_eq!(Hints::ADDS.repeatable().verdict(), Verdict::Changes);
+        assert_eq!(Verdict::ALL.map(|it| it.to_string()), ["Reads", "Adds", "Changes", "Deletes"]);
+    }
+
+    #[test]
+    fn what_is_written_of_any_hints_is_read_again() {
+        for bits in 0..16 {
+            let is = |bit: u8| bits & (1 << bit) != 0;
+            let hints = Hints::new(is(0), is(1), is(2), is(3));
+            let words = hints.in_words();
+            let (verdict, besides) = Verdict::of_words(&words).unwrap();
+            assert_eq!(verdict, hints.verdict(), "{words}");
+            assert_eq!(besides.starts_with("repeatable"), hints.is_idempotent(), "{words}");
+            assert_eq!(besides.ends_with("reaches outside"), hints.is_open_world(), "{words}");
+        }
+        for other in ["", "reads", "READS · repeatable", "deletes · repeatable", "may do anything"]
+        {
+            assert_eq!(Verdict::of_words(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -96,6 +96,14 @@ pub mod meta {
     pub const PROGRESS_TOKEN: &str = "progressToken";
 }
 
+/// Arguments that a server of ours adds to those of its tools, for models, which can write nothing else.
+pub mod argument {
+    /// The name of the operation.
+    pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
+    /// From a preview of the same call.
+    pub const PLAN_TOKEN: &str = "plan_token";
+}
+
 /// HTTP headers, in lower case as the `http` crate keeps them.
 pub mod header {
     /// Revision of a request.

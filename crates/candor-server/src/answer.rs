@@ -16,7 +16,7 @@ use crate::written::Written;
 
 /// What a request came to, ready to be sent.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// A result.
     Result {
         /// The whole JSON-RPC message.
@@ -55,9 +55,17 @@ impl Answer {
         }
     }
 
+    /// How many bytes it has for itself: what was written for all who ask is not its own.
+    pub(crate) fn own_bytes(&self) -> usize {
+        match self {
+            Self::Result { message, .. } | Self::Error { message, .. } => message.own_bytes(),
+            Self::Silent => 0,
+        }
+    }
+
     /// The message to send, if there is one.
     #[must_use]
-    pub fn into_written(self) -> Option<Written> {
+    pub(crate) fn into_written(self) -> Option<Written> {
         match self {
             Self::Result { message, .. } | Self::Error { message, .. } => Some(message),
             Self::Silent => None,
@@ -66,7 +74,7 @@ impl Answer {
 
     /// The same in one piece.
     #[must_use]
-    pub fn into_message(self) -> Option<Bytes> {
+    pub(crate) fn into_message(self) -> Option<Bytes> {
         self.into_written().map(Written::into_bytes)
     }
 }

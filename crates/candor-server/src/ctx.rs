@@ -336,6 +336,11 @@ impl Ctx {
         &self.0.gone
     }
 
+    /// Tells the handler to stop, and whatever it has begun.
+    pub(crate) fn stop(&self) {
+        self.0.cancel.cancel();
+    }
+
     async fn notify(&self, method: &str, params: &impl Serialize) {
         if let Some(outlet) = &*self.0.outlet.lock().await {
             // A request that was taken back ends without `end`, and a task of its handler may live on.

@@ -110,11 +110,16 @@ impl Engine {
             };
             Ledger::new(setup, &parts.limits)
         });
+        // Servers of one person share a secret, and are strangers to each other all the same.
+        let of_this = |purpose: &str| {
+            let whose = serde_json::json!([purpose, parts.info.name, parts.instance]);
+            parts.secret.seal(&whose.to_string())
+        };
         Self(Arc::new(Inner {
             info_json: raw(&parts.info),
             changes,
-            cursors: parts.secret.seal("candor cursor v1"),
-            rounds: parts.secret.seal("candor round v1"),
+            cursors: of_this("candor cursor v2"),
+            rounds: of_this("candor round v2"),
             ledger,
             plans: Plans::new(
                 parts.secret.seal("candor plan v1"),

@@ -17,7 +17,7 @@
 //! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
 //! | whether a call may start, and asking a person | `gate` |
 //! | a way in for whoever is in the same process: REST, a console | [`Visit`], [`Catalogue`], [`Foresight`] |
-//! | what an operator sees and does | [`desk`] |
+//! | what an operator sees and does | [`desk`]; as people may see it: `people` |
 //! | who is asking | [`auth`] |
 //! | the name by which the log and an error speak of one request | `trace` |
 //! | secrets and what they seal | [`Secret`] |
@@ -53,6 +53,7 @@ mod methods;
 mod mirror;
 mod outlet;
 mod page;
+mod people;
 mod pipe;
 pub mod prompt;
 mod provider;
@@ -73,7 +74,7 @@ mod visit;
 mod written;
 
 pub use about::{About, SessionView};
-pub use answer::{Answer, CacheHint, CacheScope};
+pub use answer::{CacheHint, CacheScope};
 pub use arguments::Arguments;
 pub use ask::{AskError, Elicit, Elicited, Sample};
 #[doc(hidden)]
@@ -91,6 +92,8 @@ pub use limits::Limits;
 pub use seal::{Secret, SecretError};
 pub use server::{BuildError, Server};
 pub use state::{FromCtx, Need, State};
+#[doc(hidden)]
+pub use trace::trace_id;
 pub use visit::{Said, Visit};
 
 pub use candor_hints as hints;

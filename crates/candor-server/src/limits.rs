@@ -57,6 +57,9 @@ pub struct Limits {
     pub head_time: Duration,
     /// How long a client may take to send a request's body. Default: 30 seconds.
     pub body_time: Duration,
+    /// Bytes of all HTTP answers above 64 KiB that have not been read yet; what was written for all who ask does not count. Whose
+    /// answer finds no room is told so instead; of one caller the same holds as of requests. Default: 256 MiB.
+    pub answer_bytes: usize,
     /// How long a client may refuse to take what is written to it. Default: 30 seconds.
     pub write_time: Duration,
     /// Legacy sessions over HTTP, in all. Default: 10,000.
@@ -103,6 +106,7 @@ impl Default for Limits {
             streams: 1024,
             watched: 100_000,
             body_bytes: 256 * 1024 * 1024,
+            answer_bytes: 256 * 1024 * 1024,
             connections: 4096,
             head_time: Duration::from_secs(30),
             body_time: Duration::from_secs(30),

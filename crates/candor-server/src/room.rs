@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use candor_protocol::Principal;
 use candor_protocol::json::Object;
+use candor_protocol::names::failure;
 use candor_protocol::rpc::{ErrorObject, code};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -42,12 +43,14 @@ pub struct Rooms {
     watched: Room,
     /// For large bodies, in units of [`BODY_UNIT`].
     bodies: Room,
+    /// The same for large answers that nobody has read yet.
+    answers: Room,
 }
 
 /// What room for finished streams is counted in.
 const KEPT_UNIT: usize = 1024;
 
-/// What room for bodies is counted in.
+/// What room for bodies, and for answers, is counted in.
 const BODY_UNIT: usize = 16 * 1024;
 
 impl Rooms {
@@ -60,6 +63,7 @@ impl Rooms {
             kept: Room::new(limits.finished_bytes / KEPT_UNIT),
             watched: Room::new(limits.watched),
             bodies: Room::new(limits.body_bytes.div_ceil(BODY_UNIT).max(1)),
+            answers: Room::new(limits.answer_bytes.div_ceil(BODY_UNIT)),
         }
     }
 
@@ -87,6 +91,14 @@ impl Rooms {
     /// Room for so many bytes of a stream that is over and may be asked for again.
     pub(crate) fn kept(&self, of: Option<&Principal>, bytes: usize) -> Result<Taken, Full> {
         self.kept.try_take_many(of, bytes.div_ceil(KEPT_UNIT).max(1))
+    }
+
+    /// Room for so many bytes of an answer, until it is read.
+    ///
+    /// # Errors
+    /// Says for whom there is none.
+    pub fn answer(&self, of: Option<&Principal>, bytes: usize) -> Result<Taken, Full> {
+        self.answers.try_take_many(of, bytes.div_ceil(BODY_UNIT))
     }
 
     /// Room for so many bytes of a body, in turn.
@@ -126,6 +138,20 @@ pub enum Full {
 }
 
 impl Full {
+    /// What is told instead of an answer for which there is no room. It is there, so what was asked for has been done.
+    #[must_use]
+    pub fn unheld(self, bytes: usize) -> ErrorObject {
+        let whose = match self {
+            Self::Everybody => "others have not read theirs yet",
+            Self::Caller => "this caller has not read those that came before",
+        };
+        let words = format!(
+            "The answer has {bytes} bytes, and there is no room to hold it until it is read: {whose}. What was asked for has been done"
+        );
+        let data = Object::new().with("code", failure::RESULT_OMITTED);
+        ErrorObject::internal(words).with_data(&data)
+    }
+
     /// What the caller is told, in the words of the protocol. Nothing was begun, so it is safe to send it again.
     #[must_use]
     pub fn why(self) -> ErrorObject {

@@ -61,8 +61,8 @@ pub(crate) struct Brought<'a> {
 pub(crate) enum Resumes {
     /// A question of the handler.
     Round { fence: u64, round: u32 },
-    /// The question whether it may start.
-    Approval { fence: u64 },
+    /// The question whether it may start, and what it was bound to as it was put.
+    Approval { fence: u64, binding: candor_ledger::Binding },
 }
 
 /// One run of a handler that may ask.
@@ -282,7 +282,9 @@ impl State {
             Some(Resumes::Round { fence, round }) => {
                 payload = payload.with("record", &[fence, u64::from(round)]);
             }
-            Some(Resumes::Approval { fence }) => payload = payload.with("approval", &[fence]),
+            Some(Resumes::Approval { fence, binding }) => {
+                payload = payload.with("approval", &(fence, binding.0));
+            }
         }
         seal.close(raw(&payload).get().as_bytes())
     }
@@ -302,8 +304,8 @@ impl State {
                 Some(Resumes::Round { fence, round: u32::try_from(round).ok()? })
             }
             (None, Some(number)) => {
-                let [fence]: [u64; 1] = serde_json::from_str(number.text()).ok()?;
-                Some(Resumes::Approval { fence })
+                let (fence, binding) = serde_json::from_str(number.text()).ok()?;
+                Some(Resumes::Approval { fence, binding: candor_ledger::Binding(binding) })
             }
         };
         Some((Self::read(&payload)?, of_record))

@@ -78,7 +78,7 @@ impl Secret {
         if keys.is_empty() { Err(SecretError { line: 1 }) } else { Ok(Self(keys)) }
     }
 
-    pub(crate) fn seal(&self, purpose: &'static str) -> Seal {
+    pub(crate) fn seal(&self, purpose: &str) -> Seal {
         Seal { keys: self.0.iter().map(|key| derive(key, purpose)).collect() }
     }
 }

@@ -365,7 +365,7 @@ impl Server {
         Some(names)
     }
 
-    /// Whether a ledger was given, or else which tool cannot do without.
+    /// A tool that cannot do without a ledger, if there is one and no ledger was given.
     #[must_use]
     pub fn wants_ledger(&self) -> Option<&str> {
         let keyed = |tool: &&Arc<dyn Tool>| tool.idempotency() != Idempotency::Beside;

@@ -63,6 +63,11 @@ pub(crate) fn named(error: ErrorObject) -> ErrorObject {
     error.with_data(&data)
 }
 
+/// The trace id of a W3C `traceparent`; `None` if it is not one. For those who pass it on: what they take from it is what we take.
+pub fn trace_id(traceparent: &str) -> Option<String> {
+    TraceParent::read(traceparent).map(|parent| parent.trace_id)
+}
+
 /// A W3C trace context: `00-<32 hex>-<16 hex>-<2 hex>`.
 pub(crate) struct TraceParent {
     pub(crate) trace_id: String,
@@ -73,12 +78,8 @@ impl TraceParent {
     pub(crate) fn of(meta: &Object) -> Option<Self> {
         meta.read("traceparent").ok().flatten()
     }
-}
 
-impl Decode for TraceParent {
-    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
-        let text = json.as_str()?;
-        let refuse = || Malformed::here("is not a W3C traceparent");
+    fn read(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('-').collect();
         let digits = |part: &str, len: usize| {
             part.len() == len
@@ -94,10 +95,16 @@ impl Decode for TraceParent {
                     && digits(parent_id, 16)
                     && digits(flags, 2) =>
             {
-                Ok(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
+                Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
             }
-            _ => Err(refuse()),
+            _ => None,
         }
+    }
+}
+
+impl Decode for TraceParent {
+    fn decode(json: Json<'_>) -> Result<Self, Malformed> {
+        Self::read(&json.as_str()?).ok_or_else(|| Malformed::here("is not a W3C traceparent"))
     }
 }
 

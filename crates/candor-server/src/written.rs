@@ -7,7 +7,7 @@ use bytes::Bytes;
 /// A long list is written once and shared by all who ask for it: it is the middle here, and nobody copies it on the way
 /// to a socket.
 #[derive(Debug, Clone, Default)]
-pub struct Written {
+pub(crate) struct Written {
     head: Bytes,
     shared: Bytes,
     tail: Bytes,
@@ -25,15 +25,20 @@ impl Written {
         }
     }
 
+    /// How many bytes it has for itself.
+    pub(crate) fn own_bytes(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
     /// The pieces in order; some may be empty.
     #[must_use]
-    pub fn into_pieces(self) -> [Bytes; 3] {
+    pub(crate) fn into_pieces(self) -> [Bytes; 3] {
         [self.head, self.shared, self.tail]
     }
 
     /// The message in one piece.
     #[must_use]
-    pub fn into_bytes(self) -> Bytes {
+    pub(crate) fn into_bytes(self) -> Bytes {
         if self.shared.is_empty() {
             return self.head;
         }

@@ -315,6 +315,27 @@ async fn a_large_answer_that_nobody_reads_keeps_the_place_of_its_request() {
     assert!(served.starts_with("HTTP/1.1 200 "), "{served}");
 }
 
+/// And so many bytes of them: a few callers who do not read could otherwise have all memory with few requests.
+#[tokio::test]
+async fn large_answers_are_held_while_there_is_room_for_their_bytes() {
+    // One has sixteen million letters.
+    let address = listen(&engine(|limits| limits.answer_bytes = 20 * 1024 * 1024)).await;
+    let close = |tool: &str| post(tool).replace("Host:", "Connection: close\r\nHost:");
+    let mut deaf = TcpStream::connect(address).await.unwrap();
+    deaf.write_all(post("large").as_bytes()).await.unwrap();
+    let mut begun = [0; 12];
+    timeout(SOON, deaf.read_exact(&mut begun)).await.unwrap().unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    let told = exchange(address, close("large").as_bytes()).await;
+    assert!(told.len() < 2000 && told.contains(r#""code":"result_omitted""#), "{told}");
+    assert!(told.contains("What was asked for has been done"), "{told}");
+    let small = exchange(address, close("echo").as_bytes()).await;
+    assert!(!small.contains("result_omitted") && small.contains(r#""result":"#), "{small}");
+    drop(deaf);
+    let freed = async { while exchange(address, close("large").as_bytes()).await.len() < 2000 {} };
+    timeout(SOON, freed).await.expect("whoever hangs up gives the room back");
+}
+
 #[tokio::test]
 async fn connections_beyond_the_limit_are_closed_at_once() {
     let address = listen(&engine(|limits| limits.connections = 2)).await;

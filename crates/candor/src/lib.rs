@@ -68,9 +68,10 @@ pub use candor_files as files;
 pub use candor_macros::{args, tool, toolbox};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
-    Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Changes, Client, Ctx,
-    Elicit, Elicited, Engine, FromCtx, Limits, Sample, Secret, SecretError, Server, State, auth,
-    desk, hints, prompt, protocol, resource, store, testing, tool, transport,
+    About, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Catalogue, Changes,
+    Client, Ctx, Elicit, Elicited, Engine, Foresight, FromCtx, Judgement, Limits, Listed, Need,
+    Pattern, PatternError, Said, Sample, Secret, SecretError, Server, SessionView, Standing, State,
+    Visit, auth, desk, hints, prompt, protocol, resource, store, testing, tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;

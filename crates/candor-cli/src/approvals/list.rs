@@ -7,6 +7,20 @@ use candor::desk::shown::{cut, shown};
 use candor::desk::waiting::{All, Waiting};
 use candor::desk::{json, when};
 
+/// What programs may rely on, here and of one; written in `desk/waiting.rs`.
+pub(crate) const MEMBERS: &str = "\
+The members of each line with --json:
+  id                  of the operation, 64 hexadecimal digits
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  since, until        since when it waits, and for how long
+  fence, fingerprint, binding
+                      which question it is: a decision is on exactly this one
+  asked               what a person is shown, as it is stored: tool, title, arguments, secrets
+                      (those of them that are covered, by name), effect, annotations, description
+                      (the tool author's words), client (as it calls itself), preview (what the
+                      tool's own preview shows), undo (the tool that takes it back), operation";
+
 const HEAD: [&str; 7] = ["ID", "WAITS", "WHO", "WHERE", "TOOL", "EFFECT", "ARGUMENTS"];
 
 pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem> {

@@ -17,7 +17,6 @@ mod watch;
 use crate::exit::Failure;
 use crate::ledger::Reading;
 use crate::out::Out;
-use candor::desk::waiting;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,10 +30,10 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List what waits, the oldest first; what `candor approvals` does by itself
-    #[command(after_long_help = waiting::MEMBERS)]
+    #[command(after_long_help = list::MEMBERS)]
     List,
     /// All that a person is asked about one call, its arguments in full
-    #[command(after_long_help = waiting::MEMBERS)]
+    #[command(after_long_help = list::MEMBERS)]
     Show(show::Args),
     /// Let a call start, once; asks at the terminal
     Approve(decide::Approve),

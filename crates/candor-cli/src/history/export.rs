@@ -6,6 +6,30 @@ use candor_ledger::{Export, Store};
 use super::filter::Filters;
 use crate::out::{Out, Problem};
 
+/// What programs may rely on; written in `desk/row.rs`.
+pub(crate) const MEMBERS: &str = "\
+The members of each line (null where nothing is known):
+  seq                 number of the row; later rows have greater ones
+  at                  when, RFC 3339 in UTC
+  id                  of the operation, 64 hexadecimal digits; null for a call without a key
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  event               ask, decide, start, claim, dispatch, release, suspend, resume, complete,
+                      unknown, discard, resolve, lapse (time alone), grant, revoke, or what the
+                      server noted
+  from, to            where the operation stood and stands: absent, open, waiting, approved, denied,
+                      claimed, dispatched, suspended, completed, indeterminate, tombstone, abandoned
+  fence, attempt      number of the claim; how often the call was started
+  outcome             success, failure or invalid
+  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who said so; of a start, who has approved it
+  via                 how an approval or a denial came: operator, or client (the caller's own)
+  why                 why it was denied
+  shape, digest       of the arguments: names and kinds, and a keyed digest; never values
+  hints               what the call may do
+  durationMs          how long it took
+  note                anything else";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

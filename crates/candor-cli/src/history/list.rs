@@ -11,6 +11,23 @@ use super::filter;
 use crate::number;
 use crate::out::{Out, Problem};
 
+/// What programs may rely on; written in `desk/operation.rs`, by `Operation::json`.
+pub(crate) const MEMBERS: &str = "\
+The members of each line with --json (null where nothing is known; with --calls, see export):
+  id                  64 hexadecimal digits
+  principal, server, instance, tool, key
+                      who called what, where, under which key
+  state               absent, open, waiting, approved, denied, claimed, dispatched, suspended,
+                      completed, indeterminate, tombstone or abandoned
+  outcome             success, failure or invalid, of what is completed
+  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who said so, or who approved or denied it
+  attempts            how often the call was started
+  repeatable          whether to start it again does no harm, by its nature
+  created, changed    when the key was first seen, when the record was last written
+  since, until        since when it stands there, and when time alone changes that
+  durationMs          how long it took, or takes already";
+
 /// So many are read at once. Each record may bring a megabyte.
 const AT_ONCE: usize = 50;
 

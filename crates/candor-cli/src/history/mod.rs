@@ -1,7 +1,7 @@
 //! `candor history`: what happened, from the ledger itself, also while servers write to it.
 //!
 //! - `list`, `show`, `export`, `resolve`: the commands. `filter`, `find`: which operations they are about.
-//! - `operation`, `row`: what is known, as members of JSON. `words`: the same for people.
+//! - What is known, as members of JSON and in words for people, is the desk's ([`candor::desk`]).
 //!
 //! Every text that comes out of a ledger was written by somebody else, and goes through [`shown`](candor::desk::shown) on its way.
 
@@ -14,7 +14,6 @@ mod show;
 use crate::exit::Failure;
 use crate::ledger::Reading;
 use crate::out::Out;
-use candor::desk::{operation, row};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,13 +30,13 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List operations, the latest first; what `candor history` does by itself
-    #[command(after_long_help = operation::MEMBERS)]
+    #[command(after_long_help = list::MEMBERS)]
     List(list::Args),
     /// All that is known of one operation: its story and its result
-    #[command(after_long_help = operation::MORE_MEMBERS)]
+    #[command(after_long_help = show::MEMBERS)]
     Show(show::Args),
     /// Write the rows of the audit as lines of JSON, the earliest first
-    #[command(after_long_help = row::MEMBERS)]
+    #[command(after_long_help = export::MEMBERS)]
     Export(export::Args),
     /// Say what came of an operation of which nobody knows
     Resolve(resolve::Args),

@@ -10,6 +10,16 @@ use candor_ledger::{Body, License, Moment, Outcome, State, Store};
 
 use crate::out::{Out, Problem};
 
+/// What programs may rely on; written in `desk/operation.rs`, by `Operation::full_json`.
+pub(crate) const MEMBERS: &str = "\
+With --json, one object with the members of the list (see list --help) and these:
+  fence, fingerprint  number of the last claim; digest of the arguments
+  shape, hints        of the arguments, and what the call may do
+  story               its rows in the audit (see export --help), the earliest first
+  resultBytes         size of the result
+  omittedDigest       SHA-256 of a result that was too large to keep
+  result              as it is stored; while the state is suspended, what was asked";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The first digits of its id, at least 4, or its key

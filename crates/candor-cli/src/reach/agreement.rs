@@ -1,4 +1,5 @@
-//! What a project's file would start, and what of ours it would send where, is agreed to before it is used.
+//! What a project's file would start, and what it would send where, is agreed to before it is used. Only what sends nothing but
+//! requests to a place that everybody can reach needs no agreement.
 //!
 //! A project is cloned, and its file is written by whoever wrote the project. Asked about is an entry as it stands there, once: the
 //! same words in the same file are not asked about again, other words are.
@@ -9,7 +10,7 @@ use candor::desk::shown::shown;
 
 use super::expand::{Piece, pieces};
 use super::places::Whose;
-use super::{Entry, Found, Surroundings, Target};
+use super::{Entry, Found, Surroundings, Target, url};
 use crate::digest;
 use crate::exit::{Exit, Failure};
 use crate::remembered::Remembered;
@@ -75,9 +76,14 @@ pub(super) struct Proposal {
 impl Proposal {
     /// `None`: there is nothing to agree to.
     pub(super) fn of(entry: &Entry, here: &Surroundings) -> Option<Self> {
-        let is_program = matches!(entry.target, Target::Program { .. });
         let variables = variables(&entry.target);
-        if entry.whose == Whose::Persons || (!is_program && variables.is_empty()) {
+        let harmless = match &entry.target {
+            Target::Program { .. } => false,
+            Target::Url { url, headers } => {
+                variables.is_empty() && headers.is_empty() && url::is_public(url)
+            }
+        };
+        if entry.whose == Whose::Persons || harmless {
             return None;
         }
         let file = entry.file.to_string_lossy();

@@ -14,7 +14,7 @@ use candor::desk::when;
 use candor_client::Trust;
 
 use super::expand::expand;
-use super::{Found, Named, Origin, Sought, Surroundings, Target, url};
+use super::{Found, Named, Origin, Sought, Surroundings, Target, Whose, url};
 use crate::exit::{Exit, Failure};
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
@@ -34,7 +34,7 @@ pub(crate) struct Reach {
     pub(crate) timeout: Option<Duration>,
 
     /// Whether to believe what the server says about its own tools; a stranger's calls are all asked about [default: known for
-    /// programs and for servers on this machine, stranger for all others]
+    /// programs and for servers on this machine, unless a project's file has the URL; stranger for all others]
     #[arg(long, value_name = "WHOM", help_heading = HEADING)]
     trust: Option<TrustFlag>,
 
@@ -63,11 +63,13 @@ const LONGEST_TOKEN: u64 = 64 * 1024;
 
 impl Reach {
     /// How far a server is believed. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
-    pub(crate) fn trust(&self, target: &Target) -> Trust {
-        let known = match (self.trust, target) {
+    /// A URL of a project's file is nobody's we know, wherever it leads.
+    pub(crate) fn trust(&self, found: &Found) -> Trust {
+        let of_project = matches!(found.origin, Origin::File { whose: Whose::Projects, .. });
+        let known = match (self.trust, &found.target) {
             (Some(flag), _) => flag == TrustFlag::Known,
             (None, Target::Program { .. }) => true,
-            (None, Target::Url { url, .. }) => url::is_local(url),
+            (None, Target::Url { url, .. }) => url::is_local(url) && !of_project,
         };
         if known { Trust::Known } else { Trust::Stranger }
     }

@@ -58,7 +58,7 @@ pub(crate) enum Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     CommandLine,
-    File { path: PathBuf, name: String },
+    File { path: PathBuf, name: String, whose: Whose },
 }
 
 /// A target, and what a person should know about how it was found. Its name, for messages, is that of what was written.
@@ -116,7 +116,8 @@ impl Named {
             Self::Entry { entry, notes } => {
                 let target = entry.expanded(here).map_err(Failure::failed)?;
                 let proposal = Proposal::of(&entry, here);
-                let origin = Origin::File { path: entry.file, name: entry.name };
+                let origin =
+                    Origin::File { path: entry.file, name: entry.name, whose: entry.whose };
                 let written = entry.target;
                 let found = Found { target, written, veil: Veil::default(), origin, notes };
                 Ok(Sought { found, proposal })
@@ -169,7 +170,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CommandLine => f.write_str("the command line"),
-            Self::File { path, name } => {
+            Self::File { path, name, .. } => {
                 write!(f, "{} in {}", shown(name), shown(&path.to_string_lossy()))
             }
         }

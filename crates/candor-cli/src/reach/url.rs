@@ -9,6 +9,9 @@ use super::veil;
 /// Where servers of this framework, and most others, are found under an origin.
 const PATH: &str = "/mcp";
 
+/// What names end with that mean this machine, or one of its network.
+const HERE: [&str; 4] = ["localhost", "local", "internal", "lan"];
+
 /// The URL that a word stands for. `None`: it is no address at all.
 ///
 /// `http://host` is the server at `/mcp` there, `:7332` the one on this machine; any other path is kept as it is.
@@ -77,6 +80,20 @@ pub(crate) fn is_local(url: &str) -> bool {
     is_loopback(host(url))
 }
 
+/// Whether it is a place that everybody can reach, and that proves who it is: a name of the internet, over https. Without that, a
+/// name may lead to this machine, or to one beside it, as any address may.
+pub(super) fn is_public(url: &str) -> bool {
+    let name = host(url).trim_end_matches('.');
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let top = name.rsplit_once('.').map(|(_, top)| top.to_ascii_lowercase());
+    url.starts_with("https://")
+        && name.chars().all(plain)
+        // Numbers are addresses, however they are written: 127.1 is one.
+        && top.is_some_and(|top| {
+            top.starts_with(|c: char| c.is_ascii_alphabetic()) && !HERE.contains(&&*top)
+        })
+}
+
 /// The host that a URL names, without its port.
 pub(crate) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -96,7 +113,7 @@ fn is_loopback(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_local, read};
+    use super::{is_local, is_public, read};
 
     fn url(word: &str) -> String {
         read(word).unwrap().unwrap_or_else(|| panic!("{word} is an address"))
@@ -170,6 +187,34 @@ mod tests {
             "http://127.0.0.1@evil.example/",
         ] {
             assert!(!is_local(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_everybody_can_reach_is_a_name_over_https() {
+        for url in ["https://a.example/mcp", "https://A.Example.:8443", "https://xn--a.xn--p1ai/"] {
+            assert!(is_public(url), "{url}");
+        }
+        for url in [
+            "http://a.example/mcp",
+            "https://localhost/",
+            "https://localhost./",
+            "https://a.localhost/",
+            "https://printer.LOCAL/",
+            "https://wiki/",
+            "https://127.0.0.1/",
+            "https://127.1/",
+            "https://0x7f.0x1/",
+            "https://2130706433/",
+            "https://10.0.0.1:1/",
+            "https://169.254.169.254/latest",
+            "https://[::1]/",
+            "https://[::ffff:10.0.0.1]/",
+            "https://[fe80::1]/",
+            "https://a.example@127.0.0.1/",
+            "https://",
+        ] {
+            assert!(!is_public(url), "{url}");
         }
     }
 

@@ -1,18 +1,16 @@
 //! `candor call`: one call of a tool, asked about where that matters.
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
-use candor::protocol::names::failure;
+use candor::protocol::names::{argument, failure};
 use candor_client::{Ask, CallResult, Error, KnownTool, Policy, Proposal, Refusal};
 use serde_json::{Value, json as value};
 
-use super::consent::{Consent, nobody_there};
+use super::consent::{Answer, Consent, nobody_there};
 use super::explain::no_preview;
-use super::foresight::asks_itself;
 use super::pins::Pins;
 use super::server::{Reached, Server, ended, result_with};
 use super::trouble::Trouble;
@@ -102,24 +100,23 @@ struct Making<'a> {
 impl Making<'_> {
     fn of_preview(mut self, tool: &KnownTool) -> Result<Self, Trouble> {
         let Some((name, _)) = tool.preview() else { return Err(no_preview(tool)) };
-        // Looking at something has no key.
+        // Looking at something has no key, and follows no other look.
         self.key = None;
         if let Value::Object(arguments) = &mut self.arguments {
-            arguments.remove(given::KEY);
+            arguments.remove(argument::IDEMPOTENCY_KEY);
+            arguments.remove(argument::PLAN_TOKEN);
         }
-        self.tool = name;
+        self.tool = name.to_owned();
         Ok(self)
     }
 
     async fn make(self, out: &mut Out) -> Result<(), Trouble> {
         let Self { reached, tool, arguments, key, yes } = self;
-        let nobody = Arc::new(AtomicBool::new(false));
         let consent = Consent {
             client: reached.client.clone(),
             person: reached.person.clone(),
             progress: reached.progress.clone(),
             yes,
-            nobody: nobody.clone(),
         };
         let pins = Pins::of(&reached.found, &Surroundings::real());
         // Of a call that does more than read: its key, if it has one.
@@ -131,13 +128,12 @@ impl Making<'_> {
             .call_safely(tool, arguments)
             .confirm(async move |proposal: Proposal| {
                 let tool = proposal.tool.clone();
-                let asked = !yes && !asks_itself(&consent.client, &proposal.foreseen);
                 pins.warn_if_changed(&tool);
-                let agreed = consent.to(proposal).await;
-                if agreed && asked {
+                let answer = consent.to(proposal).await;
+                if answer == Answer::Yes {
                     pins.keep(&tool);
                 }
-                agreed
+                answer != Answer::No
             })
             .on_progress(move |news| progress.tell(&news))
             .on_send(move |key| {
@@ -166,7 +162,8 @@ impl Making<'_> {
         };
         let result = match done {
             Ok(result) => result,
-            Err(Error::Refused(Refusal::Person)) if nobody.load(Ordering::Acquire) => {
+            // A no that nobody can have said.
+            Err(Error::Refused(Refusal::Person)) if reached.person.is_none() => {
                 return Err(nobody_there(reached.client.trust()));
             }
             Err(error) => return Err(failed(error, key.as_deref())),

@@ -1,7 +1,6 @@
 //! The question before a call that may do harm: all that will be sent, and only a clear yes is one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
@@ -21,23 +20,32 @@ pub(super) struct Consent {
     pub(super) progress: Arc<Progress>,
     /// They have said so beforehand.
     pub(super) yes: bool,
-    /// Whether somebody would have had to be asked, and was not there.
-    pub(super) nobody: Arc<AtomicBool>,
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// A person was asked, and said it.
+    Yes,
+    /// Nobody had to be asked: it was said beforehand, or the server asks.
+    Unasked,
+    /// Also where nobody was there to ask.
+    No,
 }
 
 impl Consent {
-    pub(super) async fn to(self, proposal: Proposal) -> bool {
+    pub(super) async fn to(self, proposal: Proposal) -> Answer {
         if self.yes || asks_itself(&self.client, &proposal.foreseen) {
-            return true;
+            return Answer::Unasked;
         }
-        let Some(person) = &self.person else {
-            self.nobody.store(true, Ordering::Release);
-            return false;
-        };
+        let Some(person) = &self.person else { return Answer::No };
         let _quiet = self.progress.pause();
         let mut terminal = person.0.lock().await;
         eprintln!("\n{}", in_words(&proposal));
-        terminal.agrees("\nMay it run?").await.unwrap_or(false)
+        match terminal.agrees("\nMay it run?").await {
+            Ok(true) => Answer::Yes,
+            Ok(false) | Err(_) => Answer::No,
+        }
     }
 }
 

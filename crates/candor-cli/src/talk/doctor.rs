@@ -206,7 +206,7 @@ async fn connect(
     heard: &Heard,
     report: &mut Report,
 ) -> Result<Client, Trouble> {
-    let trust = server.reach.trust(&found.target);
+    let trust = server.reach.trust(found);
     let mut connect =
         to(&found.target, Some(heard)).named("candor", env!("CARGO_PKG_VERSION")).trust(trust);
     if let Some(time) = server.reach.timeout {

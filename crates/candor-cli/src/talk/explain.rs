@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor::hints::Source;
-use candor_client::types::Content;
+use candor::protocol::names::argument::IDEMPOTENCY_KEY;
 use candor_client::{Basis, Error, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
 use serde_json::{Value, json};
 
@@ -45,8 +45,8 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         server.visit(words, policy, given::tool_and_rest, async |reached, (name, rest), out| {
             let tool = reached.client.tool(&name).await?;
             let mut arguments = given::read(&tool, rest, arguments).await?;
-            if given::takes_key(&tool) && !arguments.contains_key(given::KEY) {
-                arguments.insert(given::KEY.to_owned(), Key::new().as_str().into());
+            if given::takes_key(&tool) && !arguments.contains_key(IDEMPOTENCY_KEY) {
+                arguments.insert(IDEMPOTENCY_KEY.to_owned(), Key::new().as_str().into());
             }
             let arguments = Value::Object(arguments);
             let foreseen = reached.client.foresee(tool.name(), &arguments).await?;
@@ -66,28 +66,16 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 /// What the tool's own preview says, or why it says nothing; both safe to show.
 type Preview = Result<String, String>;
 
-/// The preview is a call, too: one that only reads, for all that may be assumed, is made.
 async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview {
-    let client = &reached.client;
-    let Some((name, _)) = tool.preview() else { return Err("it has none".to_owned()) };
-    let mut arguments = arguments.clone();
-    if let Value::Object(arguments) = &mut arguments {
-        arguments.remove(given::KEY);
+    match reached.client.preview(tool.name(), arguments).await {
+        Ok(Some(preview)) => Ok(content::in_words(&preview.content)),
+        Ok(None) => Err("it has none".to_owned()),
+        Err(Error::Refused(_)) => {
+            Err("it is a call, too, and nobody knows that it only reads".to_owned())
+        }
+        Err(Error::PreviewFailed(result)) => Err(content::in_words(result.content())),
+        Err(error) => Err(shown(&error.to_string()).to_string()),
     }
-    let failed = |error: Error| shown(&error.to_string()).to_string();
-    if !client.foresee(&name, &arguments).await.map_err(failed)?.hints.is_read_only() {
-        let name = shown(&name);
-        return Err(format!("{name} is a call, too, and nobody knows that it only reads"));
-    }
-    let shown = client.call(name, arguments).await.map_err(failed)?;
-    // What it says to models, how to go on with its token, is nothing for people.
-    let token = shown.plan_token();
-    let for_models = |block: &Content| {
-        token.as_ref().is_some_and(|token| block.as_text().is_some_and(|text| text.contains(token)))
-    };
-    let told: Vec<_> = shown.content().iter().filter(|block| !for_models(block)).cloned().collect();
-    let text = content::in_words(&told);
-    if shown.is_error() { Err(text) } else { Ok(text) }
 }
 
 pub(super) fn no_preview(tool: &KnownTool) -> Trouble {

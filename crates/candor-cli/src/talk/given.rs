@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Read};
 use std::sync::Arc;
 use std::thread;
 
+use candor::protocol::names::argument::{IDEMPOTENCY_KEY, PLAN_TOKEN};
 use candor_client::KnownTool;
 use candor_schema::Schema;
 use serde_json::{Map, Value};
@@ -13,12 +14,6 @@ use super::trouble::Trouble;
 use crate::arguments::{self, Invalid};
 use crate::signature;
 
-/// The argument that takes a key, where a tool has one.
-pub(super) const KEY: &str = "idempotency_key";
-
-/// The argument that takes the token of a preview.
-const PLAN: &str = "plan_token";
-
 /// As it is declared, for one line.
 pub(super) fn definition(tool: &KnownTool) -> signature::Tool<'_> {
     signature::Tool { name: tool.name(), input: tool.input_schema(), output: tool.output_schema() }
@@ -26,7 +21,7 @@ pub(super) fn definition(tool: &KnownTool) -> signature::Tool<'_> {
 
 /// Whether it has an argument for a key.
 pub(super) fn takes_key(tool: &KnownTool) -> bool {
-    tool.input_schema().get("properties").is_some_and(|known| known.get(KEY).is_some())
+    tool.input_schema().get("properties").is_some_and(|known| known.get(IDEMPOTENCY_KEY).is_some())
 }
 
 /// The name of a tool and the words that follow it.
@@ -100,7 +95,7 @@ fn without_own(tool: &KnownTool) -> Value {
     let mut input = tool.input_schema().clone();
     let previewed = tool.preview().is_some_and(|(_, required)| required);
     if let Some(required) = input.get_mut("required").and_then(Value::as_array_mut) {
-        required.retain(|name| name != KEY && !(previewed && name == PLAN));
+        required.retain(|name| name != IDEMPOTENCY_KEY && !(previewed && name == PLAN_TOKEN));
     }
     input
 }

@@ -109,8 +109,7 @@ impl Field<'_> {
             None => " [leave out]".to_owned(),
         };
         let title = cut(text("title").unwrap_or(self.name), LETTERS);
-        let shape = Shape::within(self.root, self.schema);
-        let question = format!("{title} ({}){without}:", shown(&typed::placeholder(&shape)));
+        let question = format!("{title} ({}){without}:", shown(&self.placeholder()));
         loop {
             let Some(line) = terminal.ask(&question).await? else { return Ok(Typed::Gone) };
             let line = line.trim_end_matches(['\n', '\r']);
@@ -118,7 +117,7 @@ impl Field<'_> {
                 NO => return Ok(Typed::No),
                 "" if default.is_some() || !self.required => return Ok(Typed::Nothing),
                 "" => eprintln!("this one is needed"),
-                _ => match self.read(&shape, line) {
+                _ => match self.read(line) {
                     Ok(value) => return Ok(Typed::Value(value)),
                     Err(problem) => eprintln!("{}", cut(&problem, 2 * LETTERS)),
                 },
@@ -139,7 +138,12 @@ impl Field<'_> {
         }
     }
 
-    fn read(&self, shape: &Shape<'_>, line: &str) -> Result<Value, String> {
+    fn placeholder(&self) -> String {
+        typed::placeholder(&Shape::within(self.root, self.schema))
+    }
+
+    fn read(&self, line: &str) -> Result<Value, String> {
+        let shape = Shape::within(self.root, self.schema);
         let problem = |(what, right): (String, String)| format!("{what}; {right}");
         let is_list = shape.kinds() == Kinds::ARRAY;
         let value = match is_list && !line.trim_start().starts_with('[') {
@@ -149,7 +153,7 @@ impl Field<'_> {
                 let items = line.split(',').map(|part| typed::value(&item, part.trim()));
                 items.collect::<Result<Vec<_>, _>>().map(Value::Array).map_err(problem)?
             }
-            false => typed::value(shape, line).map_err(problem)?,
+            false => typed::value(&shape, line).map_err(problem)?,
         };
         // A schema that cannot be read binds nobody.
         match Schema::compile(&self.schema.to_string()) {
@@ -172,7 +176,7 @@ mod tests {
 
     fn read(schema: &Value, line: &str) -> Result<Value, String> {
         let field = Field { name: "f", schema, root: schema, required: true };
-        field.read(&Shape::of(schema), line)
+        field.read(line)
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Server {
     ) -> Connect {
         let connect = to(&found.target, None)
             .named("candor", env!("CARGO_PKG_VERSION"))
-            .trust(self.reach.trust(&found.target))
+            .trust(self.reach.trust(found))
             .policy(policy);
         let connect = match self.reach.timeout {
             Some(time) => connect.timeout(time),

@@ -183,6 +183,7 @@ impl From<Error> for Trouble {
             // Nothing was called, because nobody can say what it would do.
             Error::Unforeseeable { .. } => (Exit::Refused, "unforeseeable"),
             Error::Refused(_) => (Exit::Refused, "refused"),
+            Error::PreviewFailed(_) => (Exit::ToolError, "preview_failed"),
             Error::ResultInvalid { .. } => (Exit::ToolError, failure::RESULT_INVALID),
             Error::Unsupported(_) => (Exit::Failed, "unsupported"),
             Error::Protocol(_) => (Exit::Failed, "protocol"),
@@ -214,7 +215,7 @@ impl From<Error> for Trouble {
                 });
                 trouble.detail("violations", violations.collect())
             }
-            Error::ResultInvalid { result, .. } => {
+            Error::PreviewFailed(result) | Error::ResultInvalid { result, .. } => {
                 let raw = serde_json::to_value(result.raw()).unwrap_or_default();
                 trouble.detail("result", raw)
             }

@@ -53,6 +53,27 @@ async fn an_address_may_be_a_port_or_localhost_and_may_come_from_the_environment
     assert!(ended.stderr.join("\n").contains("'example.com'"), "{:?}", ended.stderr);
 }
 
+/// Whom a proxy brings is let in only with a token; through a URL of this machine it brings nobody.
+#[tokio::test]
+async fn a_public_url_of_this_machine_needs_no_tokens() {
+    let root = folder("public");
+    let command = |url: &str| {
+        let mut command = candor_files(&root);
+        command.args(["--http", "127.0.0.1:0", "--public-url", url]);
+        command
+    };
+    for url in ["http://localhost:8080/x", "https://127.0.0.2", "http://[::1]:1/"] {
+        let mut program = Program::start(&mut command(url));
+        assert_eq!(name_at(&program.listening().await).await, "candor-files", "{url}");
+    }
+    for url in ["https://tools.example/x", "http://10.0.0.1", "http://127.0.0.1.example"] {
+        let ended = output(&mut command(url)).await;
+        assert_eq!(ended.status.code(), Some(2), "{url}");
+        let complaint = ended.stderr.join("\n");
+        assert!(complaint.contains(url) && complaint.contains("--tokens FILE"), "{complaint}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_folder_whose_name_is_no_text_is_served_like_any_other() {

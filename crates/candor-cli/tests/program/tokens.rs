@@ -75,6 +75,28 @@ async fn a_refused_token_is_a_warning_in_the_log() {
     }
 }
 
+/// What is no terminal is kept, and read by others: a journal has no token of an operator in it.
+#[tokio::test]
+async fn where_there_are_tokens_that_of_the_launch_is_in_no_pipe() {
+    let (_, line) = new_token("alice").await;
+    let tokens = file("launch", &line);
+    for with_tokens in [true, false] {
+        let mut command = candor_files(tokens.parent().unwrap());
+        command.args(["--http", "127.0.0.1:0"]);
+        if with_tokens {
+            command.arg("--tokens").arg(&tokens);
+        }
+        let mut program = Program::start(&mut command);
+        let mut said = Vec::new();
+        while !said.last().is_some_and(|line: &String| line.starts_with("listening on ")) {
+            said.push(program.complaint().await);
+        }
+        let said = said.join("\n");
+        assert_eq!(said.contains("#token="), !with_tokens, "{said}");
+        assert_eq!(said.contains("candor token NAME --operator"), with_tokens, "{said}");
+    }
+}
+
 #[tokio::test]
 async fn only_holders_of_a_token_are_let_in() {
     let (alice, line) = new_token("alice").await;

@@ -224,6 +224,28 @@ async fn a_key_and_the_token_of_a_preview_are_filled_in() {
     world.scripted(&["call", "planned"]).await.ended(6).complains("what: required, but missing");
 }
 
+/// A call that is written down whole has a token and a key in it; looking at it needs neither.
+#[tokio::test]
+async fn a_preview_is_made_of_a_call_that_has_its_token_already() {
+    let world = World::new("calling planned again");
+    let whole = ["planned", "what=it", "idempotency_key=k1", "plan_token=t0", "--preview"];
+    let told = world.scripted(&[&["explain"], &whole[..]].concat()).await.ended(0);
+    told.says("what its preview shows\n  | would do it\n");
+    let told = world.scripted(&[&["call"], &whole[..]].concat()).await.ended(0);
+    told.says("would do it\n");
+}
+
+#[tokio::test]
+async fn without_the_preview_that_it_needs_nothing_is_called() {
+    let world = World::new("calling unplanned");
+    let told = world.scripted(&["call", "planned", "what=nothing"]).await.ended(5);
+    told.complains("error: its preview failed: there is nothing to show of");
+    assert!(!told.stderr.contains("may have been done"), "{told:?}");
+    let told = world.scripted(&["call", "planned", "what=nothing", "--json"]).await.ended(5);
+    assert_eq!(told.error()["code"], "preview_failed");
+    assert_eq!(told.error()["result"]["isError"], true);
+}
+
 /// A program that was started has ended before the command has.
 #[cfg(unix)]
 #[tokio::test]

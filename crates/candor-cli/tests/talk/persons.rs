@@ -204,6 +204,19 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     assert!(!world.has("a.txt"));
 }
 
+/// Elsewhere it would be kept: see the tests of tokens.
+#[tokio::test]
+async fn at_a_terminal_the_console_is_one_click_away() {
+    let world = World::new("persons launch");
+    let made = world.run(&["token", "ada"]).await.ended(0);
+    std::fs::write(world.around.join("tokens"), &made.stdout).unwrap();
+    let serve = ["files", "served", "--http", "127.0.0.1:0", "--tokens", "tokens"];
+    let terminal = at(&world, &serve, &[]);
+    terminal.says("listening on ");
+    let text = terminal.interrupt();
+    assert!(text.contains("/#token=") && text.contains("(open this)"), "{text}");
+}
+
 #[test]
 fn a_form_is_filled_in_field_by_field() {
     let world = World::new("persons form");

@@ -81,7 +81,7 @@ async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
     assert_eq!(code, Some(0), "{text}");
     let file = world.around.join("state/candor/agreed");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    // It is not asked again, by whatever command.
+    // It is not asked again, by whatever command; and what may run as we do is not less believed than that.
     run(&world, &["call", "notes", "say", "text=hi"]).await.ended(0).says("hi");
 
     // Other words, another place: another question.
@@ -116,9 +116,42 @@ async fn a_variable_goes_nowhere_unasked() {
     terminal.types("yes");
     assert_eq!(terminal.ended().0, Some(0));
     run(&world, &["tools", "notes"]).await.ended(0);
-    // What sends nothing of ours is a URL like any other.
-    cloned(&world, &json!({"url": url, "headers": {"X-Team": "blue"}}));
-    run(&world, &["tools", "notes"]).await.ended(0);
+}
+
+/// What a project names is on this machine, or beside it, and takes whom it hears from for its own people.
+#[tokio::test]
+async fn a_project_does_not_reach_what_only_we_can_reach() {
+    let world = World::new("projects near");
+    let (_server, target) = world.serve(&[]).await;
+    let url = format!("http://127.0.0.1{target}/mcp");
+    for notes in [
+        json!({"url": url}),
+        json!({"url": url, "headers": {"X-Team": "blue"}}),
+        json!({"url": "https://wiki/mcp"}),
+        json!({"url": "http://10.0.0.1/mcp"}),
+        json!({"url": "https://a.invalid/mcp", "headers": {"X-Team": "blue"}}),
+    ] {
+        cloned(&world, &notes);
+        let told = run(&world, &["tools", "notes"]).await.ended(3);
+        told.complains("a server of a project has to be agreed to");
+        told.complains(notes["url"].as_str().unwrap());
+    }
+    // Whom everybody can reach, and with nothing but our requests: nobody is asked, and nobody is there.
+    cloned(&world, &json!({"url": "https://a.invalid/mcp"}));
+    run(&world, &["tools", "notes"]).await.ended(4);
+
+    cloned(&world, &json!({"url": url}));
+    let mut terminal = at_terminal(&world, &["tools", "notes"]);
+    terminal.says(QUESTION);
+    terminal.types("y");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    // It is used from now on, and still not believed, though it is on this machine.
+    run(&world, &["tools", "notes"]).await.ended(0).complains("is a stranger");
+    let read = ["call", "notes", "manage_files", "action=read", "path=a.txt"];
+    run(&world, &read).await.ended(3).complains("--trust known");
+    run(&world, &[&read[..], &["--trust", "known"]].concat()).await.ended(0).says("first");
+    run(&world, &["tools", &target]).await.ended(0);
 }
 
 #[tokio::test]

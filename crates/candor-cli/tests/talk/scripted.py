@@ -111,6 +111,8 @@ def call(name, arguments, meta):
     if name == "planned":
         return said(json.dumps([arguments["what"], bool(arguments["idempotency_key"]), arguments["plan_token"]]))
     if name == "preview_planned":
+        if set(arguments) != {"what"} or arguments["what"] == "nothing":
+            return said("there is nothing to show of " + json.dumps(arguments), isError=True)
         shown = said("would do " + arguments["what"], _meta={"dev.candor/plan": {"token": "t1"}})
         shown["content"].append({"type": "text", "text": "go on with plan_token=t1"})
         return shown

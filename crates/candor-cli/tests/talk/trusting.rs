@@ -22,7 +22,7 @@ async fn the_help_says_who_is_believed() {
     let help = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         help.contains(
-            "[default: known for programs and for servers on this machine, stranger for all others]"
+            "[default: known for programs and for servers on this machine, unless a project's file has the URL; stranger for all others]"
         ),
         "{help}"
     );

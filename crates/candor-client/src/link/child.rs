@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::connect::Program;
 use crate::error::Error;
-use crate::host::locked;
+use crate::members::locked;
 
 /// How long a child has to take what was sent, to go by itself once its input has ended, and again after it was told to.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);

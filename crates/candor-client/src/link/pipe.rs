@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use candor_protocol::json::RawValue;
+use candor_protocol::json::{RawValue, in_one_line};
 use candor_protocol::names::notification;
 use candor_protocol::rpc::{Incoming, RequestId, decode_message, split_batch, write_notification};
 use candor_protocol::types::CancelledParams;
@@ -18,7 +18,8 @@ use super::Outgoing;
 use super::child::{Child, PATIENCE};
 use crate::connect::Limits;
 use crate::error::Error;
-use crate::host::{Host, locked};
+use crate::host::Host;
+use crate::members::locked;
 
 /// Messages that wait for the pipe to take them.
 const QUEUE: usize = 256;
@@ -168,11 +169,13 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Ve
         if message.is_empty() {
             break;
         }
+        in_one_line(&mut message);
         message.push(b'\n');
         // What has queued up meanwhile goes out in one write.
         while message.len() < 64 * 1024 {
             match queue.try_recv() {
-                Ok(next) if !next.is_empty() => {
+                Ok(mut next) if !next.is_empty() => {
+                    in_one_line(&mut next);
                     message.extend_from_slice(&next);
                     message.push(b'\n');
                 }

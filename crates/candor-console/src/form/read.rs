@@ -1,5 +1,9 @@
 //! From a schema to fields.
 
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+
+use candor_schema::References;
 use serde_json::{Map, Value, json};
 
 use super::{Field, Kind, Pick, Text};
@@ -21,7 +25,7 @@ const HOPS: usize = 64;
 
 /// The arguments that a schema describes.
 pub(crate) fn read(schema: &Value) -> Field {
-    let mut reader = Reader { root: schema, left: MOST_FIELDS, within: Vec::new() };
+    let mut reader = Reader { named: named(schema), left: MOST_FIELDS, within: Vec::new() };
     let mut field = reader.field(String::new(), schema, true, 0);
     // What is not an object at the root cannot be arguments, whatever else it says.
     if !matches!(field.kind, Kind::Group { .. } | Kind::Shapes(_)) {
@@ -32,7 +36,7 @@ pub(crate) fn read(schema: &Value) -> Field {
 
 /// What arguments begin with where they are written as JSON: every member that must be there, with its default or `null`.
 pub(crate) fn prefill(schema: &Value) -> Value {
-    let reader = Reader { root: schema, left: 0, within: Vec::new() };
+    let reader = Reader { named: named(schema), left: 0, within: Vec::new() };
     let flat = reader.flat(schema).schema;
     let names = flat.get("required").and_then(Value::as_array).into_iter().flatten();
     let member = |name: &str| {
@@ -58,7 +62,7 @@ struct Flat {
 }
 
 struct Reader<'a> {
-    root: &'a Value,
+    named: Named<'a>,
     /// How many fields there may still be.
     left: usize,
     /// The definitions that we are in.
@@ -235,7 +239,7 @@ impl Reader<'_> {
             let Some(mut part) = parts.pop() else { break };
             let mut more = Vec::new();
             if let Some(Value::String(name)) = part.remove("$ref") {
-                more.extend(self.resolve(&name).cloned());
+                more.extend(self.named.get(&*name).copied().flatten().cloned());
                 flat.through.push(name);
             }
             if let Some(Value::Array(all)) = part.remove("allOf") {
@@ -261,13 +265,35 @@ impl Reader<'_> {
         }
         flat
     }
+}
 
-    /// Only what stands in the same schema: nothing is fetched.
-    fn resolve(&self, name: &str) -> Option<&Value> {
-        let pointer = name.strip_prefix('#')?;
-        let pointer = percent_encoding::percent_decode_str(pointer).decode_utf8().ok()?;
-        self.root.pointer(&pointer)
+/// What references lead to, by their text.
+type Named<'a> = HashMap<&'a str, Option<&'a Value>>;
+
+/// The references of a schema, as the validator reads them; nothing is fetched. They are followed by their text, because fields are
+/// read from copies: one that means two things, as it may in schemas with ids of their own, leads nowhere.
+fn named(root: &Value) -> Named<'_> {
+    let mut named = Named::new();
+    let Some(mut references) = References::of(root) else { return named };
+    let (mut open, mut entered) = (vec![root], HashSet::new());
+    while let Some(at) = open.pop() {
+        if let Some(name) = at.get("$ref").and_then(Value::as_str)
+            && let Some(&target) = references.from(at).unwrap_or_default().first()
+        {
+            let known = named.entry(name).or_insert(Some(target));
+            *known = known.filter(|known| ptr::eq(*known, target));
+            // It may stand where no schema is looked for until one refers to it.
+            if entered.insert(ptr::from_ref(target)) {
+                open.push(target);
+            }
+        }
+        match at {
+            Value::Object(members) => open.extend(members.values()),
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
     }
+    named
 }
 
 /// Adds what another schema says. What is there already was said closer to the place.

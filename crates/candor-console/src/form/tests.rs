@@ -179,6 +179,21 @@ fn references_are_followed_and_what_stands_beside_them_comes_first() {
         "$defs": {"x y": {"type": "integer", "description": "Theirs", "minimum": 1}}});
     let field = member(&schema, "a");
     assert_eq!((field.text.as_str(), &field.kind), ("Mine", &Kind::Number { whole: true }));
+    // As the validator follows them: by a name, and to where nobody else would look for a schema.
+    let schema = json!({"type": "object",
+        "properties": {"a": {"$ref": "#count"}, "b": {"type": "array", "items": {"$ref": "#/shared/b"}}},
+        "$defs": {"n": {"$anchor": "count", "type": "integer"}},
+        "shared": {"b": {"$ref": "#/shared/c"}, "c": {"type": "boolean"}}});
+    assert_eq!(member(&schema, "a").kind, Kind::Number { whole: true });
+    assert!(matches!(member(&schema, "b").kind, Kind::List(item) if item.kind == Kind::Truth));
+    // The same text means two things: no guess is made.
+    let schema = json!({"type": "object",
+        "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "inner"}},
+        "$defs": {"n": {"type": "integer"}, "x": {
+            "$id": "inner", "type": "object", "properties": {"c": {"$ref": "#/$defs/n"}},
+            "$defs": {"n": {"type": "string"}}}}});
+    assert_eq!(member(&schema, "a").kind, Kind::Json);
+    assert_eq!(inside(&member(&schema, "b"), "c").kind, Kind::Json);
     // Nothing is fetched, and what is not there describes nothing.
     assert_eq!(of(&json!({"$ref": "https://example.org/schema.json"})).kind, Kind::Json);
     assert_eq!(of(&json!({"$ref": "#/nowhere"})).kind, Kind::Json);

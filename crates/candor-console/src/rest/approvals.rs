@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 
-use super::listening::{Listening, event, respond};
+use super::listening::Listening;
+use super::sse::{event, respond};
 use super::{Sent, json as answer_json, refused, store};
 use crate::Inner;
 use crate::problem::Problem;
@@ -26,9 +27,6 @@ pub(crate) const MOST: usize = 200;
 
 /// How often somebody who listens is looked after.
 const LOOK: Duration = Duration::from_millis(600);
-
-/// A line now and then, so that whoever stands in between does not take us for dead.
-const QUIET: Duration = Duration::from_secs(15);
 
 /// Where a decision was made, in the audit.
 const THROUGH: &str = "console";
@@ -195,16 +193,13 @@ pub(crate) async fn revoke(
 /// How many calls wait, as that changes. What they are is for who is told to look.
 pub(crate) fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
     store(console)?;
-    let listener = Listener {
-        _place: Listening::begin()?,
-        console: Arc::clone(console),
-        last: None,
-        spoken: Instant::now(),
-    };
-    Ok(respond(stream::unfold(listener, |mut listener| async move {
+    let listener =
+        Listener { _place: Listening::begin()?, console: Arc::clone(console), last: None };
+    let said = stream::unfold(listener, |mut listener| async move {
         let text = listener.next().await?;
         Some((text, listener))
-    })))
+    });
+    Ok(respond(said, console.limits.keep_alive))
 }
 
 /// Somebody who wants to know how many wait.
@@ -213,7 +208,6 @@ struct Listener {
     console: Arc<Inner>,
     /// What they know.
     last: Option<String>,
-    spoken: Instant,
 }
 
 impl Listener {
@@ -225,12 +219,7 @@ impl Listener {
             }
             let said = self.look().await;
             if let Some(said) = said.filter(|said| self.last.as_ref() != Some(said)) {
-                self.spoken = Instant::now();
                 return Some(event("waiting", self.last.insert(said)));
-            }
-            if self.spoken.elapsed() >= QUIET {
-                self.spoken = Instant::now();
-                return Some(Bytes::from_static(b":\n\n"));
             }
             tokio::time::sleep(LOOK).await;
         }

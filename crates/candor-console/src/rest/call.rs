@@ -1,10 +1,5 @@
 //! Calling a tool, or the tool that previews it: through the same door as MCP, answered in one piece or event by event.
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::time::Duration;
-
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_server::protocol::json::{Decode as _, Object, RawValue};
@@ -12,10 +7,10 @@ use candor_server::protocol::names::{extension, header, meta, method, notificati
 use candor_server::protocol::rpc::ErrorObject;
 use candor_server::{Catalogue, Listed, Said};
 use futures_util::{Stream, StreamExt as _, stream};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
+use super::sse::{self, EVENTS, event};
 use super::{body, failed, json, plain, refused, write};
 use crate::Inner;
 use crate::problem::Problem;
@@ -55,7 +50,7 @@ async fn make(
     let visit = body::visit(console, asked)?.key(key);
     if accepts(&asked.parts.headers, EVENTS) {
         let said = visit.meta(meta::PROGRESS_TOKEN, "call").send(method::TOOLS_CALL, params);
-        return Ok(events(Box::pin(said), console.limits.keep_alive));
+        return Ok(sse::respond(events(said), console.limits.keep_alive));
     }
     let (result, replayed) = settled(visit.ask(method::TOOLS_CALL, params).await)?;
     let mut response = json(write(&result));
@@ -80,34 +75,20 @@ fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool),
     Ok((result, replayed))
 }
 
-const EVENTS: &str = "text/event-stream";
-
-type Saying = Pin<Box<dyn Stream<Item = Said> + Send>>;
-
 /// What is said on the way, and then the result. Whoever hangs up takes the call back, as far as it can be.
-fn events(said: Saying, quiet: Duration) -> Response {
-    let events = stream::unfold(Some(said), move |said| async move {
+fn events(said: impl Stream<Item = Said> + Unpin) -> impl Stream<Item = Bytes> {
+    stream::unfold(Some(said), |said| async move {
         let mut said = said?;
-        let (text, ended) = loop {
-            match tokio::time::timeout(quiet, said.next()).await {
-                // Nobody in between should take silence for the end.
-                Err(_) => break (Bytes::from_static(b":\n\n"), false),
-                Ok(Some(Said::Notice { method, params })) => {
-                    if method == notification::PROGRESS {
-                        break (event("progress", &write(&params)), false);
-                    }
+        loop {
+            match said.next().await? {
+                Said::Notice { method, params } if method == notification::PROGRESS => {
+                    return Some((event("progress", &write(&params)), Some(said)));
                 }
-                Ok(Some(Said::Answer(answer))) => break (last(answer), true),
-                Ok(None) => return None,
+                Said::Notice { .. } => {}
+                Said::Answer(answer) => return Some((last(answer), None)),
             }
-        };
-        Some((Ok::<_, Infallible>(text), (!ended).then_some(said)))
-    });
-    let mut response = Response::new(Body::from_stream(events));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+        }
+    })
 }
 
 fn last(answer: Result<Box<RawValue>, ErrorObject>) -> Bytes {
@@ -115,11 +96,4 @@ fn last(answer: Result<Box<RawValue>, ErrorObject>) -> Bytes {
         Ok((result, _)) => event("result", &write(&result)),
         Err(problem) => event("problem", &problem.body().to_string()),
     }
-}
-
-/// JSON has no line breaks outside of strings once it is written here, and inside they are escaped; what a tool has written may
-/// have.
-fn event(name: &str, data: &str) -> Bytes {
-    let data = data.replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\ndata: ");
-    format!("event: {name}\ndata: {data}\n\n").into()
 }

@@ -1,11 +1,8 @@
 //! What is known of a call that nobody has made: whether its arguments fit, what it would do, what would become of it.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use axum::response::Response;
-use candor_server::hints::{Effective, Source, Verdict};
-use candor_server::protocol::time::rfc3339;
-use candor_server::store::Moment;
+use candor_server::desk::when;
+use candor_server::hints::{Effective, Source};
 use candor_server::tool::Violation;
 use candor_server::{Foresight, Judgement, Listed, Standing};
 use serde_json::{Value, json};
@@ -83,18 +80,12 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
             "idempotentHint": idempotent,
             "openWorldHint": open_world,
         },
-        "verdict": match hints.verdict() {
-            Verdict::Reads => "reads",
-            Verdict::Adds => "adds",
-            Verdict::Changes => "changes",
-            Verdict::Deletes => "deletes",
-        },
+        "verdict": hints.verdict().as_str(),
         "summary": hints.in_words(),
         "exact": foreseen.exact,
         "approval": match foreseen.judgement {
             Judgement::Allow => "none",
-            Judgement::Ask => "ask",
-            Judgement::Deny => "deny",
+            other => other.as_str(),
         },
         "standing": foreseen.standing.as_ref().map(standing),
     });
@@ -109,10 +100,10 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
 fn standing(standing: &Standing) -> Value {
     match standing {
         Standing::Replay { completed } => {
-            json!({"state": "replay", "completedAt": time(*completed)})
+            json!({"state": "replay", "completedAt": when::exact(*completed)})
         }
         Standing::Running { since: Some(since) } => {
-            json!({"state": "running", "since": time(*since)})
+            json!({"state": "running", "since": when::exact(*since)})
         }
         Standing::Running { since: None } => json!({"state": "running"}),
         Standing::Waiting { operation } => json!({"state": "waiting", "operation": operation}),
@@ -127,9 +118,4 @@ fn standing(standing: &Standing) -> Value {
         // Whatever else there will be, it cannot be said here.
         _ => json!({"state": "unavailable"}),
     }
-}
-
-fn time(moment: Moment) -> Option<String> {
-    let since = Duration::from_millis(u64::try_from(moment.0).unwrap_or_default());
-    rfc3339(UNIX_EPOCH + since)
 }

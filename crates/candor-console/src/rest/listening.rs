@@ -1,15 +1,9 @@
 //! Operators who listen to what waits for them: a place is theirs until they hang up, and there are not more of them than a process
 //! can look after. It is a room of their own: callers who listen cannot fill it.
 
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use axum::body::Body;
-use axum::response::Response;
-use bytes::Bytes;
-use futures_util::Stream;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 
 use crate::problem::Problem;
 use crate::trace;
@@ -43,18 +37,4 @@ impl Drop for Listening {
     fn drop(&mut self) {
         LISTENERS.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// One event; the data has no line breaks.
-pub(super) fn event(name: &str, data: &str) -> Bytes {
-    format!("event: {name}\ndata: {data}\n\n").into()
-}
-
-/// Events as they come.
-pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
-    use futures_util::StreamExt as _;
-    let mut response = Response::new(Body::from_stream(events.map(Ok::<_, Infallible>)));
-    let kind = HeaderValue::from_static("text/event-stream");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
 }

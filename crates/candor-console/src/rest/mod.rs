@@ -9,6 +9,7 @@ mod listening;
 pub(crate) mod openapi;
 mod refused;
 pub(crate) mod resources;
+mod sse;
 pub(crate) mod tools;
 pub(crate) mod watching;
 

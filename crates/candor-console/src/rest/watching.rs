@@ -1,7 +1,6 @@
 //! Which resources change while somebody looks at them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -11,14 +10,11 @@ use candor_server::protocol::names::{method, notification};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::listening::{event, respond};
+use super::sse::{event, respond};
 use super::{body, failed, write};
 use crate::Inner;
 use crate::problem::Problem;
 use crate::serve::Asked;
-
-/// A line now and then, so that whoever stands in between does not take us for dead.
-const QUIET: Duration = Duration::from_secs(15);
 
 /// As many as a page has open.
 const MOST: usize = 100;
@@ -35,21 +31,20 @@ pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Pr
     let said = stream::unfold(Some(said), |said| async move {
         let mut said = said?;
         loop {
-            let (text, goes_on) = match tokio::time::timeout(QUIET, said.next()).await {
-                Err(_) => (Bytes::from_static(b":\n\n"), true),
-                Ok(None | Some(Said::Answer(Ok(_)))) => return None,
-                Ok(Some(Said::Notice { method, params })) => match told(&method, &params) {
-                    Some(text) => (text, true),
-                    None => continue,
-                },
-                Ok(Some(Said::Answer(Err(error)))) => {
-                    (event("problem", &failed(&error).body().to_string()), false)
+            match said.next().await? {
+                Said::Notice { method, params } => {
+                    if let Some(text) = told(&method, &params) {
+                        return Some((text, Some(said)));
+                    }
                 }
-            };
-            return Some((text, goes_on.then_some(said)));
+                Said::Answer(Ok(_)) => return None,
+                Said::Answer(Err(error)) => {
+                    return Some((event("problem", &failed(&error).body().to_string()), None));
+                }
+            }
         }
     });
-    Ok(respond(said))
+    Ok(respond(said, console.limits.keep_alive))
 }
 
 fn told(method: &str, params: &Object) -> Option<Bytes> {

@@ -6,10 +6,11 @@ use axum::response::Response;
 use candor_server::desk::shown::cut;
 use candor_server::desk::waiting::{self, Asked as Content, Waiting};
 use candor_server::desk::{json, permission, when};
+use candor_server::protocol::names::extension;
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, shown};
+use super::shell::{self, Page, Section, not_known, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
@@ -115,7 +116,7 @@ fn nothing(console: &Inner) -> Html {
             .about()
             .capabilities
             .extensions
-            .is_some_and(|all| all.contains_key("dev.candor/approval"))
+            .is_some_and(|all| all.contains_key(extension::APPROVAL))
     });
     let next = if asks {
         html!("A call that needs a person appears here by itself; leave this page open.")
@@ -128,16 +129,6 @@ fn nothing(console: &Inner) -> Html {
         "<div class=\"empty\" data-testid=\"nothing-waits\"><strong>Nothing waits for you</strong>{}</div>",
         next
     )
-}
-
-/// The class of a verdict, from its words.
-pub(super) fn class_of(words: &str) -> &'static str {
-    match words.split(' ').next().unwrap_or_default().to_lowercase().as_str() {
-        "reads" => "reads",
-        "adds" => "adds",
-        "changes" => "changes",
-        _ => "deletes",
-    }
 }
 
 fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
@@ -153,17 +144,10 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
     });
     let (verdict, effect) = match &content {
         Some(content) => {
-            let (word, rest) = content.effect.split_once(" · ").unwrap_or((&content.effect, ""));
-            let class = class_of(word);
-            (
-                html!("<span class=\"verdict {}\">{}</span>", class, capital(word)),
-                html!("{}", shown(rest)),
-            )
+            let (verdict, besides) = verdict_of_words(&content.effect);
+            (verdict, shown(besides))
         }
-        None => (
-            html!("<span class=\"verdict deletes\">Not known</span>"),
-            html!("what it would do cannot be read here"),
-        ),
+        None => (not_known(), html!("what it would do cannot be read here")),
     };
     // The calls of other servers stand in the same ledger; their tools are elsewhere.
     let ours = console.engine.as_ref().filter(|engine| engine.name() == server);
@@ -240,12 +224,6 @@ fn sheet(waiting: &Waiting, large: bool, inside: &Html) -> Html {
         waiting.short(),
         inside
     )
-}
-
-pub(super) fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    let first = letters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(letters.flat_map(char::to_lowercase)).collect()
 }
 
 fn left(until: Moment, now: Moment) -> String {

@@ -10,8 +10,7 @@ use candor_server::store::{
     AuditRow, Filter, Moment, Page as Part, Scope, State, StateKind, Store,
 };
 
-use super::approvals::{capital, class_of};
-use super::shell::{self, Page, Section, shown};
+use super::shell::{self, Page, Section, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
@@ -341,13 +340,8 @@ fn table(rows: &Html) -> Html {
 
 fn row(asked: &Asked, line: &Line, longest: Duration, now: Moment) -> Html {
     let effect = line.hints.as_deref().map(|hints| {
-        let word = hints.split(" · ").next().unwrap_or_default();
-        html!(
-            "<span class=\"verdict {}\" title=\"{}\">{}</span>",
-            class_of(word),
-            hints,
-            capital(word)
-        )
+        let (verdict, _) = verdict_of_words(hints);
+        html!("<span title=\"{}\">{}</span>", hints, verdict)
     });
     let tool = match &line.id {
         Some(id) => html!(

@@ -7,8 +7,8 @@
 //! | page | `data-testid` |
 //! |---|---|
 //! | all | `login`, `login-error`, `read-only`, `log-in-again`, `lost`, `still-in` |
-//! | tools | `tools` with a `tool` for each, `tool-count`, `search`, `filters`, `nothing-found`, `no-tools`; `data-verdict` at each line |
-//! | a tool | `signature`, `bench`, `form`, `view-form`, `view-json`, `raw`, `raw-error`, `key`, `new-key`, `errors` |
+//! | tools | `tools` with a `tool` for each, `search`, `filters`, `nothing-found`, `no-tools`; `data-verdict` at each line |
+//! | a tool | `signature`, `bench`, `form`, `view-form`, `view-json`, `raw`, `raw-error`, `key`, `errors` |
 //! | – acting | `call`, `preview`, `validate`, `checked`, `cancel`, `cannot-call`; `confirm`, `confirm-effect`, `confirm-arguments`, `confirm-undo`, `confirm-cancel`, `confirm-call` |
 //! | – foresight | `foresight` (state `worst`, `partial`, `exact`, `unknown`; `data-verdict`), `verdict`, `valid` (`data-valid`), `approval`, `standing` (state as in the API), `hints` (`data-hint` at each line), `answer`, `preview-tool`, `undo-tool`, `instead-tool` |
 //! | – the result | `result` (state `not-run`, `running`, `ok`, `empty`, `error`, `waiting`, `cancelled`, `unknown`), `result-says`, `structured`, `raw-result` |
@@ -17,7 +17,7 @@
 //! | history | `history` with a `call` for each (state `done`, `failed`, `refused`, `replayed`, `running`, `waiting`, `unknown`, `other`), `export`, `mistaken` |
 //! | – one operation | `stands` (state as above), `resolve`, `story`, `result` |
 //! | resources | `tree`, `tree-says`, `icon`, `changed`, `resource` (state `none`, `loading`, `known`, `loaded`, `empty`, `error`), `metadata`, `load`, `content`, `alternatives`, `no-resources` |
-//! | the server | `server-name`, `instructions`, `facts`, `health`, `revisions`, `asks`, `ledger`, `for-claude`, `for-servers`, `for-vscode`, `sessions`, `capabilities` |
+//! | the server | `instructions`, `health`, `revisions`, `asks`, `ledger`, `for-claude`, `for-servers`, `for-vscode`, `sessions`, `capabilities` |
 //!
 //! In a form, each field has `data-kind` and `data-name`. The page of a tool takes `#args=` and JSON, the tree `#uri=`.
 

@@ -6,9 +6,8 @@ use axum::response::Response;
 use candor_server::desk::{Operation, find, json, when, words};
 use candor_server::store::{Body, Scope, State};
 
-use super::approvals::{capital, class_of};
 use super::history::Mark;
-use super::shell::{self, Page, Section, shown};
+use super::shell::{self, Page, Section, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
@@ -26,8 +25,8 @@ pub(crate) async fn page(
     let Scope { principal, server, instance, tool } = &operation.id.scope;
     let hints = operation.told(|row| row.circumstances.hints.as_deref());
     let effect = hints.map(|hints| {
-        let (word, rest) = hints.split_once(" · ").unwrap_or((hints, ""));
-        html!("<dt>Effect</dt><dd><span class=\"verdict {}\">{}</span> <span class=\"soft\">{}</span></dd>", class_of(word), capital(word), rest)
+        let (verdict, besides) = verdict_of_words(hints);
+        html!("<dt>Effect</dt><dd>{} <span class=\"soft\">{}</span></dd>", verdict, shown(besides))
     });
     let shape = operation.told(|row| row.circumstances.shape.as_deref());
     let shape =

@@ -43,7 +43,7 @@ fn head(about: &About) -> Html {
         )
     });
     html!(
-        "<h1 data-testid=\"server-name\">{} <span class=\"soft\">{}</span></h1><p class=\"lead\">{}</p>{}",
+        "<h1>{} <span class=\"soft\">{}</span></h1><p class=\"lead\">{}</p>{}",
         shown(info.title.as_deref().unwrap_or(&info.name)),
         shown(&info.version),
         shown(info.description.as_deref().unwrap_or_default()),
@@ -66,7 +66,7 @@ fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html
     };
     let revisions: Vec<&str> = about.revisions.iter().copied().map(Revision::as_str).collect();
     html!(
-        "<h2>How it runs</h2><dl data-testid=\"facts\"><dt>Health</dt><dd data-testid=\"health\">{}</dd>\
+        "<h2>How it runs</h2><dl><dt>Health</dt><dd data-testid=\"health\">{}</dd>\
          <dt>Name</dt><dd class=\"mono\">{}</dd><dt>Protocol</dt><dd class=\"mono\" data-testid=\"revisions\">{}</dd>\
          <dt>A person is asked</dt><dd data-testid=\"asks\">{}</dd><dt>Let in</dt><dd>{}</dd>\
          <dt>Ledger</dt><dd data-testid=\"ledger\">{}</dd></dl>",

@@ -276,13 +276,24 @@ fn where_the_token_is(console: &Inner) -> &'static str {
 
 /// The verdict on what a call does: the one thing in the console that has a colour.
 pub(crate) fn verdict(hints: Hints) -> Html {
-    let (class, word) = match hints.verdict() {
-        Verdict::Reads => ("reads", "Reads"),
-        Verdict::Adds => ("adds", "Adds"),
-        Verdict::Changes => ("changes", "Changes"),
-        Verdict::Deletes => ("deletes", "Deletes"),
-    };
-    html!("<span class=\"verdict {}\">{}</span>", class, word)
+    coloured(hints.verdict(), &hints.verdict().to_string())
+}
+
+/// The same from the words that the ledger keeps, and what they say besides. Of words that are not ours, the worst.
+pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
+    match Verdict::of_words(words) {
+        Some((verdict, besides)) => (coloured(verdict, &verdict.to_string()), besides),
+        None => (not_known(), words),
+    }
+}
+
+/// Where nobody can say what a call does.
+pub(super) fn not_known() -> Html {
+    coloured(Verdict::Deletes, "Not known")
+}
+
+fn coloured(verdict: Verdict, word: &str) -> Html {
+    html!("<span class=\"verdict {}\">{}</span>", verdict.as_str(), word)
 }
 
 /// What else is to be known of it, in small print.
@@ -326,5 +337,16 @@ mod tests {
     fn what_cannot_be_seen_is_shown() {
         let shown = shown("a\u{202e}gpj.exe<b>").into_string();
         assert!(shown.contains(">U+202E</span>gpj.exe&lt;b&gt;"), "{shown}");
+    }
+
+    #[test]
+    fn stored_words_have_the_colour_of_their_verdict_and_others_that_of_the_worst() {
+        let words = Hints::READS.closed_world().in_words();
+        let (verdict, besides) = verdict_of_words(&words);
+        assert_eq!(verdict.into_string(), "<span class=\"verdict reads\">Reads</span>");
+        assert_eq!(besides, "repeatable · stays local");
+        let (verdict, besides) = verdict_of_words("reads <nothing>");
+        assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Not known</span>");
+        assert_eq!(besides, "reads <nothing>");
     }
 }

@@ -10,7 +10,6 @@ use candor_server::{Judgement, Listed};
 use serde_json::Value;
 
 use super::shell::{self, Page, Section, besides, home, shown, verdict};
-use super::tools::word;
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
 use crate::html::{Html, html};
@@ -137,7 +136,7 @@ fn key_field() -> Html {
         "<div class=\"field idempotency\"><label for=\"key\"><span class=\"name\">Idempotency-Key</span> <span class=\"need\">optional</span></label>\
          <p class=\"hint\" id=\"key-hint\">A call that comes again with the same key gets the first result; it does not run twice.</p>\
          <div class=\"control\"><input id=\"key\" type=\"text\" aria-describedby=\"key-hint\" spellcheck=\"false\" autocomplete=\"off\" data-testid=\"key\">\
-         <button type=\"button\" class=\"small\" data-form=\"uuid\" data-testid=\"new-key\">New</button></div></div>"
+         <button type=\"button\" class=\"small\" data-form=\"uuid\">New</button></div></div>"
     )
 }
 
@@ -218,7 +217,7 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
          <dt id=\"standing-is\" hidden>On record</dt><dd id=\"standing\" data-testid=\"standing\" hidden></dd>\
          {}{}{}{}{}</dl>{}\
          <details><summary>The server's answer</summary><pre id=\"answer\" tabindex=\"0\" data-testid=\"answer\">–</pre></details></aside>",
-        word(hints.verdict()),
+        hints.verdict().as_str(),
         verdict(hints),
         besides(hints),
         asks,

@@ -42,7 +42,7 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
         grouped(tools).into_iter().map(|(prefix, tools)| group(base, prefix, &tools)).collect();
     let count = tools.len();
     html!(
-        "<h1>Tools <span class=\"soft\" data-testid=\"tool-count\">{}</span></h1>\
+        "<h1>Tools <span class=\"soft\">{}</span></h1>\
          <p class=\"lead\">Each is marked with the worst that a call of it can do. Open one to see what your call would do, before it is made.</p>\
          <search class=\"bar\" role=\"search\" hidden><label class=\"unseen\" for=\"search\">Search tools</label>\
          <input id=\"search\" type=\"search\" placeholder=\"Search names, texts, parameters\" autocomplete=\"off\" spellcheck=\"false\" data-testid=\"search\">\
@@ -58,31 +58,20 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
 
 /// A box for each verdict that there is.
 fn filters(tools: &[Listed<'_>]) -> Html {
-    let all = [Verdict::Reads, Verdict::Adds, Verdict::Changes, Verdict::Deletes];
-    all.into_iter()
+    Verdict::ALL
+        .into_iter()
         .filter_map(|verdict| {
             let of = tools.iter().filter(|tool| tool.worst.hints.verdict() == verdict);
             let count = of.clone().count();
             let shown = shell::verdict(of.clone().next()?.worst.hints);
-            let value = word(verdict);
             Some(html!(
                 "<label><input type=\"checkbox\" name=\"verdict\" value=\"{}\"> {} <span class=\"soft\">{}</span></label>",
-                value,
+                verdict.as_str(),
                 shown,
                 count
             ))
         })
         .collect()
-}
-
-/// The verdict, for scripts.
-pub(super) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Reads => "reads",
-        Verdict::Adds => "adds",
-        Verdict::Changes => "changes",
-        Verdict::Deletes => "deletes",
-    }
 }
 
 fn group(base: &str, prefix: Option<&str>, tools: &[&Listed<'_>]) -> Html {
@@ -118,7 +107,7 @@ fn row(base: &str, tool: &Listed<'_>) -> Html {
         "<li data-verdict=\"{}\" data-more=\"{}\"><a data-item data-testid=\"tool\" href=\"{}/ui/tools/{}\">\
          <span>{}</span><span class=\"what\"><span class=\"name\"><b>{}</b><span class=\"soft\">({})</span></span>\
          <span class=\"text\">{}</span></span><span class=\"small\">{}{}</span></a></li>",
-        word(hints.verdict()),
+        hints.verdict().as_str(),
         searched.trim(),
         base,
         encoded(&definition.name),

@@ -212,7 +212,7 @@ async fn a_refused_token_is_a_warning_wherever_it_is_tried() {
         log_in("guessed").send().await.problem(401, "unauthorized");
         log_in("guessed\n").send().await.problem(401, "unauthorized");
         log_in(&site.token).send().await.ok();
-        let warning = |path| format!("WARN message=a token was refused path=\"{path}\"");
+        let warning = |path| format!("WARN message=a token was refused path={path}");
         assert_eq!(log.take(), ["/tools", "/ui/session", "/ui/session"].map(warning));
     }
 }

@@ -7,7 +7,7 @@ use candor_server::Server;
 use candor_server::tool::{JsonTool, Tool, ToolError, ToolSet, provider_fn};
 use serde_json::{Value, json};
 
-use crate::site::{Site, named, server};
+use crate::site::{Site, named, sample, server};
 
 /// How often it was asked, over some requests.
 async fn counted(make: impl FnOnce(Server, Arc<AtomicUsize>) -> Server) -> (Vec<String>, usize) {
@@ -106,8 +106,32 @@ async fn the_name_in_the_log_is_the_callers_own_if_it_has_one() {
     let parent = format!("00-{trace}-00f067aa0ba902b7-01");
     let reply = site.ask("GET", "/tools").header("traceparent", &parent).send().await;
     assert_eq!(reply.problem(500, "internal")["trace_id"], trace);
-    let reply = site.ask("GET", "/tools").header("traceparent", "00-xyz").send().await;
-    assert_ne!(reply.problem(500, "internal")["trace_id"], "xyz");
+}
+
+/// What the server refuses, the console refuses: one request has one name.
+#[tokio::test]
+async fn a_trace_that_is_none_names_nothing() {
+    let list = Site::of(server().tools_from(|| Err::<Vec<Arc<dyn Tool>>, _>("gone")));
+    let call = Site::of(sample());
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    for parent in [
+        "00-xyz".to_owned(),
+        format!("00-{trace}"),
+        format!("00-{trace}-00f067aa0ba902b7"),
+        format!("00-{trace}-0000000000000000-01"),
+        format!("00-{trace}-00f067aa0ba902b7-01-x"),
+        format!("ff-{trace}-00f067aa0ba902b7-01"),
+        format!("0-{trace}-00f067aa0ba902b7-01"),
+        format!("00-{}-00f067aa0ba902b7-01", trace.to_uppercase()),
+    ] {
+        let list = list.ask("GET", "/tools").header("traceparent", &parent).send().await;
+        let call = call.ask("POST", "/tools/get_weather/call").known();
+        let call = call.header("traceparent", &parent).json(&json!({})).send().await;
+        for said in [list.problem(500, "internal"), call.problem(422, "invalid_arguments")] {
+            let named = said["trace_id"].as_str().unwrap();
+            assert!(named.len() == 32 && !parent.contains(named), "{parent}: {said}");
+        }
+    }
 }
 
 /// Never 5xx, and never "valid".

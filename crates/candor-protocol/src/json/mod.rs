@@ -1,6 +1,7 @@
 //! JSON as text: the scanner at the door, objects that lose nothing, numbers that keep their digits.
 
 mod decode;
+mod line;
 mod number;
 mod object;
 mod plain;
@@ -8,6 +9,7 @@ mod scan;
 mod text;
 
 pub use decode::{Decode, Malformed};
+pub use line::in_one_line;
 pub use number::{Number, first_inexact_number};
 pub use object::Object;
 pub use scan::{DEFAULT_DEPTH, Problem, ScanError, scan};

@@ -23,7 +23,7 @@ use crate::exchange::Exchange;
 use crate::ledger::Call;
 use crate::round::Round;
 use crate::seal::Seal;
-use crate::tool::{Entry, KEY_ARGUMENT, Output, PLAN_ARGUMENT, ToolError, code};
+use crate::tool::{Entry, Output, PLAN_ARGUMENT, ToolError, code};
 
 /// More than any token of ours has.
 const LONGEST: usize = 512;
@@ -181,11 +181,7 @@ impl Plans {
 
     /// Everything that a plan is for. Each part has its length before it, so that no two run into each other.
     fn bound(&self, tool: &Entry, principal: &Principal, arguments: &Arguments) -> Digest {
-        let arguments = match tool.idempotency.has_argument() {
-            true => &arguments.clone().without(KEY_ARGUMENT),
-            false => arguments,
-        };
-        let arguments = candor_schema::canonical(arguments.as_value());
+        let arguments = candor_schema::canonical(tool.without_key(arguments).as_value());
         let mut hash = Sha256::new();
         for part in [
             self.server.as_bytes(),

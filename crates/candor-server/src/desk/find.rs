@@ -12,6 +12,9 @@ use super::words;
 /// Fewer digits are more likely a mistake than an id.
 const LEAST: usize = 4;
 
+/// So many digits are shown of an id, at the least.
+const SHOWN: usize = 8;
+
 /// So many are listed when it could be several.
 const MOST: usize = 20;
 
@@ -30,7 +33,10 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem>
     }
     let keyed = Filter { key: Some(wanted.to_owned()), ..Filter::default() };
     let page = Page { most: MOST, ..Page::default() };
-    entries.extend(store.records(keyed.clone(), page).await?.items);
+    // Callers choose their keys, and may choose what is shown as the id of somebody else's call: that stays the name of that call.
+    if entries.is_empty() || wanted.len() < SHOWN {
+        entries.extend(store.records(keyed.clone(), page).await?.items);
+    }
     for entry in entries {
         found.insert(entry.id.digest(), Operation::of(store, entry).await?);
     }

@@ -9,19 +9,17 @@ mod decide;
 pub mod filter;
 pub mod find;
 pub mod given;
-pub mod json;
 pub mod operation;
 pub mod permission;
 pub mod row;
-pub mod shown;
 pub mod waiting;
-pub mod when;
 pub mod words;
 
 use std::fmt;
 
 use candor_ledger::StoreError;
 
+pub use crate::people::{json, shown, when};
 pub use decide::{decide, meanwhile, resolve};
 pub use given::Given;
 pub use operation::Operation;

@@ -16,33 +16,6 @@ use super::{row, words};
 /// So many digits name an operation where they are shown.
 const SHORT: usize = 8;
 
-/// What programs may rely on.
-pub const MEMBERS: &str = "\
-The members of each line with --json (null where nothing is known; with --calls, see export):
-  id                  64 hexadecimal digits
-  principal, server, instance, tool, key
-                      who called what, where, under which key
-  state               absent, open, waiting, approved, denied, claimed, dispatched, suspended,
-                      completed, indeterminate, tombstone or abandoned
-  outcome             success, failure or invalid, of what is completed
-  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
-  by                  the operator who said so, or who approved or denied it
-  attempts            how often the call was started
-  repeatable          whether to start it again does no harm, by its nature
-  created, changed    when the key was first seen, when the record was last written
-  since, until        since when it stands there, and when time alone changes that
-  durationMs          how long it took, or takes already";
-
-/// The same for one operation with all that is known of it.
-pub const MORE_MEMBERS: &str = "\
-With --json, one object with the members of the list (see list --help) and these:
-  fence, fingerprint  number of the last claim; digest of the arguments
-  shape, hints        of the arguments, and what the call may do
-  story               its rows in the audit (see export --help), the earliest first
-  resultBytes         size of the result
-  omittedDigest       SHA-256 of a result that was too large to keep
-  result              as it is stored; while the state is suspended, what was asked";
-
 /// A call that is, or was, on record.
 pub struct Operation {
     /// Who called what, under which key.

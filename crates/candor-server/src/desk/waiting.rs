@@ -15,20 +15,6 @@ use super::operation::short;
 use super::shown::json_shown;
 use super::{json as text, when};
 
-/// What programs may rely on.
-pub const MEMBERS: &str = "\
-The members of each line with --json:
-  id                  of the operation, 64 hexadecimal digits
-  principal, server, instance, tool, key
-                      who called what, where, under which key
-  since, until        since when it waits, and for how long
-  fence, fingerprint, binding
-                      which question it is: a decision is on exactly this one
-  asked               what a person is shown, as it is stored: tool, title, arguments, secrets
-                      (those of them that are covered, by name), effect, annotations, description
-                      (the tool author's words), client (as it calls itself), preview (what the
-                      tool's own preview shows), undo (the tool that takes it back), operation";
-
 /// So many are read at once. Each may bring a megabyte.
 const AT_ONCE: usize = 50;
 

@@ -18,15 +18,14 @@ use serde_json::{Value, json};
 use super::prompts::{Prompt, Prompts};
 use super::{Pattern, Policy};
 use crate::admission::plan::{Look, Planned};
-use crate::arguments::Arguments;
 use crate::ctx::Ctx;
-use crate::desk::shown::{json_shown, shown};
 use crate::engine::Engine;
 use crate::ledger::Call;
 use crate::ledger::operation::{Operation, Told};
 use crate::ledger::words;
+use crate::people::shown::{json_shown, shown};
 use crate::round::{Questions, Resumes, Round};
-use crate::tool::{Entry, KEY_ARGUMENT, ToolError, effects, secret};
+use crate::tool::{Entry, ToolError, effects, secret};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -92,14 +91,12 @@ impl<'a> Approval<'a> {
 
     /// What a client has brought back from its person. Gives the question that they have answered, or left.
     async fn brought(&self, round: &Round) -> Option<Fence> {
-        let Some(Resumes::Approval { fence }) = round.resumes else { return None };
+        let Some(Resumes::Approval { fence, binding }) = round.resumes else { return None };
         let fence = Fence(fence);
         let answer = round.answered(extension::APPROVAL);
         match answer.and_then(decided) {
-            Some(decision) => {
-                let binding = self.question().await.binding;
-                self.decide(fence, binding, decision).await;
-            }
+            // On what was shown: if it is another question by now, the ledger refuses it.
+            Some(decision) => self.decide(fence, binding, decision).await,
             None => self.prompts().left(self.prompt(fence)),
         }
         answer?;
@@ -189,7 +186,8 @@ impl<'a> Approval<'a> {
     /// The question as an answer, for clients that come back with theirs.
     fn goes_back(&self, fence: Fence, asked: &Asked<'_>) -> Told {
         let questions = Questions::single(extension::APPROVAL, self.request(asked));
-        Told::Asks { questions, resumes: Resumes::Approval { fence: fence.0 } }
+        let resumes = Resumes::Approval { fence: fence.0, binding: asked.binding };
+        Told::Asks { questions, resumes }
     }
 
     /// Asks the client while its request waits, until somebody has decided, here or elsewhere, or the person has left.
@@ -259,7 +257,8 @@ impl<'a> Approval<'a> {
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
     fn shown(&self, asked: &Asked<'_>) -> Value {
         let Call { entry, hints, exchange, .. } = self.call;
-        let (sent, readable) = (arguments(self.call), readable(self.call));
+        let (sent, readable) =
+            (self.call.entry.without_key(self.call.arguments), readable(self.call));
         json!({
             "tool": entry.name(),
             "title": entry.definition.title,
@@ -309,7 +308,8 @@ pub(crate) async fn granted(
     operation: &Operation,
 ) -> Result<Option<Grant>, ToolError> {
     let grants = operation.grants().await.map_err(|error| words::unavailable(&error))?;
-    let (binding, arguments) = (policy.binding(call.entry, None), arguments(call));
+    let (binding, arguments) =
+        (policy.binding(call.entry, None), call.entry.without_key(call.arguments));
     Ok(grants.into_iter().filter(|grant| grant.covers(binding)).find(|grant| {
         Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
     }))
@@ -318,13 +318,7 @@ pub(crate) async fn granted(
 /// The arguments as a person may see them.
 fn readable(call: &Call<'_>) -> Value {
     let schema = serde_json::from_str(call.entry.definition.input_schema.get());
-    secret::covered(&schema.unwrap_or_default(), arguments(call).as_value())
-}
-
-/// The arguments without the key, which is another one in each call.
-fn arguments(call: &Call<'_>) -> Arguments {
-    let arguments = call.arguments.clone();
-    if call.entry.takes_key { arguments.without(KEY_ARGUMENT) } else { arguments }
+    secret::covered(&schema.unwrap_or_default(), call.entry.without_key(call.arguments).as_value())
 }
 
 /// Only a clear yes is one. Who leaves without an answer has decided nothing.

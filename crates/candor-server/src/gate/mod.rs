@@ -50,6 +50,16 @@ pub(crate) enum Rule {
     Deny,
 }
 
+impl Rule {
+    /// Stands in what approvals are bound to: another word makes all of them void.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask(ask) => ask.as_str(),
+            Self::Deny => "deny",
+        }
+    }
+}
+
 impl Policy {
     /// Whether a caller's own client may be asked about its calls. Not that of a caller who is nobody in particular: whatever
     /// reaches the port could call and say yes itself, and no person would have been asked.
@@ -88,10 +98,10 @@ impl Policy {
     /// a preview saw it. A grant that is made from it is bound to the same, the world aside.
     pub(crate) fn binding(&self, entry: &Entry, world: World) -> candor_ledger::Binding {
         let mut hash = Sha256::new();
-        hash.update(b"candor/approval/1");
-        hash.update(serde_json::to_vec(&entry.definition).unwrap_or_default());
-        hash.update(self.ask.as_str());
-        hash.update(format!("{:?}", self.by_tool.get(entry.name())));
+        hash.update(b"candor/approval/2");
+        hash.update(entry.digest());
+        let of_tool = self.by_tool.get(entry.name()).map_or("", |rule| rule.as_str());
+        hash.update(format!("{} {of_tool}", self.ask.as_str()));
         hash.update([u8::from(self.out_of_band)]);
         candor_ledger::Binding::new(&hash.finalize().into(), world.as_ref())
     }
@@ -100,14 +110,49 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::{JsonTool, ToolError};
+
+    fn entry(ask: Ask) -> Entry {
+        let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") });
+        Entry::of(std::sync::Arc::new(tool.does(Hints::READS).ask(ask))).unwrap()
+    }
 
     #[test]
-    fn each_level_covers_what_the_one_before_does() {
-        let kinds = [Hints::READS, Hints::ADDS, Hints::DELETES];
-        let asked = |ask: Ask| kinds.map(|hints| ask.covers(hints));
-        assert_eq!(asked(Ask::Never), [false, false, false]);
-        assert_eq!(asked(Ask::Destructive), [false, false, true]);
-        assert_eq!(asked(Ask::Writes), [false, true, true]);
-        assert_eq!(asked(Ask::Always), [true, true, true]);
+    fn nobody_is_asked_less_than_author_or_server_want_and_what_is_forbidden_stays_so() {
+        let judged = |of_author, of_server, rule: Option<Rule>, hints| {
+            let by_tool = rule.map(|rule| ("t".to_owned(), rule)).into_iter().collect();
+            Policy { ask: of_server, by_tool, ..Policy::default() }.judge(&entry(of_author), hints)
+        };
+        for (of_author, of_server, rule, hints, expected) in [
+            (Ask::Never, Ask::Never, None, Hints::DELETES, Judgement::Allow),
+            (Ask::Never, Ask::Destructive, None, Hints::DELETES, Judgement::Ask),
+            (Ask::Never, Ask::Destructive, None, Hints::ADDS, Judgement::Allow),
+            (Ask::Always, Ask::Never, None, Hints::READS, Judgement::Ask),
+            (Ask::Never, Ask::Always, Some(Rule::Ask(Ask::Never)), Hints::ADDS, Judgement::Allow),
+            (Ask::Writes, Ask::Always, Some(Rule::Ask(Ask::Never)), Hints::ADDS, Judgement::Ask),
+            (Ask::Always, Ask::Always, Some(Rule::Deny), Hints::READS, Judgement::Deny),
+        ] {
+            assert_eq!(judged(of_author, of_server, rule, hints), expected, "{rule:?} {hints:?}");
+        }
+    }
+
+    #[test]
+    fn an_approval_is_bound_to_all_that_was_decided_under() {
+        let policy = |ask| Policy { ask, ..Policy::default() };
+        let denied =
+            |rule| Policy { by_tool: [("t".to_owned(), rule)].into(), ..policy(Ask::Writes) };
+        let (tool, world) = (entry(Ask::Never), Some([7; 32]));
+        let all = [
+            policy(Ask::Writes).binding(&tool, None),
+            policy(Ask::Writes).binding(&tool, world),
+            policy(Ask::Always).binding(&tool, None),
+            denied(Rule::Deny).binding(&tool, None),
+            denied(Rule::Ask(Ask::Never)).binding(&tool, None),
+            Policy { out_of_band: true, ..policy(Ask::Writes) }.binding(&tool, None),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "the one at {at} is like another");
+        }
+        assert_eq!(policy(Ask::Writes).binding(&entry(Ask::Never), None), all[0]);
     }
 }

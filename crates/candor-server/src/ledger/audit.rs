@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::Noted;
 use crate::caller::Client;
-use crate::desk::when;
+use crate::people::when;
 
 /// Bytes of a shape that are kept. A caller chooses how much it sends; not how much is written down.
 const LONGEST: usize = 2048;

@@ -30,7 +30,7 @@ use crate::exchange::Exchange;
 use crate::limits::Limits;
 use crate::room::Room;
 use crate::seal::Seal;
-use crate::tool::{Entry, KEY_ARGUMENT, ToolError};
+use crate::tool::{Entry, ToolError};
 
 pub use audit::Audit;
 
@@ -301,13 +301,9 @@ async fn tend(ledger: Weak<Inner>) {
     }
 }
 
-/// The arguments that a key stands for, in one spelling. Where the key is no argument, what bears its name is one like any
-/// other.
+/// The arguments that a key stands for, in one spelling.
 fn canonical(call: &Call<'_>) -> String {
-    if !call.entry.idempotency.has_argument() {
-        return candor_schema::canonical(call.arguments.as_value());
-    }
-    candor_schema::canonical(call.arguments.clone().without(KEY_ARGUMENT).as_value())
+    candor_schema::canonical(call.entry.without_key(call.arguments).as_value())
 }
 
 fn fingerprint(canonical: &str) -> Fingerprint {

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::operation::{Operation, Told, Written, marked};
+use super::operation::{Applied, Operation, Told, marked};
 use super::words;
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
@@ -135,6 +135,10 @@ impl Operation {
             () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(Interrupted::TakenBack),
             () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
         };
+        if ended.is_err() {
+            // What it has begun on other threads is not dropped with it.
+            caller.stop();
+        }
         let (event, told) = self.conclude(claim, ended);
         let circumstances =
             Circumstances { duration: Some(begun.elapsed()), ..Circumstances::default() };
@@ -226,7 +230,7 @@ impl Operation {
                         Event::Complete { holder, outcome: Outcome::new(kind, bytes) }
                     }
                 };
-                let tell = move |written: &Written| {
+                let tell = move |written: &Applied| {
                     let recorded = matches!(written, Ok(Answer::Done));
                     let mut mark = marked(key);
                     mark["replayed"] = false.into();
@@ -242,7 +246,7 @@ impl Operation {
             }
             Ok(Ended::Asks(questions)) => {
                 let asked = Outcome::new(OutcomeKind::Success, questions.to_bytes());
-                let tell = move |written: &Written| match written {
+                let tell = move |written: &Applied| match written {
                     Ok(Answer::Suspended { fence, round, .. }) => {
                         let resumes = Resumes::Round { fence: fence.0, round: round.0 };
                         Told::Asks { questions, resumes }
@@ -318,7 +322,7 @@ impl Operation {
 }
 
 /// What the caller is told then.
-type Tell = Box<dyn FnOnce(&Written) -> Told + Send>;
+type Tell = Box<dyn FnOnce(&Applied) -> Told + Send>;
 
 /// Beats until dropped.
 struct Heart(JoinHandle<()>);

@@ -16,8 +16,8 @@ use candor_protocol::types::CallToolResult;
 use serde_json::{Value, json};
 
 use super::{Audit, Call, Ledger, also, canonical, fingerprint, words};
-use crate::desk::when;
 use crate::hex::hex;
+use crate::people::when;
 use crate::round::{Questions, Resumes};
 use crate::tool::ToolError;
 
@@ -124,7 +124,7 @@ impl Operation {
     }
 
     /// Lets something happen to its record that is not the call itself.
-    pub(crate) async fn say(&self, event: Event) -> Written {
+    pub(crate) async fn say(&self, event: Event) -> Applied {
         self.ledger.tend();
         self.apply(event, self.digested()).await
     }
@@ -252,7 +252,7 @@ impl Operation {
         })
     }
 
-    pub(super) async fn apply(&self, event: Event, circumstances: Circumstances) -> Written {
+    pub(super) async fn apply(&self, event: Event, circumstances: Circumstances) -> Applied {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
@@ -291,7 +291,7 @@ impl Operation {
 }
 
 /// What came of writing something down.
-pub(super) type Written = Result<Answer, StoreError>;
+pub(super) type Applied = Result<Answer, StoreError>;
 
 fn read(bytes: &[u8]) -> Option<CallToolResult> {
     let raw: &RawValue = serde_json::from_slice(bytes).ok()?;

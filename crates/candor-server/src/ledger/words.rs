@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
 
-use crate::desk::when::written;
+use crate::people::when::written;
 use crate::room::Full;
 use crate::tool::{ToolError, code};
 

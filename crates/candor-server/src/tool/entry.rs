@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use candor_hints::{Declared, Effective, Source};
+use candor_hints::{Ask, Declared, Effective, Source};
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::broken::Broken;
-use super::idempotency::{self, Idempotency};
+use super::idempotency::{self, Idempotency, KEY_ARGUMENT};
 use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
 use super::{Effects, Tool, coverage, effects, secret, warning};
-use candor_hints::Ask;
+use crate::arguments::Arguments;
 
 /// A tool that has been checked.
 pub(crate) struct Entry {
@@ -47,7 +47,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Checks a tool; says what is wrong with it.
-    pub(super) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
+    pub(crate) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
         let definition = tool.definition().clone();
         let effects = tool.effects();
         Self::checked(tool, definition, effects)
@@ -165,6 +165,13 @@ impl Entry {
     /// The tool's name, whatever part of it was called.
     pub(crate) fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// The arguments without the key, which is another one in each call. Where the key is no argument, what bears its name is one
+    /// like any other.
+    pub(crate) fn without_key(&self, arguments: &Arguments) -> Arguments {
+        let arguments = arguments.clone();
+        if self.idempotency.has_argument() { arguments.without(KEY_ARGUMENT) } else { arguments }
     }
 
     /// A digest of the tool as it is defined: another one is another tool, whatever its name.

@@ -4,10 +4,8 @@
 //! key* is what is declared here: to repeat the call is not harmless, and the ledger sees to it that it does not happen. Only
 //! the first ever licenses a second start.
 
+pub use candor_protocol::names::argument::IDEMPOTENCY_KEY as KEY_ARGUMENT;
 use serde_json::{Value, json};
-
-/// The argument that carries a key.
-pub const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// What models are told about it. Without the last sentence they make up a new key for each attempt.
 const WHAT_IT_IS: &str =

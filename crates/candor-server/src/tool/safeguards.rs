@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Tool;
+pub use candor_protocol::names::argument::PLAN_TOKEN as PLAN_ARGUMENT;
 
-/// The argument that carries a plan token.
-pub const PLAN_ARGUMENT: &str = "plan_token";
+use super::Tool;
 
 /// What an author declares about a tool beside what it does.
 ///

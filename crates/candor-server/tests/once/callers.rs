@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use candor_server::desk::find::find;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{Rules, StateKind};
+use candor_server::store::{Filter, Page, Rules, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
 use candor_server::{Ctx, Engine};
@@ -344,4 +345,56 @@ async fn nothing_follows_the_answer_whatever_a_handler_has_left_running() {
         assert_eq!(mark(&answer["result"])["recorded"], !down);
         client.expect_silence().await;
     }
+}
+
+/// What runs on another thread is not dropped with the call, and would go on for nobody.
+#[tokio::test]
+async fn what_a_reading_call_has_begun_elsewhere_is_told_to_stop() {
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let work = Work::new();
+    let begun = work.clone();
+    let tool = JsonTool::open("act", move |_, ctx: Ctx| {
+        let tell = tell.clone();
+        begun.start();
+        tokio::spawn(async move {
+            ctx.cancelled().await;
+            let _ = tell.send("stopped");
+        });
+        async {
+            std::future::pending::<()>().await;
+            Ok::<_, ToolError>("never")
+        }
+    });
+    let site = Site::of(server().tool(reading(tool)));
+    let params = json!({"name": "act", "_meta": {KEY: "k"}});
+    tokio::select! {
+        _ = site.send(modern("tools/call", &params)) => panic!("it has ended"),
+        () = work.began() => {}
+    }
+    assert_eq!(soon(told.recv()).await, Some("stopped"));
+}
+
+/// Callers choose their keys, and can find out what the id of another's call is.
+#[tokio::test]
+async fn a_key_that_is_the_id_of_another_call_is_not_that_call() {
+    let work = Work::new();
+    let client = server().tool(work.tool("act")).test();
+    let engine = client.engine();
+    let named = async |key: &str| {
+        TestClient::of(engine).keyed(key).call("act", json!({})).await;
+        let store = engine.store().unwrap();
+        let filter = Filter { key: Some(key.to_owned()), ..Filter::default() };
+        store.records(filter, Page::default()).await.unwrap().items.remove(0).id
+    };
+    let id = named("first").await;
+    let digits = id.digest().to_string();
+    let store = engine.store().unwrap();
+    for shown in [&digits[..8], &digits[..12], &digits[..]] {
+        let other = named(shown).await;
+        assert_ne!(other, id);
+        assert_eq!(find(&**store, shown).await.unwrap().id, id, "{shown}");
+        let by_id = find(&**store, &other.digest().to_string()).await.unwrap();
+        assert_eq!(by_id.id, other);
+    }
+    assert_eq!(find(&**store, "first").await.unwrap().id, id);
 }

@@ -1,11 +1,12 @@
 //! Serving HTTP.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::IsTerminal as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use candor_console::Console;
 use candor_server::Engine;
@@ -46,6 +47,12 @@ pub(super) async fn serve(
             "--http {address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
         )));
     }
+    let proxied = args.public_url.as_ref().filter(|url| !is_loopback(url));
+    if let (Some(url), None) = (proxied, &http.authenticator) {
+        return Err(Error::usage(format!(
+            "--public-url {url} lets in whoever reaches the proxy: say who may come in with --tokens FILE, or leave it out"
+        )));
+    }
     let listener = bind(args.http).await?;
     let address = listener.local_addr()?;
     http.hosts = match &args.public_url {
@@ -65,7 +72,15 @@ pub(super) async fn serve(
     let console =
         (!args.no_console).then(|| Console::of(engine.clone()).allow_execute().reached(&http));
     if let Some(console) = &console {
-        eprintln!("  console  {url}/#token={}   (open this)", console.launch_token());
+        // Whoever reads the token decides about the calls of others, and what is no terminal may be a journal. Where there are
+        // tokens of operators, nobody needs it.
+        if http.authenticator.is_some() && !std::io::stderr().is_terminal() {
+            eprintln!(
+                "  console  {url}/   (log in with an operator's token: candor token NAME --operator makes one)"
+            );
+        } else {
+            eprintln!("  console  {url}/#token={}   (open this)", console.launch_token());
+        }
     }
     eprintln!("  mcp      {url}/mcp");
     if let Some(store) = engine.store() {
@@ -87,6 +102,15 @@ pub(super) async fn serve(
         telling.spawn(tell_of_drain(drain));
     };
     Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
+}
+
+/// Whether the URL leads to this machine, so that no proxy brings others through it.
+fn is_loopback(url: &PublicUrl) -> bool {
+    let uri = url.to_string().parse::<Uri>().ok();
+    uri.as_ref().and_then(Uri::host).is_some_and(|host| {
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
 }
 
 /// Whoever waits for us to end after all that runs has ended is told why nothing happens.

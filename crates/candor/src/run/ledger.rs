@@ -1,7 +1,7 @@
 //! What remembers a server's calls, as the command line says; and the secret that stands beside it.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -133,6 +133,9 @@ fn obstacle(path: &Path) -> Option<String> {
     (path.parent() != Some(there)).then(|| format!("no folder can be made in {name}"))
 }
 
+/// So many names for a draft are tried, if others are taken.
+const DRAFTS_TRIED: u32 = 100;
+
 /// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.
 fn beside(place: &Place) -> Option<PathBuf> {
     match place {
@@ -168,32 +171,76 @@ fn secret(args: &ServeArgs, place: Option<&Place>) -> Result<Option<Secret>> {
 /// The text of the file, which is made if it is missing: for nobody but its owner, and whole or not at all. Of several
 /// processes that make it at once, one wins, and all read the same.
 fn keep(path: &Path) -> std::io::Result<String> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+    match read_own(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         other => return other,
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    static DRAFTS: AtomicUsize = AtomicUsize::new(0);
-    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-    let mut draft = path.to_path_buf().into_os_string();
-    draft.push(format!(".{}-{number}", std::process::id()));
-    let draft = PathBuf::from(draft);
-    let mut open = fs::OpenOptions::new();
-    open.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
-    let mut file = open.open(&draft)?;
+    let (draft, mut file) = draft(path)?;
     file.write_all(Secret::random_line().as_bytes())?;
     file.sync_all()?;
     // Unlike a renaming, a link does not take the place of what is there already.
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft)?;
     match linked {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => fs::read_to_string(path),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => read_own(path),
     }
+}
+
+/// A new file beside the path. What somebody has put under its name before is left alone, and so is where that leads.
+fn draft(path: &Path) -> std::io::Result<(PathBuf, fs::File)> {
+    static DRAFTS: AtomicUsize = AtomicUsize::new(0);
+    let mut open = fs::OpenOptions::new();
+    open.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    let mut tries = 0;
+    loop {
+        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let mut draft = path.to_path_buf().into_os_string();
+        draft.push(format!(".{}-{number}", std::process::id()));
+        let draft = PathBuf::from(draft);
+        match open.open(&draft) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < DRAFTS_TRIED => {
+                tries += 1;
+            }
+            opened => return opened.map(|file| (draft, file)),
+        }
+    }
+}
+
+/// The text of a file that nobody else can have written or read: whoever knows the secret makes what we take for our own.
+fn read_own(path: &Path) -> std::io::Result<String> {
+    let file = fs::File::open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = file.metadata()?;
+        let us = rustix::process::geteuid().as_raw();
+        if let Some(problem) = exposed(found.uid(), found.mode(), us) {
+            return Err(std::io::Error::new(ErrorKind::PermissionDenied, problem));
+        }
+    }
+    std::io::read_to_string(file)
+}
+
+/// Why others may know a file of this owner and mode, and what to do.
+#[cfg(unix)]
+fn exposed(owner: u32, mode: u32, us: u32) -> Option<String> {
+    if owner != us && owner != 0 {
+        return Some(format!(
+            "belongs to another user (uid {owner}), who may know it: run the server as that user, or delete it, and another is made at the next start"
+        ));
+    }
+    (mode & 0o066 != 0).then(|| {
+        format!(
+            "others than its owner can read or write it (mode {:03o}): chmod 600 it; if others may have seen it, delete it, and another is made at the next start",
+            mode & 0o777
+        )
+    })
 }
 
 #[cfg(test)]
@@ -242,6 +289,51 @@ mod tests {
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_that_others_may_know_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = std::env::temp_dir().join(format!("candor-known-{}", std::process::id()));
+        let path = folder.join("ledger.db.secret");
+        let made = keep(&path).unwrap();
+        for mode in [0o640, 0o620, 0o604, 0o602, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let problem = keep(&path).unwrap_err().to_string();
+            assert!(problem.contains(&format!("(mode {mode:o}): chmod 600")), "{problem}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        assert_eq!(keep(&path).unwrap(), made);
+        fs::remove_dir_all(&folder).unwrap();
+
+        assert_eq!(exposed(1000, 0o100_600, 1000), None);
+        assert_eq!(exposed(0, 0o100_600, 1000), None, "root can do all of it anyway");
+        let problem = exposed(1001, 0o100_600, 1000).unwrap();
+        assert!(problem.contains("uid 1001") && problem.contains("delete it"), "{problem}");
+        assert!(exposed(1001, 0o100_600, 0).is_some(), "root takes nobody's");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_draft_is_written_over_nothing() {
+        let folder = std::env::temp_dir().join(format!("candor-draft-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("ledger.db.secret");
+        let theirs = folder.join("theirs");
+        fs::write(&theirs, "theirs").unwrap();
+        // Other tests count, too: so the names from the next on are all taken.
+        let next = draft(&path).unwrap().0;
+        fs::remove_file(&next).unwrap();
+        let (stem, number) = next.to_str().unwrap().rsplit_once('-').unwrap();
+        let number: usize = number.parse().unwrap();
+        for n in number + 1..number + 40 {
+            std::os::unix::fs::symlink(&theirs, format!("{stem}-{n}")).unwrap();
+        }
+        let made = keep(&path).unwrap();
+        assert!(Secret::from_lines(&made).is_ok());
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

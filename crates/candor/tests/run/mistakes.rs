@@ -8,6 +8,14 @@ async fn a_flag_that_cannot_be_meant_is_a_usage_error() {
     for (flags, parts) in [
         (&["--http", "nonsense"][..], &["'nonsense'", "--http", "127.0.0.1:7332"][..]),
         (&["--http", "0.0.0.0:0"], &["--http 0.0.0.0:0", "--tokens FILE"]),
+        (
+            &["--http", "127.0.0.1:0", "--public-url", "https://tools.example/notes/"],
+            &["--public-url https://tools.example/notes lets in", "--tokens FILE"],
+        ),
+        (
+            &["--http", "127.0.0.1:0", "--public-url", "http://localhost.example"],
+            &["--public-url http://localhost.example", "--tokens FILE"],
+        ),
         (&["--max-requests", "0"], &["'0'", "--max-requests", "from 1 to"]),
         (&["--tokens", "/nonexistent/tokens"], &["--tokens", "no such file"]),
         (&["--ledger", "nonsense"], &["--ledger", "`nonsense`", "sqlite:PATH"]),

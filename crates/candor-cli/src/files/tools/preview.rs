@@ -47,7 +47,7 @@ pub(super) async fn of_manage(
 
 fn read(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Problem> {
     root.read_text(place, largest)?;
-    Ok(Plan::new(format!("Read {place}."), ""))
+    Ok(Plan::new(format!("Read {}.", named(place)), ""))
 }
 
 fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Problem> {
@@ -55,18 +55,22 @@ fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Prob
         Ok(entry) => entry,
         // As the tool itself: what is not there is deleted.
         Err(FileError::NotFound(_) | FileError::NoFolder(_)) => {
-            return Ok(Plan::new(format!("Delete nothing: {place} is not there."), "nothing"));
+            return Ok(Plan::new(
+                format!("Delete nothing: {} is not there.", named(place)),
+                "nothing",
+            ));
         }
         Err(error) => return Err(error.into()),
     };
+    let name = named(place);
     let words = match entry.kind {
-        _ if entry.link => format!("Delete the link {place}; what it leads to stays."),
-        Kind::Folder => format!("Delete the empty folder {place}."),
+        _ if entry.link => format!("Delete the link {name}; what it leads to stays."),
+        Kind::Folder => format!("Delete the empty folder {name}."),
         Kind::File => {
             let kind = kind(root, &entry, largest);
-            format!("Delete {place} ({}, {kind}). It cannot be undone.", bytes(entry.size))
+            format!("Delete {name} ({}, {kind}). It cannot be undone.", bytes(entry.size))
         }
-        other => format!("Delete {place} (a {}). It cannot be undone.", other.as_str()),
+        other => format!("Delete {name} (a {}). It cannot be undone.", other.as_str()),
     };
     Ok(Plan::new(words, identity(Some(&entry))))
 }
@@ -80,7 +84,7 @@ fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<
     let more = bytes(content.len() as u64);
     // Nothing is lost, however much was added meanwhile.
     Ok(match &there {
-        None => Plan::new(format!("Make the file {place} with {more}."), "nothing"),
+        None => Plan::new(format!("Make the file {} with {more}.", named(place)), "nothing"),
         Some(entry) => {
             let target = target(entry);
             Plan::new(format!("Append {more} to {target} ({}).", bytes(entry.size)), "something")
@@ -92,7 +96,9 @@ fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Pr
     let there = root.would_write(place)?;
     let new = bytes(content.len() as u64);
     let words = match &there {
-        None => format!("Make the file {place} with {new}.{}", excerpt("", content, false)),
+        None => {
+            format!("Make the file {} with {new}.{}", named(place), excerpt("", content, false))
+        }
         Some(entry) => {
             let old = root.head(place, LOOKED_INTO)?;
             let whole = old.len() as u64 == entry.size;
@@ -131,6 +137,7 @@ pub(super) async fn of_move(
                 Arrange::Move => ("Move", root.would_rename(&from, &to, Overwrite::No)?),
                 Arrange::MoveOver => ("Move", root.would_rename(&from, &to, Overwrite::Yes)?),
             };
+            let (from, to) = (named(&from), named(&to));
             let source = match what.kind {
                 // A link is moved itself; a copy is of what it leads to.
                 _ if what.link && does == "Move" => format!("the link {from}"),
@@ -168,8 +175,17 @@ fn identity(entry: Option<&Entry>) -> String {
 
 /// What is written to, where that is not what was named.
 fn target(entry: &Entry) -> String {
-    let place = &entry.place;
-    if entry.link { format!("the file that {place} leads to") } else { place.to_string() }
+    let name = named(&entry.place);
+    if entry.link { format!("the file that {name} leads to") } else { name }
+}
+
+/// A name in a sentence: in quotes where it could be taken for more of the sentence.
+fn named(place: &Place) -> String {
+    let name = place.to_string();
+    if name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c)) {
+        return name;
+    }
+    format!("\"{}\"", name.replace('\\', r"\\").replace('"', "\\\""))
 }
 
 fn kind(root: &Root, entry: &Entry, largest: u64) -> String {
@@ -264,6 +280,21 @@ mod tests {
             "18446.7 PB",
         ];
         assert_eq!(said, words);
+    }
+
+    #[test]
+    fn a_name_does_not_go_on_with_the_sentence() {
+        for (name, said) in [
+            ("notes/a_b-1.txt", "notes/a_b-1.txt"),
+            ("", "."),
+            ("my notes.txt", r#""my notes.txt""#),
+            ("a to b. Nothing is lost. See c", r#""a to b. Nothing is lost. See c""#),
+            (r#"a" to b. See "c"#, r#""a\" to b. See \"c""#),
+            (r#"a\" to b"#, r#""a\\\" to b""#),
+            ("a\u{3164}to\u{3164}b", "\"a\u{3164}to\u{3164}b\""),
+        ] {
+            assert_eq!(named(&Place::parse(name).unwrap()), said);
+        }
     }
 
     #[test]

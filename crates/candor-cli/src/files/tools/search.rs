@@ -1,14 +1,22 @@
 //! Finding files by name or by what is in them: `search_files`.
 
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use candor::files::{Bounds, Glob, Place, Query};
 use candor::prelude::*;
+use tokio::sync::Semaphore;
 
 use super::{Folder, uri_if_needed};
 
 /// How long a search may take. It says so if it has not seen everything by then.
 const TIME: Duration = Duration::from_secs(20);
+
+/// Places for searches that run: twice as many as there are cores. All that blocks shares its threads, and one caller could take
+/// them all with searches.
+static PLACES: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(2 * available_parallelism().map_or(1, usize::from)));
 
 /// What was found.
 #[candor::args]
@@ -71,6 +79,8 @@ pub(super) async fn search_files(
             ToolError::new("Say what to look for: a name, a text, or both").code("no_query")
         );
     }
+    // In the order in which they came.
+    let turn = PLACES.acquire().await?;
     let bounds = Bounds {
         results: limit,
         file_bytes: folder.largest,
@@ -80,6 +90,8 @@ pub(super) async fn search_files(
     let directory = folder.directory.clone();
     folder
         .run(move |root| {
+            // Until the search has ended: who hangs up does not end it at once.
+            let _turn = turn;
             let query = Query { name, text, ignore_case };
             let stop = || ctx.is_cancelled();
             let found = root.search(&Place::parse(&path)?, &query, &bounds, &stop)?;
@@ -93,4 +105,29 @@ pub(super) async fn search_files(
             Ok(Found { matches: matches.collect(), complete: found.complete })
         })
         .await
+}
+
+#[cfg(test)]
+mod tests {
+    use candor::Server;
+    use candor::files::Root;
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_search_waits_until_there_is_a_place() {
+        let root = Root::open(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = Directory::of(root.clone());
+        let folder = Folder { root, directory, largest: 1000 };
+        let client = Server::new("files", "1").state(folder).tools(tools![search_files]).test();
+        let taken = PLACES.acquire_many(PLACES.available_permits().try_into().unwrap());
+        let taken = taken.await.unwrap();
+        let arguments = json!({"name": "Cargo.toml"});
+        let mut search = std::pin::pin!(client.call("search_files", arguments));
+        let early = tokio::time::timeout(Duration::from_millis(200), &mut search).await;
+        assert!(early.is_err(), "it did not wait");
+        drop(taken);
+        search.await;
+    }
 }

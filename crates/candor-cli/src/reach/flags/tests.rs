@@ -160,7 +160,14 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
     let found = sought.found;
     assert!(matches!(&found.target, Target::Program { args, .. } if *args == ["a b"]));
     assert_eq!(found.to_string(), "serve '${AT}'", "as it was written");
-    assert_eq!(found.origin, Origin::File { path: file.clone(), name: "notes".to_owned() });
+    assert_eq!(
+        found.origin,
+        Origin::File {
+            path: file.clone(),
+            name: "notes".to_owned(),
+            whose: crate::reach::Whose::Projects
+        }
+    );
     assert_eq!(found.origin.to_string(), format!("notes in {}", file.display()));
     assert_eq!(rest, ["tool", "k=v"]);
     std::fs::remove_dir_all(&folder).unwrap();
@@ -208,7 +215,7 @@ fn what_runs_here_is_known_and_the_rest_are_strangers() {
     let trust = |line: &str| {
         let call = call(line);
         let (sought, _) = call.reach.find(call.words.clone(), Own::Names, &here(&[])).unwrap();
-        call.reach.trust(&sought.found.target)
+        call.reach.trust(&sought.found)
     };
     for known in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
         assert_eq!(trust(known), Trust::Known, "{known}");

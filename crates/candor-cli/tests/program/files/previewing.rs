@@ -56,6 +56,16 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
             "Make the file new.txt with 3 bytes.\n\n+ new",
         ),
         (
+            "manage_files",
+            manage("delete", "a to b. Nothing is lost. See c"),
+            "Delete \"a to b. Nothing is lost. See c\" (4 bytes, text). It cannot be undone.",
+        ),
+        (
+            "move_files",
+            arrange("move", "hello.txt", "b. Nothing \"is\" lost"),
+            r#"Move hello.txt (14 bytes) to "b. Nothing \"is\" lost"."#,
+        ),
+        (
             "move_files",
             arrange("copy", "hello.txt", "copy.txt"),
             "Copy hello.txt (14 bytes) to copy.txt.",
@@ -81,6 +91,7 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
 fn prepared(name: &str) -> Served {
     let served = Served::prepared(name);
     served.write("large.log", "x".repeat(1800));
+    served.write("a to b. Nothing is lost. See c", "text");
     std::fs::create_dir(served.at("empty")).unwrap();
     served
 }

@@ -27,7 +27,8 @@ use tokio::task::AbortHandle;
 use super::Outgoing;
 use crate::connect::Limits;
 use crate::error::Error;
-use crate::host::{Host, locked};
+use crate::host::Host;
+use crate::members::locked;
 use refused::SHOWN;
 
 pub(crate) use endpoint::Endpoint;

@@ -2,7 +2,7 @@
 
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use candor_protocol::rpc::RequestId;
 use tokio::sync::oneshot;
@@ -10,6 +10,9 @@ use tokio::sync::oneshot;
 use super::Shared;
 use super::answer::{LONGEST_RETRY, RETRY};
 use crate::link::sse::Events;
+
+/// The longest between two streams that end at once, unless the server wants more.
+const LONGEST_DOUBLED: Duration = Duration::from_secs(30);
 
 /// Reads what a legacy server says unasked, for as long as the session is there. `asked` is dropped once the server has said whether
 /// there is such a stream.
@@ -42,9 +45,11 @@ pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
                     }
                 }
                 place = events.last_id.or(place);
-                // A stream that always ends at once is asked for less and less often.
-                let short = begun.elapsed() < wait;
-                wait = events.retry.unwrap_or(if short { wait * 2 } else { RETRY });
+                // A stream that always ends at once is asked for less and less often, whatever the server says: it can make us wait
+                // longer, and never run.
+                let short = begun.elapsed() < RETRY;
+                wait = if short { (wait * 2).min(LONGEST_DOUBLED) } else { RETRY };
+                wait = wait.max(events.retry.unwrap_or_default());
             }
             Err(error) if error.is_passing() && shared.is_in_session() => {
                 drop((shared, asked.take()));

@@ -256,7 +256,7 @@ mod tests {
         }
         let rows: Vec<Route> = OPERATIONS.iter().map(sample).collect();
         assert!(rows.iter().all(is_api));
-        // 13 kinds without inner kinds, four verbs, four of resources, two decisions: each once.
+        // 12 kinds without inner kinds, four verbs, four of resources, two decisions: each once.
         let kinds: std::collections::HashSet<String> =
             rows.iter().map(|route| format!("{route:?}")).collect();
         assert_eq!((kinds.len(), rows.len()), (22, 22));

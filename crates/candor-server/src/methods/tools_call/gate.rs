@@ -1,7 +1,7 @@
 //! The gate: whether a call may start, whether a person must be asked first, and what it waits for.
 
 use candor_hints::Judgement;
-use candor_ledger::Grant;
+use candor_ledger::{Binding, Grant};
 
 use crate::BoxFuture;
 use crate::admission::plan::Planned;
@@ -9,7 +9,7 @@ use crate::admission::rate::{Coming, Pass};
 use crate::admission::serial::Turn;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::gate::approval::granted;
+use crate::gate::approval::{Approval, Approved, granted};
 use crate::ledger::operation::{Operation, Told};
 use crate::ledger::{Call, Ledger, words};
 use crate::round::Resumes;
@@ -26,19 +26,23 @@ pub(super) struct AtGate<'c, 'p> {
     pub(super) token: Option<&'c str>,
 }
 
-/// What stands before its start, as far as policy and permissions go.
-pub(super) struct Gated<'p> {
+/// A call that the policy does not forbid. Somebody may still have to be asked about it.
+pub(super) struct Gated<'c, 'p> {
+    call: &'c Call<'c>,
     /// The record that it has, or gets because a person is asked.
-    pub(super) operation: Option<Box<Operation>>,
+    operation: Option<Box<Operation>>,
+    resumes: Option<Resumes>,
     /// Whether a person must be asked.
-    pub(super) asks: bool,
+    asks: bool,
     /// What a person has permitted already.
-    pub(super) grant: Option<Box<Grant>>,
-    pub(super) planned: Planned<'p>,
+    grant: Option<Box<Grant>>,
+    preview: Option<&'p Entry>,
+    planned: Planned<'p>,
 }
 
-impl<'p> AtGate<'_, 'p> {
-    pub(super) async fn pass(self, engine: &Engine) -> Result<Gated<'p>, Told> {
+impl<'c, 'p> AtGate<'c, 'p> {
+    /// Policy, plan and permissions.
+    pub(super) async fn judged(self, engine: &Engine) -> Result<Gated<'c, 'p>, Told> {
         let Self { call, mut operation, resumes, preview, token } = self;
         let (ledger, policy, name) = (engine.ledger(), &engine.parts().policy, call.entry.name());
         let asks = match policy.judge(call.entry, call.hints) {
@@ -73,11 +77,80 @@ impl<'p> AtGate<'_, 'p> {
             operation =
                 operation.filter(|kept| !kept.is_keyless()).map(|kept| kept.permitted(grant));
         }
-        Ok(Gated { operation, asks: asks && grant.is_none(), grant, planned })
+        let asks = asks && grant.is_none();
+        Ok(Gated { call, operation, resumes, asks, grant, preview, planned })
     }
 }
 
-/// A call that may start: counted if it does, and alone in its group until this is dropped.
+/// A call that may start.
+pub(super) struct Entered {
+    pub(super) admitted: Admitted,
+    /// What permits it, where nobody was asked because of that.
+    pub(super) grant: Option<Box<Grant>>,
+    /// What it has that is remembered.
+    pub(super) kept: Option<Kept>,
+}
+
+/// The record of a call that may start, and what the start has to name.
+pub(super) struct Kept {
+    pub(super) operation: Box<Operation>,
+    pub(super) resumes: Option<Resumes>,
+    /// What the start uses up; nothing where nobody was asked.
+    pub(super) approval: Option<Binding>,
+}
+
+impl Gated<'_, '_> {
+    /// Whether it has a record.
+    pub(super) fn is_kept(&self) -> bool {
+        self.operation.is_some()
+    }
+
+    /// Person, rate, turn and world. `goes_on`: it brings the answer to a question of an earlier round.
+    pub(super) async fn enter(
+        mut self,
+        engine: &Engine,
+        ctx: &Ctx,
+        goes_on: bool,
+    ) -> Result<Entered, Told> {
+        match self.operation.take() {
+            None => {
+                let (call, coming) = (self.call, Coming { key: None, goes_on });
+                match admit(engine, &self.planned, call, coming, ctx).await {
+                    Ok(admitted) => Ok(Entered { admitted, grant: self.grant, kept: None }),
+                    Err(error) => Err(refuse(engine.ledger(), call, None, error).await),
+                }
+            }
+            // Boxed, like all that only some calls come to: a request carries room for the most that it may wait in.
+            Some(operation) => Box::pin(self.enter_kept(engine, ctx, operation)).await,
+        }
+    }
+
+    async fn enter_kept(
+        self,
+        engine: &Engine,
+        ctx: &Ctx,
+        operation: Box<Operation>,
+    ) -> Result<Entered, Told> {
+        let Self { call, resumes, asks, grant, preview, planned, .. } = self;
+        let mut approved = Approved { binding: None, planned };
+        if asks {
+            let operation = &operation;
+            approved = Approval { engine, call, operation, preview, planned }.get(ctx).await?;
+        }
+        let Approved { binding: approval, planned } = approved;
+        // Counted only now: who comes back while a person thinks about it has not called again.
+        let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
+        let coming = Coming { key: Some(operation.key()), goes_on };
+        match admit(engine, &planned, call, coming, ctx).await {
+            Ok(admitted) => {
+                Ok(Entered { admitted, grant, kept: Some(Kept { operation, resumes, approval }) })
+            }
+            Err(error) => Err(refuse(engine.ledger(), call, Some(&operation), error).await),
+        }
+    }
+}
+
+/// A call that has been let in: counted if it starts, and alone in its group until this is dropped.
 pub(super) struct Admitted {
     pass: Option<Pass>,
     _turn: Option<Turn>,
@@ -101,7 +174,7 @@ impl Admitted {
 
 /// The last of the gate: rate, turn, and the world as the plan has seen it, which is looked at when nobody of the same group
 /// can change it any more.
-pub(super) async fn admit(
+async fn admit(
     engine: &Engine,
     planned: &Planned<'_>,
     call: &Call<'_>,
@@ -115,7 +188,7 @@ pub(super) async fn admit(
 }
 
 /// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.
-pub(super) fn refuse<'a>(
+fn refuse<'a>(
     ledger: Option<&'a Ledger>,
     call: &'a Call<'_>,
     operation: Option<&'a Operation>,

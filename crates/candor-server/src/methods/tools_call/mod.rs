@@ -1,4 +1,4 @@
-//! `tools/call`: the pipeline. The stages stand in the order in which they happen, up to the gate; what may start goes on in `run`.
+//! `tools/call`: the pipeline. The stages stand in the order in which they happen; what may start goes on in `run`.
 
 mod gate;
 mod run;
@@ -26,8 +26,8 @@ use crate::ledger::operation::Operation;
 use crate::ledger::{Call, key, words};
 use crate::mirror;
 use crate::round::Binding;
-use gate::{AtGate, Gated};
-use run::{Kept, Start};
+use gate::{AtGate, Entered};
+use run::Start;
 use says::Says;
 use shape::Shaping;
 
@@ -110,23 +110,27 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // gate
     let preview = found.preview.map(|preview| &**preview);
     let coming = AtGate { call: &about, operation, resumes, preview, token: token.as_deref() };
-    let Gated { operation, asks, grant, planned } = match coming.pass(engine).await {
+    let gated = match coming.judged(engine).await {
         Ok(gated) => gated,
         Err(told) => return says.told(told, &binding),
     };
+    let ctx = match gated.is_kept() {
+        false => Ctx::new(engine, exchange, round),
+        true => Ctx::recorded(engine, exchange, round, key.clone()),
+    };
+    let Entered { admitted, grant, kept } =
+        match gated.enter(engine, &ctx, brought.state.is_some()).await {
+            Ok(entered) => entered,
+            Err(told) => {
+                ctx.end().await;
+                return says.told(told, &binding);
+            }
+        };
 
     // run
     let start = Start { call: &about, says: &says, binding: &binding, prepared, shaping };
-    match operation {
-        None => {
-            let ctx = Ctx::new(engine, exchange, round);
-            start.at_once(&ctx, &planned, grant.as_deref(), brought.state.is_some()).await
-        }
-        // Boxed, like all that only some calls come to: a request carries room for the most that it may wait in.
-        Some(operation) => {
-            let ctx = Ctx::recorded(engine, exchange, round, key.clone());
-            let kept = Kept { operation, resumes, asks, preview };
-            Box::pin(start.kept(ctx, planned, kept)).await
-        }
+    match kept {
+        None => start.at_once(&ctx, admitted, grant.as_deref()).await,
+        Some(kept) => Box::pin(start.kept(ctx, admitted, kept)).await,
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
 /// Up to here an answer is small, and holds nothing once it is there.
-pub(super) const SMALL: u64 = 64 * 1024;
+pub const SMALL: usize = 64 * 1024;
 
 /// Keeps something until an answer has been read, or its reader is gone. What is small and all there keeps nothing.
 ///
@@ -27,7 +27,7 @@ pub(super) const SMALL: u64 = 64 * 1024;
 /// # drop((small, large));
 /// ```
 pub fn hold<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
-    if response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL) {
+    if response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL as u64) {
         return response;
     }
     response.map(|body| Body::new(Holding { body, _held: held }))

@@ -26,22 +26,23 @@ mod respond;
 mod serve;
 mod sse;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
 use candor_protocol::names::{header, method};
-use candor_protocol::rpc::{Incoming, Rejected, decode_message, split_batch};
+use candor_protocol::rpc::{Incoming, Rejected, RequestId, decode_message, split_batch};
 use candor_protocol::{Era, Principal};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 
+use crate::answer::Answer;
 use crate::auth::Authenticator;
 use crate::caller::era_of;
-use crate::desk::shown::cut;
 use crate::engine::Engine;
+use crate::people::shown::cut;
 use crate::session::Sessions;
 
 #[doc(hidden)] // for the console, which takes from the same rooms
@@ -52,7 +53,7 @@ pub use crate::room::{Full, Rooms, Taken};
 pub use body::{Bodies, HeldBody, Unread};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 #[doc(hidden)]
-pub use holding::hold;
+pub use holding::{SMALL, hold};
 pub use serve::serve;
 
 /// How an endpoint is reached. By default from this machine alone, by anybody; behind a proxy that makes it known to others:
@@ -103,20 +104,46 @@ struct Endpoint {
     bodies: Bodies,
 }
 
-/// What a request takes while it runs, and while a large answer is being read: its place, and that of its body.
+/// What a request takes while it runs, and while a large answer is being read: its place, and the rooms of its body and its answer.
 #[derive(Debug, Clone)]
-struct Held {
-    taken: Arc<(Taken, Option<Arc<Taken>>)>,
+struct Held(Arc<Takes>);
+
+#[derive(Debug)]
+struct Takes {
+    _request: Taken,
+    body: Option<Arc<Taken>>,
+    answer: OnceLock<Taken>,
 }
 
 impl Held {
     fn new(request: Taken, body: Option<&Arc<Taken>>) -> Self {
-        Self { taken: Arc::new((request, body.cloned())) }
+        let takes = Takes { _request: request, body: body.cloned(), answer: OnceLock::new() };
+        Self(Arc::new(takes))
     }
 
     /// The room of the body, for what may outlive the request.
     fn body(&self) -> Option<Arc<Taken>> {
-        self.taken.1.clone()
+        self.0.body.clone()
+    }
+
+    /// The answer, if there is room to hold it until it is read; else that there is none.
+    fn answered(
+        &self,
+        (rooms, of): (&Rooms, Option<&Principal>),
+        id: &RequestId,
+        answer: Answer,
+    ) -> Answer {
+        let bytes = answer.own_bytes();
+        if bytes <= SMALL {
+            return answer;
+        }
+        match rooms.answer(of, bytes) {
+            Ok(room) => {
+                let _ = self.0.answer.set(room);
+                answer
+            }
+            Err(full) => Answer::error(Some(id), &full.unheld(bytes), true),
+        }
     }
 }
 

@@ -1,23 +1,26 @@
 //! Modern requests: stateless, with headers that mirror the body.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
 use candor_protocol::Principal;
 use candor_protocol::json::Object;
 use candor_protocol::names::{meta, method};
-use candor_protocol::rpc::{ErrorObject, Request, code};
+use candor_protocol::rpc::{ErrorObject, Request, RequestId, code};
 use futures_util::{Stream, StreamExt};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, hold, respond, sse};
+use crate::answer::Answer;
 use crate::exchange::Arrival;
 use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
+use crate::room::Rooms;
 use crate::running::{Running, Said};
 
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
@@ -47,11 +50,17 @@ pub(super) async fn post(
         key_header,
         body: room.body(),
     };
+    let (of, id) = (endpoint.sharer(&arrival.principal).cloned(), request.id.clone());
     let mut running = Running::start(engine, request, arrival, room.clone());
     let quiet = engine.limits().keep_alive;
     match std::future::poll_fn(|cx| running.poll(cx)).await {
-        Some(Said::Message(message)) => hold(sse::response(events(running, message), quiet), room),
+        Some(Said::Message(message)) => {
+            let rooms = Arc::clone(&endpoint.rooms);
+            let asked = Asked { rooms, of, id, room: room.clone() };
+            hold(sse::response(events(running, asked, message), quiet), room)
+        }
         Some(Said::Answer(answer)) => {
+            let answer = room.answered((&endpoint.rooms, of.as_ref()), &id, answer);
             let status = respond::status_of(&answer);
             respond::answer(status, answer).map_or_else(
                 || respond::empty(StatusCode::NO_CONTENT),
@@ -62,11 +71,25 @@ pub(super) async fn post(
     }
 }
 
-fn events(mut running: Running, first: Bytes) -> impl Stream<Item = Bytes> + Send {
+/// What is known of a request whose answer comes as an event.
+struct Asked {
+    rooms: Arc<Rooms>,
+    of: Option<Principal>,
+    id: RequestId,
+    room: Held,
+}
+
+impl Asked {
+    fn answered(&self, answer: Answer) -> Answer {
+        self.room.answered((&self.rooms, self.of.as_ref()), &self.id, answer)
+    }
+}
+
+fn events(mut running: Running, asked: Asked, first: Bytes) -> impl Stream<Item = Bytes> + Send {
     let rest = futures_util::stream::poll_fn(move |cx| {
         running.poll(cx).map(|said| match said? {
             Said::Message(message) => Some(message),
-            Said::Answer(answer) => answer.into_message(),
+            Said::Answer(answer) => asked.answered(answer).into_message(),
         })
     });
     futures_util::stream::once(std::future::ready(first))

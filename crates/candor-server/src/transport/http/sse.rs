@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
+use candor_protocol::json::in_one_line;
 use futures_util::{Stream, StreamExt};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -18,9 +19,10 @@ pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
         event.put_slice(id.as_bytes());
         event.put_u8(b'\n');
     }
-    // JSON as we write it has no line breaks, so one data line holds it.
     event.put_slice(b"data: ");
+    let begun = event.len();
     event.put_slice(message);
+    in_one_line(&mut event[begun..]);
     event.put_slice(b"\n\n");
     event.freeze()
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use candor_protocol::json::in_one_line;
 use candor_protocol::rpc::{ErrorObject, Incoming, Rejected, Request, decode_message, split_batch};
 use candor_protocol::{Era, Principal, Revision, names::method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -306,7 +307,9 @@ async fn write_messages(
         // Everything that waits goes out in one write.
         bytes.clear();
         for message in waiting.drain(..) {
+            let begun = bytes.len();
             bytes.extend_from_slice(&message);
+            in_one_line(&mut bytes[begun..]);
             bytes.push(b'\n');
         }
         output.write_all(&bytes).await?;

@@ -3,7 +3,7 @@
 mod streams;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 
 use axum::response::Response;
@@ -16,8 +16,7 @@ use candor_protocol::{Principal, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::holding::{SMALL, hold};
-use super::{Endpoint, Held, SESSION_ID, Taken, respond, serve, version_header};
+use super::{Endpoint, Held, SESSION_ID, SMALL, Taken, hold, respond, serve, version_header};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
@@ -93,6 +92,7 @@ fn start(
 ) -> impl Future<Output = Answer> + Send + use<> {
     let (engine, session) = (endpoint.engine.clone(), session.clone());
     let tracked = session.calls.begin(&request.id);
+    let (rooms, id) = (Arc::clone(&endpoint.rooms), request.id.clone());
     let shares = endpoint.http.tells_callers_apart();
     async move {
         let Some(tracked) = tracked else {
@@ -100,8 +100,9 @@ fn start(
             let error = ErrorObject::invalid_request(problem);
             return Answer::error(Some(&request.id), &error, false);
         };
+        let principal = session.peer.principal.clone();
         let arrival = Arrival {
-            principal: session.peer.principal.clone(),
+            principal: principal.clone(),
             shares,
             session: Some(session),
             outlet,
@@ -112,8 +113,8 @@ fn start(
             body: room.body(),
         };
         let answer = engine.handle(request, arrival).await;
-        drop((tracked, room));
-        answer
+        drop(tracked);
+        room.answered((&rooms, shares.then_some(&principal)), &id, answer)
     }
 }
 
@@ -215,7 +216,7 @@ pub(super) async fn post_batch(
         return respond::problem(StatusCode::BAD_REQUEST, problem);
     }
     let of = endpoint.sharer(&principal);
-    let (mut running, said) = (Vec::new(), Arc::new(AtomicU64::new(0)));
+    let (mut running, said) = (Vec::new(), Arc::new(AtomicUsize::new(0)));
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
@@ -227,7 +228,7 @@ pub(super) async fn post_batch(
                     running.push(tokio::spawn(async move {
                         let answer = answer.await.into_message();
                         // All of it waits for the slowest: one place is kept for each so many bytes, the others are free again.
-                        let bytes = answer.as_ref().map_or(0, |answer| answer.len() as u64);
+                        let bytes = answer.as_ref().map_or(0, Bytes::len);
                         let before = said.fetch_add(bytes, Ordering::Relaxed);
                         let keeps = before / SMALL != (before + bytes) / SMALL;
                         (answer, keeps.then_some(room))
