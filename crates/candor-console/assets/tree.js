@@ -72,9 +72,11 @@ async function fill(place, uri, level, cursor) {
 async function expand(element) {
   if (element.getAttribute("aria-expanded") !== "false") return;
   element.setAttribute("aria-expanded", "true");
-  setTimeout(watch);
+  const heard = watch();
   if (element.querySelector(":scope > [role=group]")) return;
   element.setAttribute("aria-busy", "true");
+  // First listen, then look: what changes in between would be in neither.
+  await heard;
   const group = make("ul", { role: "group" });
   try {
     const added = await fill(group, element.resource.uri, Number(element.getAttribute("aria-level")) + 1);
@@ -176,25 +178,33 @@ async function loadContent(uri, place, button) {
 
 let events;
 let watched = "";
+/** Until the server listens along, or for so long. */
+let watching = Promise.resolve();
+const PATIENCE = 1000;
 /** A server that has no room for one more, or whose proxy is there without it, is asked again after so long. */
 const AGAIN = 5000;
 
-/** Listens to what is open or chosen. */
+/** Listens to what is open or chosen; ends when the server does, too. */
 function watch() {
   const open = items().filter((one) => one.resource && (one.getAttribute("aria-expanded") === "true" || one.getAttribute("aria-selected") === "true"));
   // A browser has few connections to a server, and a tab that nobody looks at needs none of them.
   const wanted = document.hidden ? [] : open.slice(0, 100);
   const query = new URLSearchParams(wanted.map((one) => ["uri", one.resource.uri])).toString();
-  if (query === watched) return;
+  if (query === watched) return watching;
   watched = query;
-  events?.close();
-  if (!query) return;
+  const before = events;
+  if (!query) { before?.close(); events = undefined; return watching = Promise.resolve(); }
   const source = events = new EventSource(`${base}/resources/events?${query}`);
+  watching = new Promise((heard) => {
+    for (const one of ["watching", "error"]) source.addEventListener(one, heard, { once: true });
+    setTimeout(heard, PATIENCE);
+  }).then(() => before?.close());
   source.addEventListener("changed", (event) => mark(JSON.parse(event.data).uri));
   // A browser tries again by itself, but not where it was refused.
   source.addEventListener("error", () => {
     if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (source === events) watchAgain(); }, AGAIN);
   });
+  return watching;
 }
 
 function watchAgain() {
