@@ -42,7 +42,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// In whose share a place for it counts; in nobody's where callers are not told apart.
-    fn sharer(&self) -> Option<&Principal> {
+    pub(crate) fn sharer(&self) -> Option<&Principal> {
         self.shares.then_some(&self.principal)
     }
 }

@@ -93,18 +93,16 @@ fn start(
     let (engine, session) = (endpoint.engine.clone(), session.clone());
     let tracked = session.calls.begin(&request.id);
     let (rooms, id) = (Arc::clone(&endpoint.rooms), request.id.clone());
-    let shares = endpoint.http.tells_callers_apart();
     async move {
         let Some(tracked) = tracked else {
             let problem = "Invalid request: another request with this id is running";
             let error = ErrorObject::invalid_request(problem);
             return Answer::error(Some(&request.id), &error, false);
         };
-        let principal = session.peer.principal.clone();
         let arrival = Arrival {
-            principal: principal.clone(),
-            shares,
-            session: Some(session),
+            principal: session.peer.principal.clone(),
+            shares: session.peer.shares,
+            session: Some(Arc::clone(&session)),
             outlet,
             cancel: tracked.cancel.clone(),
             closing: None,
@@ -114,7 +112,7 @@ fn start(
         };
         let answer = engine.handle(request, arrival).await;
         drop(tracked);
-        room.answered((&rooms, shares.then_some(&principal)), &id, answer)
+        room.answered((&rooms, session.peer.sharer()), &id, answer)
     }
 }
 
