@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use candor_protocol::json::{RawValue, first_inexact_number};
+use candor_protocol::json::{Json, first_inexact_number};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -24,11 +24,11 @@ pub struct Arguments(Arc<Value>);
 
 impl Arguments {
     /// Decodes arguments; absent ones are the empty object.
-    pub(crate) fn decode(raw: Option<&RawValue>) -> Result<Self, String> {
-        let Some(raw) = raw else {
+    pub(crate) fn decode(sent: Option<Json<'_>>) -> Result<Self, String> {
+        let Some(sent) = sent else {
             return Ok(Self(Arc::new(Value::Object(Map::new()))));
         };
-        let text = raw.get();
+        let text = sent.text();
         if !text.starts_with('{') {
             return Err("arguments must be an object".to_owned());
         }
@@ -115,13 +115,13 @@ mod tests {
     #[test]
     fn a_number_has_one_spelling() {
         let sent = r#"{"a": 1.0, "b": [-2e1, 0.5, -0.0, 1e300], "c": {"d": 9007199254740992.0}}"#;
-        let sent: Box<RawValue> = serde_json::from_str(sent).unwrap();
-        let arguments = Arguments::decode(Some(&sent)).unwrap();
+        let sent: Box<candor_protocol::json::RawValue> = serde_json::from_str(sent).unwrap();
+        let arguments = Arguments::decode(Some((&*sent).into())).unwrap();
         assert_eq!(
             arguments.to_string(),
             r#"{"a":1,"b":[-20,0.5,0,1e+300],"c":{"d":9007199254740992}}"#
         );
-        let same = Arguments::decode(Some(&raw(arguments.as_value()))).unwrap();
+        let same = Arguments::decode(Some((&*raw(arguments.as_value())).into())).unwrap();
         assert_eq!(*same, *arguments);
     }
 }

@@ -87,7 +87,7 @@ impl Visit {
             return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
         };
         engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
-        let sent = reading::decode(Some(arguments))?;
+        let sent = reading::decode(Some(arguments.into()))?;
         let beside = reading::key_beside(engine, exchange, &Object::new())?;
         let tools =
             source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;

@@ -51,13 +51,16 @@ impl Object {
             return Err(Malformed::here("is not an object"));
         }
         let mut members = Vec::with_capacity(4);
-        for (key, value) in json.members() {
-            let quoted = start + key.start..start + key.end;
-            let key = match Json::trusted(&text[quoted.clone()]).as_str() {
-                Ok(Cow::Owned(key)) => Part::Own(key.into()),
-                _ => Part::Arrived(quoted.start + 1..quoted.end - 1),
+        for at in json.members() {
+            let quoted = start + at.key.start..start + at.key.end;
+            let plain = Part::Arrived(quoted.start + 1..quoted.end - 1);
+            let key = match at.plain {
+                true => plain,
+                false => {
+                    Json::trusted(&text[quoted]).as_str().map_or(plain, |key| Part::Own(key.into()))
+                }
             };
-            let value = Part::Arrived(start + value.start..start + value.end);
+            let value = Part::Arrived(start + at.value.start..start + at.value.end);
             members.push(Member { key, value });
         }
         Ok(Self { arrived: Some(text.clone()), members })
@@ -109,6 +112,15 @@ impl Object {
         self
     }
 
+    /// The same without a member.
+    #[must_use]
+    pub fn without(mut self, key: &str) -> Self {
+        if let Some(at) = self.position(key) {
+            self.members.remove(at);
+        }
+        self
+    }
+
     /// Reads a member; `None` if it is absent.
     pub fn read<T: Decode>(&self, key: &str) -> Result<Option<T>, Malformed> {
         self.get(key).map(T::decode).transpose().map_err(|e| e.within(key))
@@ -120,7 +132,7 @@ impl Object {
     }
 
     /// Takes out a member that is an object; `None` if it is absent.
-    pub(crate) fn take_object(&mut self, key: &str) -> Result<Option<Self>, Malformed> {
+    pub fn take_object(&mut self, key: &str) -> Result<Option<Self>, Malformed> {
         let Some(at) = self.position(key) else {
             return Ok(None);
         };

@@ -71,7 +71,9 @@ impl std::error::Error for ScanError {}
 pub fn scan(bytes: &[u8], max_depth: usize) -> Result<Json<'_>, ScanError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|e| ScanError { offset: e.valid_up_to(), problem: Problem::NotUtf8 })?;
-    Scanner { text, bytes, at: 0, max_depth, open: Vec::new(), keys: Vec::new() }.run()?;
+    // What most messages need, so that neither grows step by step.
+    let (open, keys) = (Vec::with_capacity(6), Vec::with_capacity(FEW_KEYS));
+    Scanner { text, bytes, at: 0, max_depth, open, keys }.run()?;
     Ok(Json::trusted(text.trim_ascii()))
 }
 

@@ -58,25 +58,41 @@ impl<'a> Json<'a> {
         Ok(items)
     }
 
-    /// Where the keys, in quotes, and the values of an object stand; nothing if this is no object.
-    pub(super) fn members(self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<'a> {
+    /// Where the members of an object stand; nothing if this is no object.
+    pub(super) fn members(self) -> impl Iterator<Item = MemberAt> + use<'a> {
         let mut cursor = Cursor::inside(self.0, b'{');
         std::iter::from_fn(move || {
             let cursor = cursor.as_mut()?;
             cursor.more(b'}').then(|| {
-                let key = cursor.value();
+                let start = cursor.at;
+                let plain = cursor.string();
+                let key = start..cursor.at.min(cursor.bytes.len());
                 cursor.skip_past(b':');
-                (key, cursor.value())
+                MemberAt { key, plain, value: cursor.value() }
             })
         })
     }
 
     /// The members of an object; nothing if this is no object.
     pub fn entries(self) -> impl Iterator<Item = (Cow<'a, str>, Self)> {
-        self.members().map(move |(key, value)| {
-            (Self(&self.0[key]).as_str().unwrap_or_default(), Self(&self.0[value]))
+        self.members().map(move |at| {
+            let key = &self.0[at.key];
+            let key = match at.plain {
+                true => Cow::Borrowed(&key[1..key.len() - 1]),
+                false => Self(key).as_str().unwrap_or_default(),
+            };
+            (key, Self(&self.0[at.value]))
         })
     }
+}
+
+/// Where a member of an object stands.
+pub(super) struct MemberAt {
+    /// In quotes.
+    pub(super) key: Range<usize>,
+    /// Whether the key is what stands between them: nothing in it is escaped.
+    pub(super) plain: bool,
+    pub(super) value: Range<usize>,
 }
 
 impl Serialize for Json<'_> {
@@ -129,7 +145,9 @@ impl<'a> Cursor<'a> {
     fn value(&mut self) -> Range<usize> {
         let start = self.at;
         match self.bytes.get(self.at) {
-            Some(b'"') => self.string(),
+            Some(b'"') => {
+                self.string();
+            }
             Some(b'{' | b'[') => self.nested(),
             _ => {
                 while self.bytes.get(self.at).is_some_and(|byte| {
@@ -161,13 +179,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn string(&mut self) {
+    /// Steps over a string; true if nothing in it is escaped.
+    fn string(&mut self) -> bool {
         self.at = end_of_plain(self.bytes, self.at + 1);
+        let mut plain = true;
         while self.bytes.get(self.at).is_some_and(|byte| *byte != b'"') {
+            plain = false;
             // A backslash and what it escapes.
             self.at = end_of_plain(self.bytes, self.at + 2);
         }
         self.at += 1;
+        plain
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn foresee(
     };
     engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
     let asked: ToolAnnotationsParams = params(asked)?;
-    let sent = reading::decode(Some(&asked.arguments))?;
+    let sent = reading::decode(Some((&*asked.arguments).into()))?;
     let beside = reading::key_beside(engine, exchange, &asked.extra)?;
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let found = tools

@@ -5,7 +5,7 @@
 
 use candor_hints::Effective;
 use candor_ledger::Key;
-use candor_protocol::json::{Object, RawValue};
+use candor_protocol::json::{Json, Object};
 use candor_protocol::rpc::ErrorObject;
 use candor_schema::Violation;
 use serde_json::json;
@@ -20,7 +20,7 @@ use crate::tool::{
 };
 
 /// The arguments, decoded once and shared by everything after this.
-pub(crate) fn decode(sent: Option<&RawValue>) -> Result<Arguments, ErrorObject> {
+pub(crate) fn decode(sent: Option<Json<'_>>) -> Result<Arguments, ErrorObject> {
     Arguments::decode(sent)
         .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))
 }

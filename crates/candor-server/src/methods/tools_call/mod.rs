@@ -36,8 +36,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let Some(source) = &engine.parts().tools else {
         return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
     };
-    let call: CallToolParams = params(asked)?;
-    let sent = reading::decode(call.arguments.as_deref())?;
+    // Before all the rest: whoever comes later would have to copy them.
+    let sent = reading::decode(asked.get("arguments").filter(|sent| !sent.is_null()))?;
+    let call: CallToolParams = params(asked.without("arguments"))?;
     let brought = asking::brought(
         call.input_responses.as_deref(),
         call.request_state.as_deref(),
