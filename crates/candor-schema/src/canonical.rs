@@ -1,5 +1,6 @@
 //! One text for all spellings of a value: sorted keys, no spaces.
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// Writes a value so that equal values give equal text, whatever order their keys came in.
@@ -13,37 +14,45 @@ use serde_json::Value;
 /// ```
 #[must_use]
 pub fn canonical(value: &Value) -> String {
-    let mut out = String::new();
+    let mut out = Vec::with_capacity(USUAL);
     write(value, &mut out);
-    out
+    String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-fn write(value: &Value, out: &mut String) {
+/// What the arguments of most calls fit into.
+const USUAL: usize = 256;
+
+fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(members) => {
-            let mut keys: Vec<&String> = members.keys().collect();
-            keys.sort_unstable();
-            out.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(key, _)| *key);
+            out.push(b'{');
+            for (i, (key, member)) in sorted.into_iter().enumerate() {
                 if i > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
-                write(&Value::String(key.clone()), out);
-                out.push(':');
-                write(&members[key], out);
+                leaf(key, out);
+                out.push(b':');
+                write(member, out);
             }
-            out.push('}');
+            out.push(b'}');
         }
         Value::Array(items) => {
-            out.push('[');
+            out.push(b'[');
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
                 write(item, out);
             }
-            out.push(']');
+            out.push(b']');
         }
-        leaf => out.push_str(&leaf.to_string()),
+        plain => leaf(plain, out),
     }
+}
+
+fn leaf(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing to memory cannot fail.
+    serde_json::to_writer(out, value).expect("texts, numbers and words are JSON");
 }

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candor_hints::Hints;
-use candor_ledger::{AuditRow, Circumstances, Moment, Note, Scope};
+use candor_ledger::{AuditRow, Circumstances, Key, Moment, Note, Scope};
 use candor_protocol::Principal;
 use candor_protocol::types::Implementation;
 use serde_json::Value;
 
-use super::Noted;
+use super::{Call, Noted};
 use crate::caller::Client;
 use crate::people::when;
 
@@ -45,7 +45,7 @@ pub enum Audit {
 }
 
 /// The arguments without their values: names, kinds, lengths. Those that are named in `recorded` with their values.
-pub(super) fn shape(arguments: &Value, recorded: &[String]) -> String {
+fn shape(arguments: &Value, recorded: &[String]) -> String {
     let mut text = String::with_capacity(128);
     kind(&mut text, arguments, recorded, DEEPEST + 1);
     text
@@ -119,33 +119,65 @@ pub(super) struct Recent(Mutex<Ring>);
 #[derive(Default)]
 struct Ring {
     last: u64,
-    rows: VecDeque<(u64, Moment, What)>,
+    rows: VecDeque<(u64, Moment, Row)>,
 }
 
-/// What is remembered of a call. The words are made when somebody asks for them, which is seldom.
-pub(super) enum What {
-    Call(Remembered),
-    Note(Note),
-}
-
-/// A call that had no key.
-pub(super) struct Remembered {
+/// What is noted of a call. The words are made when somebody wants them, which is seldom: most calls are forgotten before.
+pub(super) struct Row {
     pub(super) principal: Principal,
-    pub(super) client: Caller,
     pub(super) tool: String,
-    pub(super) hints: Hints,
-    pub(super) shape: String,
+    pub(super) key: Option<Key>,
+    pub(super) known: Known,
     pub(super) ended: Noted,
 }
 
+/// What is known of a call before it runs, and is noted with whatever becomes of it.
+#[derive(Clone)]
+pub(super) struct Known {
+    client: Caller,
+    shape: Arc<str>,
+    hints: Hints,
+    /// By what it was permitted that a person would have been asked about.
+    permitted: Option<String>,
+}
+
+impl Known {
+    pub(super) fn of(call: &Call<'_>) -> Self {
+        Self {
+            client: Caller::of(&call.exchange.client),
+            shape: shape(call.arguments.as_value(), call.entry.tool.recorded()).into(),
+            hints: call.hints,
+            permitted: None,
+        }
+    }
+
+    pub(super) fn permitted(self, by: Option<String>) -> Self {
+        Self { permitted: by, ..self }
+    }
+
+    /// Without the digest, which costs more than all the rest of a repetition.
+    pub(super) fn in_words(&self) -> Circumstances {
+        let said: Vec<_> =
+            self.client.in_words().into_iter().chain(self.permitted.clone()).collect();
+        Circumstances {
+            shape: Some(Arc::clone(&self.shape)),
+            digest: None,
+            hints: Some(self.hints.in_words().into()),
+            duration: None,
+            note: (!said.is_empty()).then(|| said.join(", ").into()),
+        }
+    }
+}
+
 /// The client of a call that is remembered. What it says that it is stands in its message, all of which would stay.
-pub(super) enum Caller {
+#[derive(Clone)]
+enum Caller {
     Small(Arc<Client>),
     InWords(Option<String>),
 }
 
 impl Caller {
-    pub(super) fn of(client: &Arc<Client>) -> Self {
+    fn of(client: &Arc<Client>) -> Self {
         if client.arrived_bytes <= SMALL_MESSAGE {
             Self::Small(Arc::clone(client))
         } else {
@@ -162,7 +194,7 @@ impl Caller {
 }
 
 impl Recent {
-    pub(super) fn push(&self, what: What) {
+    pub(super) fn push(&self, call: Row) {
         let at = when::now();
         let mut ring = self.lock();
         ring.last += 1;
@@ -170,17 +202,13 @@ impl Recent {
         if ring.rows.len() == REMEMBERED {
             ring.rows.pop_front();
         }
-        ring.rows.push_back((number, at, what));
+        ring.rows.push_back((number, at, call));
     }
 
     /// The latest first.
     pub(super) fn rows(&self, server: &str, instance: &str) -> Vec<Arc<AuditRow>> {
-        let row = |(seq, at, what): &(u64, Moment, What)| {
-            let note = match what {
-                What::Note(note) => note.clone(),
-                What::Call(call) => call.note(server, instance),
-            };
-            Arc::new(AuditRow { seq: *seq, ..AuditRow::of_note(note, *at) })
+        let row = |(seq, at, call): &(u64, Moment, Row)| {
+            Arc::new(AuditRow { seq: *seq, ..AuditRow::of_note(call.note(server, instance), *at) })
         };
         self.lock().rows.iter().rev().map(row).collect()
     }
@@ -190,9 +218,14 @@ impl Recent {
     }
 }
 
-impl Remembered {
-    fn note(&self, server: &str, instance: &str) -> Note {
-        let Noted { event, outcome, duration, ref permitted } = self.ended;
+impl Row {
+    pub(super) fn of(call: &Call<'_>, known: Known, ended: Noted) -> Self {
+        let principal = call.exchange.principal.clone();
+        Self { principal, tool: call.entry.name().to_owned(), key: None, known, ended }
+    }
+
+    pub(super) fn note(&self, server: &str, instance: &str) -> Note {
+        let Noted { event, outcome, duration } = self.ended;
         Note {
             scope: Scope {
                 principal: self.principal.as_str().to_owned(),
@@ -200,25 +233,16 @@ impl Remembered {
                 instance: instance.to_owned(),
                 tool: self.tool.clone(),
             },
-            key: None,
+            key: self.key.clone(),
             event: event.to_owned(),
             outcome,
-            circumstances: super::also(
-                Circumstances {
-                    shape: Some(self.shape.as_str().into()),
-                    digest: None,
-                    hints: Some(self.hints.in_words().into()),
-                    duration,
-                    note: self.client.in_words().map(Into::into),
-                },
-                permitted.clone(),
-            ),
+            circumstances: Circumstances { duration, ..self.known.in_words() },
         }
     }
 }
 
 /// A client in a word: what it says it is.
-pub(super) fn named(client: &Implementation) -> String {
+fn named(client: &Implementation) -> String {
     let cut = |text: &str| text.chars().take(100).collect::<String>();
     format!("{} {}", cut(&client.name), cut(&client.version))
 }

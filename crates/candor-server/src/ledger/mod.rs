@@ -18,7 +18,7 @@ use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
-use candor_ledger::{AuditRow, Circumstances, Fingerprint, Note, OutcomeKind, Scope, Store};
+use candor_ledger::{AuditRow, Fingerprint, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
@@ -33,6 +33,7 @@ use crate::seal::Seal;
 use crate::tool::{Entry, ToolError};
 
 pub use audit::Audit;
+use audit::{Known, Row};
 
 /// How often somebody looks after the store, and after how many records at once.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -138,44 +139,18 @@ impl Ledger {
         }
     }
 
-    /// What is written down of a call when it starts.
-    fn circumstances(&self, call: &Call<'_>, canonical: Option<&str>) -> Circumstances {
-        let arguments = call.arguments.as_value();
-        Circumstances {
-            shape: Some(audit::shape(arguments, call.entry.tool.recorded()).into()),
-            digest: canonical.map(|text| self.0.digests.digest(text.as_bytes())),
-            hints: Some(call.hints.in_words().into()),
-            duration: None,
-            note: call.exchange.client.info().map(|client| audit::named(&client).into()),
-        }
-    }
-
-    /// Notes a call that has ended, and has no record.
-    pub(crate) fn note_end(&self, call: &Call<'_>, ended: Noted) -> impl Future<Output = ()> {
-        self.note(call, ended, self.stays(call.hints))
+    /// Notes a call that has ended, and has no record; and by what it was permitted that a person would have been asked about.
+    pub(crate) async fn note_end(&self, call: &Call<'_>, ended: Noted, permitted: Option<String>) {
+        let row = Row::of(call, Known::of(call).permitted(permitted), ended);
+        let canonical = self.stays(call.hints).then(|| canonical(call));
+        self.note(row, canonical.as_deref()).await;
     }
 
     /// Notes a call that was refused, and has no record.
-    pub(crate) fn note_refusal(
-        &self,
-        call: &Call<'_>,
-        error: &ToolError,
-    ) -> impl Future<Output = ()> {
-        self.note(call, Noted::refused(), self.keeps(error))
-    }
-
-    async fn note(&self, call: &Call<'_>, ended: Noted, stays: bool) {
-        if stays {
-            return self.write(self.note_of(call, ended, true), true).await;
-        }
-        self.0.recent.push(audit::What::Call(audit::Remembered {
-            principal: call.exchange.principal.clone(),
-            client: audit::Caller::of(&call.exchange.client),
-            tool: call.entry.name().to_owned(),
-            hints: call.hints,
-            shape: audit::shape(call.arguments.as_value(), call.entry.tool.recorded()),
-            ended,
-        }));
+    pub(crate) async fn note_refusal(&self, call: &Call<'_>, error: &ToolError) {
+        let row = Row::of(call, Known::of(call), Noted::of("refused"));
+        let canonical = self.keeps(error).then(|| canonical(call));
+        self.note(row, canonical.as_deref()).await;
     }
 
     /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
@@ -194,32 +169,21 @@ impl Ledger {
         self.0.audit == Audit::All || !refusal.is_passing()
     }
 
-    fn note_of(&self, call: &Call<'_>, ended: Noted, stays: bool) -> Note {
-        let Noted { event, outcome, duration, permitted } = ended;
-        let canonical = stays.then(|| canonical(call));
-        Note {
-            scope: self.scope(call),
-            key: None,
-            event: event.to_owned(),
-            outcome,
-            circumstances: {
-                let known = self.circumstances(call, canonical.as_deref());
-                also(Circumstances { duration, ..known }, permitted)
-            },
-        }
-    }
-
-    /// Those that are to stay are durable when this ends; if that fails, the log says so: what has happened has happened. The
-    /// others are remembered for a while.
-    async fn write(&self, note: Note, stays: bool) {
-        if !stays {
-            return self.0.recent.push(audit::What::Note(note));
-        }
+    /// With the arguments that it was made with, for good: it is durable when this ends; if that fails, the log says so: what has
+    /// happened has happened. Without them, for a while and in memory.
+    async fn note(&self, row: Row, canonical: Option<&str>) {
+        let Some(canonical) = canonical else { return self.0.recent.push(row) };
         self.tend();
+        let mut note = row.note(&self.0.server, &self.0.instance);
+        note.circumstances.digest = Some(self.digest(canonical));
         let tool = note.scope.tool.clone();
         if let Err(error) = self.0.store.note(note).await {
             tracing::error!(%error, tool, "a call could not be written down");
         }
+    }
+
+    fn digest(&self, canonical: &str) -> [u8; 32] {
+        self.0.digests.digest(canonical.as_bytes())
     }
 
     /// Somebody must look after the store while the server lives: time alone changes records.
@@ -231,27 +195,18 @@ impl Ledger {
     }
 }
 
-/// With something more to be known of a call.
-fn also(known: Circumstances, more: Option<String>) -> Circumstances {
-    let Some(more) = more else { return known };
-    let note = known.note.as_deref().map_or(more.clone(), |note| format!("{note}, {more}"));
-    Circumstances { note: Some(note.into()), ..known }
-}
-
 /// How a call ended that has no record.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct Noted {
     pub(crate) event: &'static str,
     pub(crate) outcome: Option<OutcomeKind>,
     pub(crate) duration: Option<Duration>,
-    /// By what it was permitted that a person would have been asked about.
-    pub(crate) permitted: Option<String>,
 }
 
 impl Noted {
-    /// Somebody wanted what was not done.
-    pub(crate) fn refused() -> Self {
-        Self { event: "refused", outcome: None, duration: None, permitted: None }
+    /// Without any outcome.
+    const fn of(event: &'static str) -> Self {
+        Self { event, outcome: None, duration: None }
     }
 }
 
@@ -275,11 +230,13 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
         let duration = Some(self.begun.elapsed());
-        let (ledger, stays) = (self.ledger.clone(), self.ledger.stays(self.call.hints));
-        let left = Noted { event: "left", duration, ..Noted::refused() };
-        let note = ledger.note_of(self.call, left, stays);
+        let left = Noted { duration, ..Noted::of("left") };
+        let row = Row::of(self.call, Known::of(self.call), left);
+        let canonical = self.ledger.stays(self.call.hints).then(|| canonical(self.call));
+        let ledger = self.ledger.clone();
         // Whoever ends the server waits for it.
-        self.ledger.0.running.spawn_on(async move { ledger.write(note, stays).await }, &runtime);
+        let noted = async move { ledger.note(row, canonical.as_deref()).await };
+        self.ledger.0.running.spawn_on(noted, &runtime);
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::operation::{Applied, Operation, Told, marked};
+use super::operation::{Applied, Came, Mark, Operation, Told};
 use super::words;
 use crate::ctx::Ctx;
 use crate::round::{Questions, Resumes};
@@ -232,15 +232,10 @@ impl Operation {
                 };
                 let tell = move |written: &Applied| {
                     let recorded = matches!(written, Ok(Answer::Done));
-                    let mut mark = marked(key);
-                    mark["replayed"] = false.into();
-                    mark["attempt"] = attempt.into();
-                    mark["recorded"] = recorded.into();
-                    if harmless.is_some() {
-                        // Nothing is kept of it, and the same key may be tried again.
-                        mark["released"] = recorded.into();
-                    }
-                    Told::Result { result, mark, replayed: false }
+                    // Nothing is kept of what did no harm, and the same key may be tried again.
+                    let came = Came::Now { recorded, releases: harmless.is_some() };
+                    let mark = Mark { key, attempt, came };
+                    Told::Result { result, mark }
                 };
                 (event, Box::new(tell))
             }

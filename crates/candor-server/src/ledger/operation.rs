@@ -6,16 +6,17 @@ use std::time::Instant;
 
 use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fingerprint, Grant, Key, Note, Record, RecordDigest,
+    Answer, Body, Circumstances, Event, Fingerprint, Grant, Key, Moment, Record, RecordDigest,
     RecordId, Seen, State, StoreError,
 };
 use candor_protocol::Principal;
-use candor_protocol::json::{Decode, RawValue};
+use candor_protocol::json::{Decode, Object, RawValue};
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::CallToolResult;
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Audit, Call, Ledger, also, canonical, fingerprint, words};
+use super::audit::{Known, Row};
+use super::{Audit, Call, Ledger, Noted, canonical, fingerprint, words};
 use crate::hex::hex;
 use crate::people::when;
 use crate::round::{Questions, Resumes};
@@ -31,8 +32,8 @@ pub(crate) struct Operation {
     pub(super) hints: Hints,
     /// It has no key of its own, and is recorded because a person is asked about it.
     pub(super) keyless: bool,
-    /// Without the digest, which costs more than all the rest of a repetition.
-    circumstances: Circumstances,
+    principal: Principal,
+    known: Known,
     /// The arguments that the key stands for.
     canonical: String,
 }
@@ -40,7 +41,9 @@ pub(crate) struct Operation {
 /// What the caller is told.
 pub(crate) enum Told {
     /// The result, with what is to be said of its record.
-    Result { result: CallToolResult, mark: Value, replayed: bool },
+    Result { result: CallToolResult, mark: Mark },
+    /// The result of an earlier attempt, as it is kept.
+    Replay { kept: Object, mark: Mark },
     /// Questions, and where their answers belong.
     Asks { questions: Questions, resumes: Resumes },
     /// Why there is no result.
@@ -49,9 +52,46 @@ pub(crate) enum Told {
     Failed(ErrorObject),
 }
 
-/// What is said of a record, but for what came of it.
-pub(super) fn marked(key: Option<String>) -> Value {
-    key.map_or_else(|| json!({}), |key| json!({"key": key}))
+/// What is said of a record, beside a result.
+pub(crate) struct Mark {
+    /// The name that the caller has given to it.
+    pub(super) key: Option<String>,
+    pub(super) attempt: u32,
+    pub(super) came: Came,
+}
+
+/// What a result has to do with its record.
+pub(super) enum Came {
+    /// It was made just now. What was recorded may be that nothing happened: then the same key may be tried again.
+    Now { recorded: bool, releases: bool },
+    /// It was kept; perhaps because somebody found out what had come of the call.
+    Before { completed: Moment, resolved_by: Option<String> },
+}
+
+impl Serialize for Mark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(key) = &self.key {
+            map.serialize_entry("key", key)?;
+        }
+        map.serialize_entry("replayed", &matches!(self.came, Came::Before { .. }))?;
+        map.serialize_entry("attempt", &self.attempt)?;
+        match &self.came {
+            Came::Now { recorded, releases } => {
+                map.serialize_entry("recorded", recorded)?;
+                if *releases {
+                    map.serialize_entry("released", recorded)?;
+                }
+            }
+            Came::Before { completed, resolved_by } => {
+                map.serialize_entry("completedAt", &when::written(*completed))?;
+                if let Some(by) = resolved_by {
+                    map.serialize_entry("resolvedBy", by)?;
+                }
+            }
+        }
+        map.end()
+    }
 }
 
 impl Operation {
@@ -82,7 +122,8 @@ impl Operation {
     ) -> Box<Self> {
         Box::new(Self {
             fingerprint,
-            circumstances: ledger.circumstances(call, None),
+            principal: call.exchange.principal.clone(),
+            known: Known::of(call),
             canonical,
             id: RecordId { scope: ledger.scope(call), key },
             sharer: call.exchange.sharer().cloned(),
@@ -141,8 +182,7 @@ impl Operation {
 
     /// The same, to be written down as what a person has permitted beforehand.
     pub(crate) fn permitted(mut self: Box<Self>, grant: &Grant) -> Box<Self> {
-        let circumstances = std::mem::take(&mut self.circumstances);
-        self.circumstances = also(circumstances, Some(words::permitted(grant)));
+        self.known = self.known.permitted(Some(words::permitted(grant)));
         self
     }
 
@@ -192,20 +232,11 @@ impl Operation {
             Answer::Replay { outcome, completed, attempt, resolved_by } => match &outcome.body {
                 Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
                 Body::Kept(bytes) => match read(bytes) {
-                    Some(result) => {
-                        let mut mark = marked(self.callers_key());
-                        mark["replayed"] = true.into();
-                        mark["completedAt"] = when::written(completed).into();
-                        mark["attempt"] = attempt.into();
-                        if let Some(by) = resolved_by {
-                            mark["resolvedBy"] = by.into();
-                        }
-                        Told::Result { result, mark, replayed: true }
+                    Some(kept) => {
+                        let came = Came::Before { completed, resolved_by };
+                        Told::Replay { kept, mark: Mark { key: self.callers_key(), attempt, came } }
                     }
-                    None => {
-                        tracing::error!(key = key.as_str(), "what the ledger keeps is no result");
-                        Told::Refused(words::omitted(outcome.kept(), completed))
-                    }
+                    None => Told::Refused(words::unreadable()),
                 },
             },
             Answer::InFlight { fence, state, since, retry_after } => {
@@ -261,7 +292,7 @@ impl Operation {
         // A replay is a read: to write it down for good would make it a hundred times as dear.
         let all = self.ledger.0.audit == Audit::All;
         let (event, stays) = match told {
-            Told::Result { .. } => ("replayed", all),
+            Told::Result { .. } | Told::Replay { .. } => ("replayed", all),
             Told::Asks { .. } => ("asked again", all),
             Told::Refused(error) => return self.note_refusal(error).await,
             Told::Failed(_) => ("refused", true),
@@ -273,27 +304,29 @@ impl Operation {
         self.noted("refused", self.ledger.keeps(error)).await;
     }
 
-    async fn noted(&self, event: &str, stays: bool) {
-        let note = Note {
-            scope: self.id.scope.clone(),
+    async fn noted(&self, event: &'static str, stays: bool) {
+        let row = Row {
+            principal: self.principal.clone(),
+            tool: self.id.scope.tool.clone(),
             key: Some(self.id.key.clone()),
-            event: event.to_owned(),
-            outcome: None,
-            circumstances: if stays { self.digested() } else { self.circumstances.clone() },
+            known: self.known.clone(),
+            ended: Noted::of(event),
         };
-        self.ledger.write(note, stays).await;
+        self.ledger.note(row, stays.then_some(&*self.canonical)).await;
     }
 
     pub(super) fn digested(&self) -> Circumstances {
-        let digest = self.ledger.0.digests.digest(self.canonical.as_bytes());
-        Circumstances { digest: Some(digest), ..self.circumstances.clone() }
+        Circumstances { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.in_words() }
     }
 }
 
 /// What came of writing something down.
 pub(super) type Applied = Result<Answer, StoreError>;
 
-fn read(bytes: &[u8]) -> Option<CallToolResult> {
+/// A result as it is kept; nothing if it is none.
+fn read(bytes: &[u8]) -> Option<Object> {
     let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
-    CallToolResult::decode(raw.into()).ok()
+    let kept = Object::decode(raw.into()).ok()?;
+    let content = kept.get("content")?;
+    content.text().starts_with('[').then_some(kept)
 }

@@ -90,6 +90,16 @@ pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
     .never_retry()
 }
 
+/// What the ledger keeps is no result: somebody else has written there.
+pub(crate) fn unreadable() -> ToolError {
+    ToolError::new(
+        "This call has ended and is not repeated. What the ledger keeps of it is no result that could be told.",
+    )
+    .code(code::RESULT_OMITTED)
+    .never_retry()
+    .log("what the ledger keeps of this call is no result")
+}
+
 pub(super) fn abandoned(by: &str) -> ToolError {
     ToolError::new(format!(
         "What came of this call was never found out, and an operator ({by}) has closed it. For a new operation take a new key."

@@ -52,7 +52,7 @@ impl Start<'_> {
         if let Some(ledger) = ledger {
             let (event, outcome) = ("called", ended.kind());
             let permitted = grant.map(words::permitted);
-            ledger.note_end(call, Noted { event, outcome, duration, permitted }).await;
+            ledger.note_end(call, Noted { event, outcome, duration }, permitted).await;
         }
         says.ended(ended)
     }

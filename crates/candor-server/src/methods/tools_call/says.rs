@@ -1,19 +1,20 @@
 //! encode: what is said to the client of a call.
 
 use candor_hints::{Effective, Hints};
-use candor_protocol::Era;
 use candor_protocol::json::{Decode, Json, Object, RawValue};
 use candor_protocol::names::extension;
 use candor_protocol::types::CallToolResult;
-use serde_json::{Value, json};
+use candor_protocol::{Era, Members, Message};
+use serde::ser::SerializeMap;
+use serde_json::json;
 
 use super::shape::panicked;
-use crate::answer::Answer;
+use crate::answer::{Answer, Body};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::once::Ended;
-use crate::ledger::operation::Told;
+use crate::ledger::operation::{Mark, Told};
 use crate::ledger::words;
 use crate::methods::asking;
 use crate::resource::Publisher;
@@ -52,10 +53,8 @@ impl<'a> Says<'a> {
     pub(super) fn told(&self, told: Told, binding: &Binding<'_>) -> Answered {
         let (engine, exchange) = (self.engine, self.exchange);
         match told {
-            Told::Result { result, mark, replayed } => {
-                let answer = self.result(result, Some(&mark));
-                Ok(if replayed { answer.replayed() } else { answer })
-            }
+            Told::Result { result, mark } => Ok(self.result(result, Some(&mark))),
+            Told::Replay { kept, mark } => Ok(self.replay(kept, &mark).replayed()),
             Told::Asks { questions, resumes } if exchange.era() == Era::Modern => {
                 if let Err(unable) = questions.answerable_by(&exchange.client)
                     && let Some(error) = unable.protocol_error(Era::Modern)
@@ -71,29 +70,95 @@ impl<'a> Says<'a> {
     }
 
     /// A result, which may be an old one, as this client can take it.
-    fn result(&self, mut result: CallToolResult, mark: Option<&Value>) -> Answer {
-        let (engine, exchange) = (self.engine, self.exchange);
-        let era = exchange.era();
-        if era == Era::Modern && engine.parts().form.native_output && self.entry.boxed {
-            result.structured_content = result.structured_content.and_then(|raw| unboxed(&raw));
+    fn result(&self, mut result: CallToolResult, mark: Option<&Mark>) -> Answer {
+        if let Some(raw) = result.structured_content.take() {
+            result.structured_content = match self.structure(raw.get()) {
+                Structure::AsItIs => Some(raw),
+                Structure::Boxed => unboxed(&raw),
+                Structure::NotForThisEra => None,
+            };
         }
-        // Up to 2025-11-25 structured content is an object or absent; the text says the same.
-        if era == Era::Legacy
-            && result.structured_content.as_ref().is_some_and(|raw| !raw.get().starts_with('{'))
+        Publisher::to(&self.exchange.client).blocks(&mut result.content);
+        result.meta = self.noted(result.meta, mark);
+        self.engine.complete(self.exchange, result)
+    }
+
+    /// An old result. Most can go as they are kept, and need not be taken apart for it.
+    fn replay(&self, mut kept: Object, mark: &Mark) -> Answer {
+        let structure = kept.get("structuredContent").map(|json| self.structure(json.text()));
+        let fits = matches!(structure, None | Some(Structure::AsItIs));
+        let embeds = kept.get("content").is_some_and(|blocks| blocks.text().contains(EMBEDDED));
+        if fits
+            && !embeds
+            && let Ok(meta) = kept.take_object("_meta")
         {
-            result.structured_content = None;
+            let body = Kept { members: kept, meta: self.noted(meta, Some(mark)) };
+            return self.engine.complete(self.exchange, body);
         }
-        Publisher::to(&exchange.client).blocks(&mut result.content);
-        if let Some(hints) = self.foreseen {
-            let said = json!({"foreseen": effects::annotations(hints)});
-            let meta = result.meta.take().unwrap_or_default();
-            result.meta = Some(meta.with(extension::DYNAMIC_ANNOTATIONS, &said));
+        match CallToolResult::from_object(kept) {
+            Ok(result) => self.result(result, Some(mark)),
+            Err(_) => self.refused(words::unreadable()),
+        }
+    }
+
+    /// What this client can take of structured content.
+    fn structure(&self, text: &str) -> Structure {
+        match self.exchange.era() {
+            Era::Modern if self.engine.parts().form.native_output && self.entry.boxed => {
+                Structure::Boxed
+            }
+            // Up to 2025-11-25 structured content is an object or absent; the text says the same.
+            Era::Legacy if !text.starts_with('{') => Structure::NotForThisEra,
+            _ => Structure::AsItIs,
+        }
+    }
+
+    /// Metadata, with what we have to say.
+    fn noted(&self, meta: Option<Object>, mark: Option<&Mark>) -> Option<Object> {
+        let foreseen = self.foreseen.map(|hints| json!({"foreseen": effects::annotations(hints)}));
+        if foreseen.is_none() && mark.is_none() {
+            return meta;
+        }
+        let mut meta = meta.unwrap_or_default();
+        if let Some(foreseen) = foreseen {
+            meta = meta.with(extension::DYNAMIC_ANNOTATIONS, &foreseen);
         }
         if let Some(mark) = mark {
-            let meta = result.meta.take().unwrap_or_default();
-            result.meta = Some(meta.with(extension::IDEMPOTENCY, mark));
+            meta = meta.with(extension::IDEMPOTENCY, mark);
         }
-        engine.complete(exchange, result)
+        Some(meta)
+    }
+}
+
+/// How structured content is sent.
+enum Structure {
+    AsItIs,
+    /// What stands in the box that everybody else needs around it.
+    Boxed,
+    NotForThisEra,
+}
+
+/// How an embedded resource begins in what we have written ourselves.
+const EMBEDDED: &str = r#""type":"resource""#;
+
+/// A result as it is kept, beside its metadata.
+struct Kept {
+    members: Object,
+    meta: Option<Object>,
+}
+
+impl Members for Kept {
+    fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        for (key, value) in self.members.iter() {
+            map.serialize_entry(key, &value)?;
+        }
+        self.meta.as_ref().map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
+    }
+}
+
+impl Body for Kept {
+    fn meta(&mut self) -> &mut Option<Object> {
+        &mut self.meta
     }
 }
 
