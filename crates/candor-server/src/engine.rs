@@ -210,7 +210,8 @@ impl Engine {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let meta = exchange.meta.clone();
-                pin!(trace::of(&meta, self.answer(method, params, exchange))).await
+                // Boxed, so that what transports carry from hand to hand is small.
+                Box::pin(trace::of(&meta, self.answer(method, params, exchange))).await
             }
         }
     }

@@ -267,6 +267,17 @@ impl Session {
         *lock(&self.last_used) = Instant::now();
     }
 
+    /// Notes that somebody uses it; false if nobody had for so long that it has ended.
+    pub(crate) fn used_within(&self, idle: Duration) -> bool {
+        let listened = self.listeners.load(Ordering::Relaxed) > 0;
+        let (now, mut last_used) = (Instant::now(), lock(&self.last_used));
+        let lives = listened || now.saturating_duration_since(*last_used) < idle;
+        if lives {
+            *last_used = now;
+        }
+        lives
+    }
+
     /// How long nobody has used it. While a stream of it is open, somebody does.
     pub(crate) fn idle(&self) -> Duration {
         match self.listeners.load(Ordering::Relaxed) {

@@ -62,11 +62,10 @@ impl Sessions {
     /// A principal's session. Somebody else's answers like one that does not exist.
     pub(crate) fn get(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
         let session = self.lock().get(id).filter(|s| s.peer.principal == *principal).cloned()?;
-        if session.idle() >= self.idle {
+        if !session.used_within(self.idle) {
             self.remove(&session);
             return None;
         }
-        session.touch();
         Some(session)
     }
 

@@ -7,7 +7,10 @@
 //! rest is read, and keeps it until the request has ended: what was read is held for as long as that.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -152,7 +155,14 @@ impl Reading {
             }
             Ok(Reached::More)
         };
-        tokio::time::timeout(patience, reading).await.unwrap_or(Err(Unread::TookTooLong))
+        let mut reading = pin!(reading);
+        // Most bodies have come with their headers, and nobody waits for them.
+        match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
+            Poll::Ready(reached) => reached,
+            Poll::Pending => {
+                tokio::time::timeout(patience, reading).await.unwrap_or(Err(Unread::TookTooLong))
+            }
+        }
     }
 
     fn push(&mut self, piece: Bytes) {

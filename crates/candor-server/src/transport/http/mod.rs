@@ -287,7 +287,8 @@ fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
             "Content-Type must be application/json",
         ));
     }
-    if accepts(headers, JSON) && accepts(headers, EVENTS) {
+    let usual = headers.get(ACCEPT).is_some_and(|accept| accept == USUAL_ACCEPT);
+    if usual || accepts(headers, JSON) && accepts(headers, EVENTS) {
         Ok(())
     } else {
         Err(respond::problem(
@@ -302,6 +303,9 @@ struct MediaType(&'static [u8], &'static [u8]);
 
 const JSON: MediaType = MediaType(b"application/json", b"application");
 const EVENTS: MediaType = MediaType(b"text/event-stream", b"text");
+
+/// What nearly every client sends, word for word.
+const USUAL_ACCEPT: &str = "application/json, text/event-stream";
 
 /// Whether a media type may be sent; without an `Accept` header, every one may.
 fn accepts(headers: &HeaderMap, MediaType(name, group): MediaType) -> bool {
