@@ -174,7 +174,6 @@ async fn the_same_holds_under_our_own_accept_loop() {
 async fn what_is_left_half_way_is_left_within_its_span() {
     let spans = Spans::default();
     let within = spans.0.clone();
-    let _guard = tracing::subscriber::set_default(spans);
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let forever = tool("forever", move |_, ctx| {
         let left = Left(within.clone(), tell.clone());
@@ -186,6 +185,9 @@ async fn what_is_left_half_way_is_left_within_its_span() {
         }
     });
     let site = Site::of(server().tool(forever));
+    // A span that is met for the first time on another thread, where nobody listens, at this very moment would stay unheard.
+    site.send(modern("server/discover", &json!({}))).await;
+    let _guard = tracing::subscriber::set_default(spans);
     let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
     let mut events = site.send(modern("tools/call", &params)).await.events();
     events.message().await;
