@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
+use std::thread;
 use std::time::Duration;
 
 use super::Outcome;
@@ -95,6 +96,40 @@ impl Drop for Server {
         // Both only fail on a child that has ended already.
         self.child.kill().ok();
         self.child.wait().ok();
+    }
+}
+
+/// Keeps the server's core from sleeping while it lives. Time per call would otherwise be mostly how long the machine takes to wake
+/// a core, which depends on how much a server does after its answer: one that hops between threads is still awake when the next
+/// call comes, one that is done sleeps.
+pub(super) struct Awake(Option<Child>);
+
+impl Awake {
+    /// A loop that runs whenever nobody else wants the core, and at no other time. Without `taskset` and `chrt` there is none.
+    pub(super) fn keep() -> Self {
+        let pinned = ["--idle", "0", "taskset", "-c", SERVER_CORE];
+        let mut chrt = Command::new("chrt");
+        let lowly = chrt.args(pinned).args(["sh", "-c", "while :; do :; done"]);
+        let quiet = lowly.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = CAN_PIN.then(|| quiet.spawn().ok()).flatten().and_then(|mut child| {
+            thread::sleep(Duration::from_millis(50));
+            // It has ended by now where it is not allowed.
+            matches!(child.try_wait(), Ok(None)).then_some(child)
+        });
+        Self(child)
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            child.kill().ok();
+            child.wait().ok();
+        }
     }
 }
 

@@ -4,13 +4,13 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::server::Server;
+use super::server::{Awake, Server};
 use crate::message::{self, ECHO, MARK};
 
 /// Before anything is measured.
@@ -24,11 +24,15 @@ const MOST_BYTES: u64 = 64 * 1024;
 
 /// One call after the other: each waits for its answer.
 pub fn sequential(calls: u64, mode: &[String]) -> Outcome<Value> {
+    let awake = Awake::keep();
     let mut server = Server::start_stdio(mode)?;
     let mut input = server.child.stdin.take().ok_or("no stdin")?;
     let mut output = Answers::of(server.child.stdout.take());
-    let mut took = Vec::new();
+    let (mut took, mut before) = (Vec::new(), Duration::ZERO);
     for id in 0..WARM_UP + calls {
+        if id == WARM_UP {
+            before = server.cpu()?;
+        }
         let line = line(id);
         let start = Instant::now();
         input.write_all(&line)?;
@@ -45,7 +49,9 @@ pub fn sequential(calls: u64, mode: &[String]) -> Outcome<Value> {
         took.get(at).map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
     };
     // The median: a call during which the machine did something else says nothing of the server.
-    Ok(json!({"us": us(0.5), "p99_us": us(0.99), "calls": calls}))
+    let cpu_us = (server.cpu()? - before).as_secs_f64() * 1e6 / calls as f64;
+    let awake = awake.is_kept();
+    Ok(json!({"us": us(0.5), "p99_us": us(0.99), "cpu_us": cpu_us, "calls": calls, "awake": awake}))
 }
 
 /// Many calls under way at once; the server's memory before, halfway and after.

@@ -230,7 +230,7 @@ pub(super) static ROWS: [Row; 26] = [
     },
     Row {
         name: "stdio",
-        what: "stdio, one call after the other, against a bare tokio echo of lines",
+        what: "stdio, one call after the other, on a core that is kept awake, against a bare tokio echo of lines",
         kind: Kind::Ratio {
             figure: Figure::TimePerCall,
             ours: side("candor", "stdio-sequential", &["candor-stdio", "10"]),
