@@ -37,5 +37,7 @@ mod shares;
 mod together;
 #[path = "once/trouble.rs"]
 mod trouble;
+#[path = "once/wire.rs"]
+mod wire;
 #[path = "once/without.rs"]
 mod without;

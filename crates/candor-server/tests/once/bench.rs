@@ -1,12 +1,12 @@
 //! What the tests of keys share: a tool that counts its starts, ledgers, and what is read of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use candor_server::store::{
-    AuditRow, Filter, Key, MemoryStore, Options, Order, Page, RecordId, Rules, Scope, SqliteStore,
-    StateKind, Store,
+    AuditRow, Clock, Filter, Key, MemoryStore, Options, Order, Page, RecordId, Rules, Scope,
+    SqliteStore, StateKind, Store,
 };
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
@@ -106,6 +106,26 @@ pub(crate) fn remembering() -> Server {
 
 pub(crate) fn memory(rules: Rules) -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(Options { rules, ..Options::default() }))
+}
+
+/// A ledger in memory whose time the test tells.
+pub(crate) struct Timed {
+    pub(crate) store: Arc<dyn Store>,
+    clock: Arc<AtomicI64>,
+}
+
+impl Timed {
+    pub(crate) fn new(rules: Rules) -> Self {
+        let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
+        let time = clock.clone();
+        let given = Clock::Given(Arc::new(move || time.load(Ordering::SeqCst)));
+        let options = Options { rules, clock: given, ..Options::default() };
+        Self { store: Arc::new(MemoryStore::new(options)), clock }
+    }
+
+    pub(crate) fn later(&self, time: Duration) {
+        self.clock.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+    }
 }
 
 /// A file that several servers may share; gone with this value.

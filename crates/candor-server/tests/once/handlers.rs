@@ -1,16 +1,17 @@
 //! Handlers that fail: what is kept of it, and whether it may be started again.
 
-use candor_server::Server;
-use candor_server::protocol::Revision;
+use std::time::Duration;
+
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
     Answer, Circumstances, Event, Outcome, OutcomeKind, Reason, Resolution, Rules, State, StateKind,
 };
-use candor_server::testing::{Called, TestClient};
-use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
+use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
 use serde_json::{Value, json};
 
-use crate::bench::{Work, bare, id, mark, memory, server, state};
+use crate::bench::{Timed, Work, bare, id, mark, memory, remembering, server};
+use crate::common::Site;
+use crate::wire::{Caller, stands};
 
 /// A tool that panics: before its first await, or after it.
 fn panicking(work: &Work, at_once: bool) -> JsonTool {
@@ -34,36 +35,26 @@ fn repeatable(tool: JsonTool) -> JsonTool {
     tool.annotations(annotations)
 }
 
-/// A client of each era, of one server.
-fn both(server: Server) -> [TestClient; 2] {
-    let modern = server.test().keyed("k");
-    let legacy = modern.speaking(Revision::LATEST_LEGACY);
-    [modern, legacy]
-}
-
-async fn act(client: &TestClient) -> Called {
-    client.call("act", json!({})).await
-}
-
-async fn resolve(client: &TestClient, resolution: Resolution) -> Answer {
+async fn resolve(site: &Site, resolution: Resolution) -> Answer {
     let event = Event::Resolve { by: "Olga".to_owned(), resolution };
-    let store = client.engine().store().unwrap();
-    store.apply(&id("tester", "act", "k"), event, Circumstances::default()).await.unwrap()
+    let store = site.engine.store().unwrap();
+    store.apply(&id("anonymous", "act", "k"), event, Circumstances::default()).await.unwrap()
 }
 
 #[tokio::test]
 async fn after_a_panic_nobody_knows_and_it_stays_so() {
     for at_once in [true, false] {
         let work = Work::new();
-        let [modern, legacy] = both(server().tool(panicking(&work, at_once)));
+        let site = Site::of(remembering().tool(panicking(&work, at_once)));
+        let [modern, legacy] = Caller::both(&site).await;
         for client in [&modern, &legacy, &modern] {
-            let told = act(client).await;
+            let told = client.act().await;
             assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN), "{:#}", told.raw());
             assert_eq!(told.raw()["_meta"]["dev.candor/error"]["retriable"], false);
             assert!(told.text().contains("not started again"), "{}", told.text());
             assert!(!told.text().contains("a panic"), "why is for the log: {}", told.text());
         }
-        let found = modern.engine().store().unwrap().find(&id("tester", "act", "k")).await.unwrap();
+        let found = site.engine.store().unwrap().find(&id("anonymous", "act", "k")).await.unwrap();
         let State::Indeterminate { reason, .. } = found.unwrap().stored.state else {
             panic!("not unknown")
         };
@@ -74,13 +65,14 @@ async fn after_a_panic_nobody_knows_and_it_stays_so() {
 #[tokio::test]
 async fn an_operator_who_found_it_done_says_what_came_of_it() {
     let work = Work::new();
-    let [modern, legacy] = both(server().tool(panicking(&work, false)));
-    act(&modern).await;
+    let site = Site::of(remembering().tool(panicking(&work, false)));
+    let [modern, legacy] = Caller::both(&site).await;
+    modern.act().await;
     let result = json!({"content": [{"type": "text", "text": "invoice 4711"}], "structuredContent": {"id": 4711}});
     let outcome = Outcome::new(OutcomeKind::Success, result.to_string().into_bytes());
-    assert_eq!(resolve(&modern, Resolution::Done(outcome)).await, Answer::Done);
+    assert_eq!(resolve(&site, Resolution::Done(outcome)).await, Answer::Done);
     for client in [&modern, &legacy] {
-        let told = act(client).await;
+        let told = client.act().await;
         assert!(told.is_replayed());
         assert_eq!(told.text(), "invoice 4711");
         assert_eq!(told.structured(), Some(&json!({"id": 4711})));
@@ -92,16 +84,17 @@ async fn an_operator_who_found_it_done_says_what_came_of_it() {
 #[tokio::test]
 async fn an_operator_who_found_it_not_done_allows_one_more_start() {
     let work = Work::new();
-    let [modern, legacy] = both(server().tool(panicking(&work, true)));
-    act(&modern).await;
-    assert_eq!(resolve(&modern, Resolution::NotDone).await, Answer::Done);
-    let (one, two) = tokio::join!(act(&modern), act(&legacy));
+    let site = Site::of(remembering().tool(panicking(&work, true)));
+    let [modern, legacy] = Caller::both(&site).await;
+    modern.act().await;
+    assert_eq!(resolve(&site, Resolution::NotDone).await, Answer::Done);
+    let (one, two) = tokio::join!(modern.act(), legacy.act());
     assert_eq!(work.starts(), 2, "exactly one more");
-    for told in [&one, &two, &act(&modern).await] {
+    for told in [&one, &two, &modern.act().await] {
         assert_eq!(told.structured(), Some(&json!({"number": 2})), "{:#}", told.raw());
         assert_eq!(mark(told.raw())["attempt"], 2);
     }
-    let refused = resolve(&modern, Resolution::NotDone).await;
+    let refused = resolve(&site, Resolution::NotDone).await;
     assert!(matches!(refused, Answer::Refused(_)), "nothing is unknown any more");
     assert_eq!(work.starts(), 2);
 }
@@ -109,11 +102,12 @@ async fn an_operator_who_found_it_not_done_allows_one_more_start() {
 #[tokio::test]
 async fn an_operator_may_close_what_nobody_will_ever_know() {
     let work = Work::new();
-    let [modern, legacy] = both(server().tool(panicking(&work, true)));
-    act(&modern).await;
-    assert_eq!(resolve(&modern, Resolution::Abandon).await, Answer::Done);
+    let site = Site::of(remembering().tool(panicking(&work, true)));
+    let [modern, legacy] = Caller::both(&site).await;
+    modern.act().await;
+    assert_eq!(resolve(&site, Resolution::Abandon).await, Answer::Done);
     for client in [&modern, &legacy] {
-        let told = act(client).await;
+        let told = client.act().await;
         assert_eq!(told.code(), Some(code::ABANDONED));
         assert!(told.text().contains("Olga"), "{}", told.text());
     }
@@ -124,13 +118,14 @@ async fn an_operator_may_close_what_nobody_will_ever_know() {
 async fn what_is_repeatable_by_nature_is_started_again_after_a_panic() {
     for at_once in [true, false] {
         let work = Work::new();
-        let [modern, legacy] = both(server().tool(repeatable(panicking(&work, at_once))));
-        let failed = act(&modern).await;
+        let site = Site::of(remembering().tool(repeatable(panicking(&work, at_once))));
+        let [modern, legacy] = Caller::both(&site).await;
+        let failed = modern.act().await;
         assert!(failed.is_error());
         assert!(!failed.text().contains("not started again"), "it would be: {}", failed.text());
-        let again = act(&legacy).await;
+        let again = legacy.act().await;
         assert_eq!(again.structured(), Some(&json!({"number": 2})), "{:#}", again.raw());
-        assert!(act(&modern).await.is_replayed());
+        assert!(modern.act().await.is_replayed());
         assert_eq!(work.starts(), 2);
     }
 }
@@ -150,9 +145,16 @@ async fn a_failure_is_the_outcome_of_a_call_that_is_repeatable_by_its_key_only()
     for declared in [Idempotency::Beside, Idempotency::Argument, Idempotency::Required] {
         let work = Work::new();
         let tool = failing(&work, || ToolError::new("No paper")).idempotency(declared);
-        for client in both(server().tool(tool)) {
-            let told = act(&client).await;
-            assert!(told.is_error() && told.text() == "No paper", "{:#}", told.raw());
+        let site = Site::of(remembering().tool(tool));
+        let [modern, legacy] = Caller::both(&site).await;
+        let first = modern.act().await;
+        assert!(first.is_error() && first.text() == "No paper", "{:#}", first.raw());
+        let expected = json!({"key": "k", "replayed": false, "attempt": 1, "recorded": true});
+        assert_eq!(mark(first.raw()), &expected);
+        for client in [&modern, &legacy] {
+            let again = client.act().await;
+            assert!(again.is_replayed(), "{:#}", again.raw());
+            assert_eq!(bare(again.raw()), bare(first.raw()));
         }
         assert_eq!(work.starts(), 1, "{declared:?}");
     }
@@ -161,31 +163,33 @@ async fn a_failure_is_the_outcome_of_a_call_that_is_repeatable_by_its_key_only()
 #[tokio::test]
 async fn who_says_that_nothing_happened_is_believed() {
     let work = Work::new();
-    let [modern, legacy] =
-        both(server().tool(failing(&work, || ToolError::new("No paper").not_started())));
-    let failed = act(&modern).await;
+    let site =
+        Site::of(remembering().tool(failing(&work, || ToolError::new("No paper").not_started())));
+    let [modern, legacy] = Caller::both(&site).await;
+    let failed = modern.act().await;
     let expected =
         json!({"key": "k", "replayed": false, "attempt": 1, "recorded": true, "released": true});
     assert_eq!(mark(failed.raw()), &expected);
-    assert_eq!(state(modern.engine(), "act", "k").await, StateKind::Open);
-    let other = modern.call("act", json!({"other": 1})).await;
+    assert_eq!(stands(&site, "k").await, StateKind::Open);
+    let other = modern.call(json!({"other": 1})).await;
     assert_eq!(other.code(), Some(code::KEY_REUSED), "the key still stands for its arguments");
-    let again = act(&legacy).await;
+    let again = legacy.act().await;
     assert_eq!(again.structured(), Some(&json!({"number": 2})));
     assert_eq!(mark(again.raw())["attempt"], 2);
-    assert!(act(&modern).await.is_replayed());
+    assert!(modern.act().await.is_replayed());
     assert_eq!(work.starts(), 2);
 }
 
 #[tokio::test]
 async fn the_failure_of_a_call_that_is_repeatable_by_nature_is_not_kept() {
     let work = Work::new();
-    let [modern, legacy] =
-        both(server().tool(repeatable(failing(&work, || ToolError::new("No paper")))));
-    let failed = act(&modern).await;
+    let site =
+        Site::of(remembering().tool(repeatable(failing(&work, || ToolError::new("No paper")))));
+    let [modern, legacy] = Caller::both(&site).await;
+    let failed = modern.act().await;
     assert_eq!((failed.text(), &mark(failed.raw())["released"]), ("No paper", &json!(true)));
-    assert_eq!(act(&legacy).await.structured(), Some(&json!({"number": 2})));
-    assert!(act(&modern).await.is_replayed(), "a success is kept all the same");
+    assert_eq!(legacy.act().await.structured(), Some(&json!({"number": 2})));
+    assert!(modern.act().await.is_replayed(), "a success is kept all the same");
     assert_eq!(work.starts(), 2);
 }
 
@@ -205,12 +209,13 @@ async fn an_invalid_result_is_kept_and_never_released() {
         let work = Work::new();
         let tool = invalid(&work);
         let tool = if by_nature { repeatable(tool) } else { tool };
-        let [modern, legacy] = both(server().tool(tool));
-        let first = act(&modern).await;
+        let site = Site::of(remembering().tool(tool));
+        let [modern, legacy] = Caller::both(&site).await;
+        let first = modern.act().await;
         assert_eq!(first.code(), Some(code::RESULT_INVALID));
         assert_eq!(mark(first.raw()).get("released"), None);
         for client in [&modern, &legacy] {
-            let again = act(client).await;
+            let again = client.act().await;
             assert!(again.is_replayed(), "{:#}", again.raw());
             assert_eq!(bare(again.raw()), bare(first.raw()));
             assert!(!again.raw().to_string().contains("a secret"));
@@ -230,11 +235,12 @@ async fn a_result_that_is_too_large_to_keep_fails_nothing_and_repeats_nothing() 
         })
     };
     let rules = Rules { max_outcome: 4000, ..Rules::default() };
-    let [modern, legacy] = both(server().ledger(memory(rules)).tool(large));
-    let first = act(&modern).await;
+    let site = Site::of(server().ledger(memory(rules)).tool(large));
+    let [modern, legacy] = Caller::both(&site).await;
+    let first = modern.act().await;
     assert_eq!((first.is_error(), first.text().len()), (false, 5000));
     for client in [&modern, &legacy] {
-        let told = act(client).await;
+        let told = client.act().await;
         assert_eq!(told.code(), Some(code::RESULT_OMITTED), "{:#}", told.raw());
         let bytes: Value = told.text().split(' ').find_map(|word| word.parse().ok()).unwrap();
         assert!(bytes.as_u64().unwrap() > 5000, "{}", told.text());
@@ -242,32 +248,66 @@ async fn a_result_that_is_too_large_to_keep_fails_nothing_and_repeats_nothing() 
     assert_eq!(work.starts(), 1);
 }
 
+/// It is told again for 24 hours; for another 30 days the key is not taken for a new one.
 #[tokio::test]
-async fn what_has_expired_is_refused_and_not_repeated() {
-    let work = Work::new();
-    let rules = Rules { retention: std::time::Duration::from_millis(20), ..Rules::default() };
-    let [modern, legacy] = both(server().ledger(memory(rules)).tool(work.tool("act")));
-    act(&modern).await;
-    tokio::time::sleep(std::time::Duration::from_millis(40)).await;
-    for client in [&modern, &legacy] {
-        assert_eq!(act(client).await.code(), Some(code::RESULT_EXPIRED));
+async fn what_has_expired_is_refused_and_not_repeated_until_the_key_is_forgotten() {
+    const A_MOMENT: Duration = Duration::from_millis(1);
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let (work, ledger) = (Work::new(), Timed::new(Rules::default()));
+    let site = Site::of(server().ledger(ledger.store.clone()).tool(work.tool("act")));
+    let callers = Caller::both(&site).await;
+    callers[0].act().await;
+    ledger.later(DAY);
+    for caller in &callers {
+        let told = caller.act().await;
+        assert!(told.is_replayed(), "to the last moment: {:#}", told.raw());
+    }
+    ledger.later(A_MOMENT);
+    for passed in [Duration::ZERO, 30 * DAY - A_MOMENT] {
+        ledger.later(passed);
+        for caller in &callers {
+            let told = caller.act().await;
+            assert_eq!(told.code(), Some(code::RESULT_EXPIRED), "{:#}", told.raw());
+            assert!(told.structured().is_none());
+        }
     }
     assert_eq!(work.starts(), 1);
+    ledger.later(A_MOMENT);
+    for (caller, replayed) in callers.iter().zip([false, true]) {
+        let told = caller.act().await;
+        assert_eq!(told.structured(), Some(&json!({"number": 2, "key": "k"})), "{:#}", told.raw());
+        assert_eq!(told.is_replayed(), replayed);
+    }
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_not_recorded_under_the_key() {
-    let work = Work::new();
-    let counted = work.clone();
+async fn what_is_refused_before_it_starts_is_not_recorded_under_the_key() {
     let schema =
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-    let tool = JsonTool::new("act", &schema, move |_, _| {
-        let number = counted.start();
-        async move { Ok::<_, ToolError>(json!({"number": number})) }
-    });
-    let [modern, _] = both(server().tool(tool));
-    assert_eq!(modern.call("act", json!({"n": "x"})).await.code(), Some(code::INVALID_ARGUMENTS));
-    assert_eq!(state(modern.engine(), "act", "k").await, StateKind::Absent);
-    assert!(!modern.call("act", json!({"n": 1})).await.is_error(), "the same key with better ones");
-    assert_eq!(work.starts(), 1);
+    for era in 0..2 {
+        let work = Work::new();
+        let counted = work.clone();
+        let tool = JsonTool::new("act", &schema, move |_, _| {
+            let number = counted.start();
+            async move { Ok::<_, ToolError>(json!({"number": number})) }
+        });
+        let site = Site::of(remembering().tool(tool.rate(Rate::per_day(1))));
+        let caller = Caller::both(&site).await.into_iter().nth(era).unwrap();
+        for arguments in [json!({"n": "x"}), json!({})] {
+            let refused = caller.call(arguments).await;
+            assert_eq!(refused.code(), Some(code::INVALID_ARGUMENTS), "{:#}", refused.raw());
+            assert_eq!(stands(&site, "k").await, StateKind::Absent);
+        }
+        let better = caller.call(json!({"n": 1})).await;
+        assert!(!better.is_error() && !better.is_replayed(), "{:#}", better.raw());
+        // Nor does a key stand for the arguments of a call that came too early.
+        let early = caller.keyed("early");
+        for n in [1, 2] {
+            let refused = early.call(json!({"n": n})).await;
+            assert_eq!(refused.code(), Some(code::RATE_LIMITED), "{:#}", refused.raw());
+            assert_eq!(stands(&site, "early").await, StateKind::Absent);
+        }
+        assert!(early.keyed("k").call(json!({"n": 1})).await.is_replayed());
+        assert_eq!(work.starts(), 1);
+    }
 }

@@ -4,23 +4,28 @@ use std::time::Duration;
 
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{Quota, Quotas, Reason, Rules, State, StateKind, StoreError};
+use candor_server::store::{
+    Filter, Page, Quota, Quotas, Reason, Rules, State, StateKind, StoreError,
+};
 use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
 use candor_server::{Ctx, Elicit};
 use serde_json::json;
 
-use crate::bench::{Work, bare, comes_to, id, mark, memory, rows, server, state};
+use crate::bench::{Timed, Work, bare, comes_to, id, mark, rows, server, state};
+use crate::common::{Site, call};
 use crate::moody::Moody;
+use crate::wire::{Caller, stands};
 
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_started() {
     for word in ["recall", "start"] {
         let (work, moody) = (Work::new(), Moody::new(Rules::default()));
         let tool = work.tool("act").idempotency(Idempotency::Argument).rate(Rate::per_day(1));
-        let modern = server().ledger(moody.clone()).tool(tool).test();
+        let site = Site::of(server().ledger(moody.clone()).tool(tool));
+        let callers = Caller::both(&site).await;
         moody.refuse(&[word]);
-        for client in [modern.keyed("k"), modern.keyed("k").speaking(Revision::LATEST_LEGACY)] {
-            let told = client.call("act", json!({})).await;
+        for caller in &callers {
+            let told = caller.act().await;
             assert_eq!(told.code(), Some(code::LEDGER_UNAVAILABLE), "{word}: {:#}", told.raw());
             let details = &told.raw()["_meta"]["dev.candor/error"];
             assert_eq!(details["retriable"], true);
@@ -28,10 +33,12 @@ async fn what_cannot_be_recorded_is_not_started() {
             assert!(!told.raw().to_string().contains("secret reason"), "{:#}", told.raw());
         }
         assert_eq!(work.starts(), 0);
-        assert_eq!(state(modern.engine(), "act", "k").await, StateKind::Absent);
+        assert_eq!(stands(&site, "k").await, StateKind::Absent);
         moody.heal();
-        let started = modern.keyed("k").call("act", json!({})).await;
-        assert!(!started.is_error() && !started.is_replayed(), "{}", started.text());
+        for (caller, replayed) in callers.iter().zip([false, true]) {
+            let started = caller.act().await;
+            assert!(!started.is_error() && started.is_replayed() == replayed, "{}", started.text());
+        }
         assert_eq!(work.starts(), 1);
     }
 }
@@ -171,26 +178,38 @@ async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
 
 #[tokio::test]
 async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
-    for (quotas, words) in [
-        (Quotas { records: 2, ..Quotas::default() }, "2 keys on record"),
-        (Quotas { keys_per_hour: 2, ..Quotas::default() }, "2 new keys"),
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+    let retention = Rules::default().retention;
+    for (quotas, words, until_room) in [
+        (Quotas { records: 2, ..Quotas::default() }, "2 keys on record", retention + HOUR),
+        (Quotas { keys_per_hour: 2, ..Quotas::default() }, "2 new keys", HOUR),
     ] {
-        let work = Work::new();
-        let store = memory(Rules { quotas, ..Rules::default() });
-        let client = server().ledger(store).tool(work.tool("act")).test();
-        let call = |key: &str| {
-            let client = client.keyed(key);
-            async move { client.call("act", json!({})).await }
+        let (work, ledger) = (Work::new(), Timed::new(Rules { quotas, ..Rules::default() }));
+        let site = Site::guarded(server().ledger(ledger.store.clone()).tool(work.tool("act")));
+        let act = |who, key| {
+            let caller = Caller::modern(&site).by(who).keyed(key);
+            async move { caller.act().await }
         };
-        assert!(!call("a").await.is_error() && !call("b").await.is_error());
-        let refused = call("c").await;
+        assert!(!act("alice", "a").await.is_error() && !act("alice", "b").await.is_error());
+        let refused = act("alice", "c").await;
         assert_eq!(refused.code(), Some(code::QUOTA_EXCEEDED), "{:#}", refused.raw());
         assert!(refused.text().contains(words), "{}", refused.text());
-        assert!(call("a").await.is_replayed());
-        assert!(!client.call("act", json!({})).await.is_error(), "without a key it may");
-        let bobs = client.by("bob").keyed("c").call("act", json!({})).await;
-        assert!(!bobs.is_error(), "a quota is one caller's");
+        assert!(act("alice", "a").await.is_replayed());
+        let keyless = site.send(call("act", &json!({})).by("alice")).await.result().await;
+        assert_eq!(keyless["structuredContent"]["number"], 3, "without a key it may: {keyless}");
+        assert!(!act("bob", "c").await.is_error(), "a quota is one caller's");
         assert_eq!(work.starts(), 4);
+
+        // As the server does once in a while.
+        ledger.later(until_room);
+        ledger.store.sweep(100).await.unwrap();
+        let late = act("alice", "c").await;
+        assert_eq!(late.structured(), Some(&json!({"number": 5, "key": "c"})), "{:#}", late.raw());
+        // Nothing of any key is kept for ever.
+        ledger.later(retention + Rules::default().tombstone + HOUR);
+        while ledger.store.sweep(100).await.unwrap().records > 0 {}
+        let kept = ledger.store.records(Filter::default(), Page::default()).await.unwrap();
+        assert!(kept.items.is_empty(), "{:?}", kept.items);
     }
     let moody = Moody::new(Rules::default());
     let work = Work::new();
