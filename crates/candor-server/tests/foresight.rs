@@ -7,6 +7,8 @@ mod common;
 
 #[path = "foresight/acting.rs"]
 mod acting;
+#[path = "foresight/agreeing.rs"]
+mod agreeing;
 #[path = "foresight/announcing.rs"]
 mod announcing;
 #[path = "foresight/asking.rs"]
