@@ -6,6 +6,7 @@
 //! - [`Record`], [`State`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
 //! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`Answer`] comes out.
 //! - [`Event::Ask`], [`Event::Decide`]: approvals, which are states of the same record. [`Grant`]: what a person permits for a while.
+//!   [`Turns`]: who is shown where not all that waits has room.
 //! - [`Rules`]: how long, how large, how many.
 //! - [`Store`]: the seam. [`open`] gives what a URL names:
 //!
@@ -106,6 +107,7 @@ mod rules;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+mod turns;
 mod watchers;
 
 pub use audit::{AuditRow, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged};
@@ -125,4 +127,5 @@ pub use rules::{Quota, Quotas, Rules, Usage};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteStore, default_path};
 pub use store::{Clock, Export, Options, Seen, Store, StoreError, StoreFuture, Swept};
+pub use turns::{Turns, Waits};
 pub use watchers::POLL;

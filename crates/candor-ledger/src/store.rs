@@ -14,6 +14,7 @@ use crate::grant::{Grant, Granting};
 use crate::id::{DigestPrefix, Fence, Fingerprint, GrantId, Moment, RecordId, Scope};
 use crate::record::StateKind;
 use crate::rules::{Quota, Rules};
+use crate::turns::{Choice, Turns};
 
 /// What the methods of a [`Store`] return.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -59,6 +60,22 @@ pub trait Store: Send + Sync {
 
     /// Records that wait for a person, by when that was asked. Finds them without looking at others. [`Filter::state`] says nothing here.
     fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>>;
+
+    /// Which records wait for a person, at most so many, and how many there are; without what is asked. They are chosen by turns: the
+    /// oldest of every principal, then everybody's second, so that nobody's questions hide those of others. Goes through all questions, a
+    /// page at a time, unless a store knows better.
+    fn turns(&self, most: usize) -> StoreFuture<'_, Turns> {
+        Box::pin(async move {
+            let mut choice = Choice::of(most);
+            let mut page = Some(Page { from: None, most: 50, order: Order::Oldest });
+            while let Some(this) = page {
+                let paged = self.waiting(Filter::default(), this).await?;
+                paged.items.into_iter().for_each(|entry| choice.look_at(entry));
+                page = paged.next.map(|next| Page { from: Some(next), ..this });
+            }
+            Ok(choice.made())
+        })
+    }
 
     /// Gives a grant, with a row in the audit.
     fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant>;

@@ -466,6 +466,58 @@ fn what_waits_is_listed_by_when_it_was_asked() {
     });
 }
 
+fn keys(turns: &Turns) -> Vec<&str> {
+    turns.chosen.iter().map(|waits| waits.id.key.as_str()).collect()
+}
+
+#[test]
+fn those_who_ask_much_leave_everybody_a_turn() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        assert_eq!(store.turns(5).await.unwrap(), Turns::default());
+        let of = |who: &str, key: &str| {
+            let mut id = id(key);
+            id.scope.principal = who.into();
+            id
+        };
+        for key in ["a1", "a2", "a3", "a4"] {
+            asked(store, &of("ada", key)).await;
+        }
+        told.later(MINUTE);
+        // Under another tool it is the same caller.
+        let mut elsewhere = of("ada", "a5");
+        elsewhere.scope.tool = "delete_invoice".into();
+        asked(store, &elsewhere).await;
+        for key in ["b1", "b2"] {
+            asked(store, &of("bob", key)).await;
+        }
+        let question = asked(store, &of("eve", "e1")).await;
+
+        let all = store.turns(100).await.unwrap();
+        assert_eq!(keys(&all), ["a1", "a2", "a3", "a4", "a5", "b1", "b2", "e1"]);
+        let turns = store.turns(5).await.unwrap();
+        assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "a2", "b1", "b2", "e1"], 8));
+        // Where there is no room for all of a turn, those have it who have asked first.
+        let turns = store.turns(2).await.unwrap();
+        assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "b1"], 8));
+        let last = &all.chosen[7];
+        assert_eq!((&last.id, last.fence), (&of("eve", "e1"), question.fence));
+        assert_eq!(last.until, told.now().after(Rules::default().approval_wait));
+
+        // Decided, asked anew, and too late.
+        say(store, &of("eve", "e1"), decide(question, deny())).await;
+        say(store, &of("bob", "b1"), ask_for(Binding([4; 32]))).await;
+        let turns = store.turns(3).await.unwrap();
+        assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "a2", "b2"], 7));
+        let anew = store.turns(100).await.unwrap().chosen.pop().unwrap();
+        assert_eq!(anew.id, of("bob", "b1"));
+        assert_ne!(anew.fence, all.chosen[5].fence);
+        told.later(Rules::default().approval_wait);
+        let turns = store.turns(100).await.unwrap();
+        assert_eq!((keys(&turns), turns.in_all), (vec!["a5", "b2", "b1"], 3));
+    });
+}
+
 #[test]
 fn who_waits_for_a_decision_is_woken_by_it() {
     on_each(&Rules::default(), async |told| {

@@ -45,6 +45,7 @@ use crate::machine;
 use crate::memory::stands;
 use crate::rules::Rules;
 use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
+use crate::turns::Turns;
 use crate::watchers::Watchers;
 
 /// Records in a PostgreSQL database.
@@ -315,6 +316,11 @@ impl Store for PostgresStore {
     fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.waiting(filter, page).await })
+    }
+
+    fn turns(&self, most: usize) -> StoreFuture<'_, Turns> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.turns(most).await })
     }
 
     fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {

@@ -24,6 +24,7 @@ use crate::id::{Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::store::StoreError;
+use crate::turns::Turns;
 
 /// How long a list from the oldest on waits for transactions that still run. They take milliseconds.
 const OTHERS: Duration = Duration::from_secs(1);
@@ -102,6 +103,20 @@ impl Reader {
         query.sql += " AND state = 'waiting'";
         query.scope(&filter, "touched");
         self.entries(query, filter).await
+    }
+
+    pub(super) async fn turns(&self, most: usize) -> Result<Turns, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let given = self.judge.clock.given().map(|now| now.0);
+        let found = self
+            .lists
+            .ask(async |session: Arc<Session>| {
+                let explain = |error: tokio_postgres::Error| explain(&error);
+                let statement = session.prepared(rows::TURNS).await.map_err(explain)?;
+                session.client.query(&statement, &[&given, &most]).await.map_err(explain)
+            })
+            .await?;
+        Turns::of_rows(found.iter().map(rows::waits))
     }
 
     pub(super) async fn grants(

@@ -15,6 +15,7 @@ use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
 use crate::record::{Reason, Record, StateKind, Via};
 use crate::store::StoreError;
+use crate::turns::Waits;
 
 /// The store's clock, in SQL.
 macro_rules! now {
@@ -53,6 +54,14 @@ pub(super) const WAITING: &str = concat!(
     "SELECT ",
     record_columns!(),
     ", id, last_row, principal, server, instance, tool, key FROM records"
+);
+/// Who waits, by turns.
+pub(super) const TURNS: &str = concat!(
+    "SELECT principal, server, instance, tool, key, fence, lapses, last_row, count(*) OVER (), \
+     row_number() OVER (PARTITION BY principal ORDER BY last_row) AS turn FROM records \
+     WHERE state = 'waiting' AND lapses >= coalesce($1, ",
+    now!(),
+    ") ORDER BY turn, last_row LIMIT $2"
 );
 /// How many questions of these principals wait.
 pub(super) const COUNT_WAITING: &str = concat!(
@@ -225,6 +234,14 @@ pub(super) fn id(row: &Row, at: usize) -> Result<(Scope, Option<Key>), StoreErro
     let key: Option<String> = get(row, at + 4)?;
     let key = key.map(|key| Key::new(key).map_err(|_| broken(at + 4))).transpose()?;
     Ok((scope, key))
+}
+
+/// With [`TURNS`]: its number, what waits, and how many wait in all.
+pub(super) fn waits(row: &Row) -> Result<(u64, Waits, u64), StoreError> {
+    let (scope, key) = id(row, 0)?;
+    let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
+    let waits = Waits { id, fence: Fence(number(row, 5)?), until: Moment(get(row, 6)?) };
+    Ok((number(row, 7)?, waits, number(row, 8)?))
 }
 
 /// Whose, in which slot, and how much.

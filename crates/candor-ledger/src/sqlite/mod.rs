@@ -32,6 +32,7 @@ use crate::machine;
 use crate::memory::stands;
 use crate::rules::Rules;
 use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
+use crate::turns::Turns;
 use crate::watchers::Watchers;
 
 pub use self::file::default_path;
@@ -187,6 +188,10 @@ impl Store for SqliteStore {
 
     fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
         self.beside(move |readers| readers.waiting(&filter, page))
+    }
+
+    fn turns(&self, most: usize) -> StoreFuture<'_, Turns> {
+        self.beside(move |readers| readers.turns(most))
     }
 
     fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {

@@ -17,6 +17,7 @@ use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::rules::Rules;
 use crate::store::{Clock, StoreError};
+use crate::turns::Turns;
 
 /// So many connections are kept for the next reader.
 const KEPT: usize = 4;
@@ -85,6 +86,14 @@ impl Readers {
     pub(super) fn waiting(&self, filter: &Filter, page: Page) -> Result<Paged<Entry>, StoreError> {
         let filter = Filter { state: Some(StateKind::Waiting), ..filter.clone() };
         self.entries(waiting(&filter, page), &filter)
+    }
+
+    pub(super) fn turns(&self, most: usize) -> Result<Turns, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.with(|db| {
+            let mut statement = db.prepare_cached(rows::TURNS)?;
+            Turns::of_rows(statement.query_map((self.now(db)?.0, most), rows::waits)?)
+        })
     }
 
     fn entries(&self, query: Query, filter: &Filter) -> Result<Paged<Entry>, StoreError> {

@@ -10,6 +10,7 @@ use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
 use crate::record::{Reason, Record, StateKind, Via};
+use crate::turns::Waits;
 
 /// The store's clock, in SQL.
 pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -51,6 +52,11 @@ pub(super) const WAITING: &str = concat!(
     ", last_row, principal, server, instance, tool, key FROM records INDEXED BY records_waiting \
      CROSS JOIN scopes ON scopes.id = scope"
 );
+/// Who waits, by turns. Only columns that stand before `outcome` in a row: to what stands behind it, SQLite gets through all of it.
+pub(super) const TURNS: &str = "SELECT principal, server, instance, tool, key, fence, lapses, last_row, count(*) OVER (), \
+     row_number() OVER (PARTITION BY principal ORDER BY last_row) AS turn \
+     FROM records INDEXED BY records_waiting CROSS JOIN scopes ON scopes.id = scope \
+     WHERE state = 'waiting' AND lapses >= ? ORDER BY turn, last_row LIMIT ?";
 /// How many of a principal's questions wait.
 pub(super) const COUNT_WAITING: &str = "SELECT count(*) FROM scopes CROSS JOIN records ON scope = scopes.id \
      WHERE principal = ? AND state = 'waiting' AND lapses >= ?";
@@ -146,6 +152,14 @@ pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
     Ok((scope, key))
 }
 
+/// With [`TURNS`]: its number, what waits, and how many wait in all.
+pub(super) fn waits(row: &Row<'_>) -> Result<(u64, Waits, u64)> {
+    let (scope, key) = id(row, 0)?;
+    let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
+    let waits = Waits { id, fence: Fence(row.get(5)?), until: Moment(row.get(6)?) };
+    Ok((row.get(7)?, waits, row.get(8)?))
+}
+
 macro_rules! audit_columns {
     () => {
         "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
@@ -224,6 +238,22 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn turns_are_given_without_looking_at_what_does_not_wait() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::schema::migrate(&mut db).unwrap();
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {TURNS}")).unwrap();
+        let steps = plan.query_map((0, 0), |row| row.get::<_, String>(3)).unwrap();
+        let steps: Vec<_> = steps.map(Result::unwrap).collect();
+        let reads = |step: &&String| step.contains("records") || step.contains("scopes");
+        let reads: Vec<_> = steps.iter().filter(reads).collect();
+        assert!(
+            matches!(&reads[..], [first, then] if first.contains("INDEX records_waiting")
+                && then.starts_with("SEARCH scopes")),
+            "{steps:?}"
+        );
+    }
 
     #[test]
     fn a_story_is_read_row_by_row_and_not_by_reading_all() {

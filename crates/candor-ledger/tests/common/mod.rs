@@ -49,6 +49,10 @@ pub struct Told {
 }
 
 impl Told {
+    pub fn now(&self) -> Moment {
+        Moment(self.clock.load(Ordering::SeqCst))
+    }
+
     pub fn later(&self, time: Duration) {
         self.clock.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
     }
