@@ -114,7 +114,23 @@ async fn another_call_in_the_place_of_one_is_told() {
     }
 }
 
-/// The ledger gives all that is asked, and be it a hundred megabytes: that is not read anew for each of them.
+/// More than the list has room for: whoever listens hears how many, and of each that comes to it.
+#[tokio::test]
+async fn all_that_waits_is_counted() {
+    let _alone = alone().await;
+    let desk = Desk::impatient();
+    for n in 0..100 {
+        for who in ["ada", "bob", "eve"] {
+            desk.call_as(who, note(&n.to_string()), None).await.unwrap();
+        }
+    }
+    let mut events = Events::of(&desk.site).await.unwrap();
+    assert_eq!(events.next().await.unwrap()["waiting"], 300);
+    desk.call_as("mallory", note("a"), None).await.unwrap();
+    assert_eq!(events.next().await.unwrap()["waiting"], 301);
+}
+
+/// To look is to go through all that waits, and be it a hundred megabytes: that is not done anew for each of them.
 #[tokio::test]
 async fn those_who_listen_share_a_look() {
     let _alone = alone().await;

@@ -7,9 +7,10 @@ use axum::response::Response;
 use bytes::Bytes;
 use candor_server::desk::waiting::{self, Waiting};
 use candor_server::desk::{self, Permission, permission, when};
-use candor_server::store::{Decision, Filter, Grant, Order, Page, Store};
+use candor_server::store::{Decision, Grant, Store, StoreError, Waits};
+use futures_util::future::try_join_all;
 use futures_util::stream;
-use http::StatusCode;
+use http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
@@ -22,8 +23,15 @@ use crate::problem::Problem;
 use crate::route::Decided;
 use crate::serve::Asked;
 
-/// As much as a page shows, and a list has: the oldest, which are the next to be decided.
+/// As much as a page shows, and a list has. The ledger chooses by turns of those who ask, so only so many callers, and not the many
+/// questions of a few, could leave somebody out.
 pub(crate) const MOST: usize = 200;
+
+/// So many questions are fetched at a time: a ledger may be some way off.
+const AT_ONCE: usize = 16;
+
+/// How many wait, where a list has room for some of them only.
+const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
 
 /// How often somebody who listens is looked after.
 const LOOK: Duration = Duration::from_millis(600);
@@ -44,17 +52,36 @@ fn item(waiting: &Waiting) -> String {
     format!("{{\"question\":{},{members}", Value::from(question(waiting)))
 }
 
-/// All that waits, the oldest first.
-pub(crate) async fn waiting(store: &dyn Store) -> Result<Vec<Waiting>, Problem> {
-    let page = Page { from: None, most: MOST, order: Order::Oldest };
-    let paged =
-        store.waiting(Filter::default(), page).await.map_err(|error| refused(error.into()))?;
-    Ok(paged.items.into_iter().filter_map(Waiting::of).collect())
+/// What waits, as far as there is room for it.
+pub(crate) struct Shown {
+    /// The oldest first.
+    pub(crate) waiting: Vec<Waiting>,
+    /// How many wait, these included.
+    pub(crate) in_all: u64,
+}
+
+impl Shown {
+    pub(crate) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+        let turns = store.turns(MOST).await?;
+        let others = turns.in_all.saturating_sub(turns.chosen.len() as u64);
+        let mut waiting = Vec::new();
+        for some in turns.chosen.chunks(AT_ONCE) {
+            let found: Vec<_> = some.iter().map(|waits| store.find(&waits.id)).collect();
+            // Some may have been decided since they were chosen.
+            let found = try_join_all(found).await?.into_iter().flatten();
+            waiting.extend(found.filter_map(Waiting::of));
+        }
+        let in_all = waiting.len() as u64 + others;
+        Ok(Self { waiting, in_all })
+    }
 }
 
 pub(crate) async fn list(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    let items: Vec<_> = waiting(store(console)?).await?.iter().map(item).collect();
-    Ok(answer_json(format!("[{}]", items.join(","))))
+    let shown = Shown::of(store(console)?).await.map_err(|error| refused(error.into()))?;
+    let items: Vec<_> = shown.waiting.iter().map(item).collect();
+    let mut response = answer_json(format!("[{}]", items.join(",")));
+    response.headers_mut().insert(TOTAL, shown.in_all.into());
+    Ok(response)
 }
 
 pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Response, Problem> {
@@ -234,8 +261,7 @@ impl Listener {
     }
 }
 
-/// What was seen last of what waits, and when. The ledger gives each question with all that is in it, up to a megabyte: so all
-/// who listen share one look.
+/// What was seen last of what waits, and when. The ledger goes through all of it for a look: so all who listen share one.
 #[derive(Default)]
 pub(crate) struct Seen(Mutex<Option<(Instant, Option<String>)>>);
 
@@ -252,18 +278,16 @@ impl Seen {
     }
 }
 
-/// How many wait, and a tag that is another if they are others.
+/// How many wait, and a tag that is another if others of them are shown.
 async fn looked(store: &dyn Store) -> Option<String> {
-    let mut all = waiting::All::of(store);
-    let (mut count, mut hash) = (0, Sha256::new());
-    while count < MOST
-        && let Some(one) = all.next().await.ok()?
-    {
-        // Two callers who want the same put the same question.
-        hash.update(one.id.digest().to_string());
-        hash.update(question(&one));
-        count += 1;
+    let turns = store.turns(MOST).await.ok()?;
+    let mut hash = Sha256::new();
+    for Waits { id, fence, until } in &turns.chosen {
+        hash.update(id.digest().0);
+        hash.update(fence.0.to_be_bytes());
+        // A record that was forgotten and comes back begins with the same fence.
+        hash.update(until.0.to_be_bytes());
     }
     let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(json!({"waiting": count, "tag": tag}).to_string())
+    Some(json!({"waiting": turns.in_all, "tag": tag}).to_string())
 }

@@ -14,7 +14,7 @@ use super::shell::{self, Page, Section, not_known, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
-use crate::rest::approvals::{MOST, in_force, question, waiting as all_waiting};
+use crate::rest::approvals::{MOST, Shown, in_force, question};
 use crate::rest::{refused, store};
 use crate::route::encoded;
 use crate::serve::Asked;
@@ -79,7 +79,8 @@ fn page_of(title: &str, main: Html) -> Page<'_> {
 }
 
 async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html, Problem> {
-    let (waiting, rules, now) = (all_waiting(store).await?, in_force(store).await?, when::now());
+    let list = Shown::of(store).await.map_err(|error| refused(error.into()))?;
+    let (waiting, rules, now) = (&list.waiting, in_force(store).await?, when::now());
     let mut room = MOST_BYTES;
     let cards: Html = waiting
         .iter()
@@ -96,10 +97,12 @@ async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html,
         })
         .collect();
     let cards = if waiting.is_empty() { nothing(console) } else { cards };
-    let more = (waiting.len() >= MOST).then(|| {
+    let more = (list.in_all > waiting.len() as u64).then(|| {
         html!(
-            "<p class=\"soft\">These are the oldest {}. Others follow as these are decided.</p>",
-            MOST
+            "<p class=\"soft\" data-testid=\"more\">These are {} of {} calls that wait, by turns of those who ask: the oldest of each caller first. \
+             Others follow as these are decided; <code>candor approvals</code> lists all.</p>",
+            waiting.len(),
+            list.in_all
         )
     });
     Ok(html!(

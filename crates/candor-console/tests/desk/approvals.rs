@@ -9,7 +9,7 @@ use candor_server::store::{Binding, Circumstances, Event, Fingerprint, Key, Reco
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, called, code, note, page, text};
+use crate::desk::{Desk, Waiting, called, code, note, page, text};
 
 #[tokio::test]
 async fn what_waits_is_listed_with_the_question_that_it_is() {
@@ -82,6 +82,41 @@ async fn large_questions_of_one_caller_leave_the_small_ones_of_others_on_the_pag
     assert_eq!(html.matches(" data-large").count(), 1, "the second of the large");
     assert_eq!(html.matches("Look at all of it").count(), 1);
     assert_eq!(html.matches("Approve once").count(), 91);
+}
+
+/// Two callers with as many questions as the list has room for, and a third who asks later.
+#[tokio::test]
+async fn those_who_ask_much_hide_nobodys_question() {
+    let desk = Desk::impatient();
+    for n in 0..100 {
+        for who in ["ada", "bob"] {
+            desk.call_as(who, note(&format!("{who}-{n}.txt")), None).await.unwrap();
+        }
+    }
+    desk.call_as("eve", note("eve.txt"), None).await.unwrap();
+    let reply = desk.site.ask("GET", "/approvals").known().send().await;
+    let list = reply.ok();
+    let items = list.as_array().unwrap();
+    let paths: Vec<_> =
+        items.iter().map(|item| item["asked"]["arguments"]["path"].clone()).collect();
+    assert_eq!(
+        (paths.len(), &paths[0], &paths[1]),
+        (200, &json!("ada-0.txt"), &json!("bob-0.txt"))
+    );
+    assert_eq!((&paths[198], &paths[199]), (&json!("ada-99.txt"), &json!("eve.txt")));
+    assert_eq!(reply.header("x-total-count"), "201");
+    let html = desk.page("/ui/approvals").await;
+    assert_eq!(html.matches("data-testid=\"question\"").count(), 200);
+    assert!(
+        html.contains("Delete eve.txt as of day 0.") && !html.contains("bob-99.txt"),
+        "by turns"
+    );
+    assert!(html.contains("These are 200 of 201 calls that wait"), "{html}");
+    // Decided, it makes room for who had to wait for a turn.
+    let denied = Waiting::of(&items[199]);
+    desk.deny(&denied.id, denied.named()).await.ok();
+    let html = desk.page("/ui/approvals").await;
+    assert!(html.contains("bob-99.txt") && !html.contains("data-testid=\"more\""), "{html}");
 }
 
 #[tokio::test]

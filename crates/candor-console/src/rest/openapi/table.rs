@@ -291,11 +291,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/approvals",
         id: "listApprovals",
-        summary: "The calls that wait for a person, the oldest first.",
+        summary: "The calls that wait for a person, the oldest first: up to 200, by turns of those who ask.",
         tag: "approvals",
         parameters: &[],
         body: None,
-        answers: &[json("WaitingList", "They."), NO_SUCH, UNAVAILABLE],
+        answers: &[
+            json("WaitingList", "They; `X-Total-Count` says how many wait in all."),
+            NO_SUCH,
+            UNAVAILABLE,
+        ],
     },
     Operation {
         method: "get",
