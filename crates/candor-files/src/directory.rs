@@ -42,6 +42,10 @@ const PROPOSED: usize = 1000;
 ///
 /// Nothing leads out of it: see [`Root`]. Names that begin with a dot are left out unless asked for.
 ///
+/// What is watched is told of when the system has news of it, and looked at besides, every two seconds: not every file system
+/// has news. Looks take at most a twentieth of one core, so where tens of thousands of files are watched each has its turn less
+/// often.
+///
 /// ```no_run
 /// use candor_files::Directory;
 /// use candor_server::Server;

@@ -18,6 +18,8 @@
 //! | `arrange` | [`Root::delete`], [`Root::make_folder`], [`Root::rename`] |
 //! | `foresee` | [`Root::would_delete`], [`Root::would_write`] and so on: what these would find, and nothing is done |
 //! | `search`, `glob`, `excerpt` | [`Root::search`]: names and lines beneath a place |
+//! | `directory`, `told` | [`Directory`]: the folder as resources, and its errors as callers hear them |
+//! | `watch`, `rounds` | when something changes: told by the system, and looked at in turns |
 //!
 //! Everything blocks, and everything may be called from many threads.
 
@@ -34,6 +36,7 @@ mod media;
 mod place;
 mod read;
 mod root;
+mod rounds;
 mod search;
 mod sys;
 mod told;

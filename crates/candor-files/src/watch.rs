@@ -1,13 +1,13 @@
 //! When something in a folder changes.
 //!
-//! The operating system says so at once, and every two seconds what is watched is looked at besides: some file systems have no
-//! news to give, queues overflow, and a folder on the way may be moved without a word. A place is watched by its name in
-//! its folder, so a file that is replaced by another is still the same resource.
+//! The operating system says so at once, and what is watched is looked at besides, every two seconds or, if it is much, in
+//! turns (`rounds`): some file systems have no news to give, queues overflow, and a folder on the way may be moved without a
+//! word. A place is watched by its name in its folder, so a file that is replaced by another is still the same resource.
 //!
 //! News wait in a set for a moment before they are told: a thousand writes are one change, and memory is bounded by what is
-//! watched.
+//! watched. So is time: looks and news have their parts of one core, and what is watched beyond that waits for longer.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -21,13 +21,11 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode};
 use crate::entry::Kind;
 use crate::place::Place;
 use crate::root::Root;
+use crate::rounds::{Rounds, STRETCH, STRETCH_TIME, tell_again};
 use crate::walk::Last;
 
 /// How long news wait for more of the same.
 const MOMENT: Duration = Duration::from_millis(50);
-
-/// How often what is watched is looked at without being told.
-const ROUND: Duration = Duration::from_secs(2);
 
 /// Watches places of one root.
 pub(crate) struct Watcher {
@@ -48,7 +46,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     named: u64,
-    watched: HashMap<u64, Watched>,
+    /// In order, so that all have their turn.
+    watched: BTreeMap<u64, Watched>,
     /// Which watches want news of a folder. In order, so that what is beneath a folder stands together.
     folders: BTreeMap<PathBuf, Vec<u64>>,
     /// Which watches have news.
@@ -204,7 +203,8 @@ impl Shared {
 
     /// Tells the news until nothing is watched any more.
     fn tell_news(&self) {
-        let mut next_look = Instant::now() + ROUND;
+        let mut rounds = Rounds::new(Instant::now());
+        let mut tells_again = Instant::now();
         loop {
             self.forget_folders();
             let mut state = lock(&self.state);
@@ -216,7 +216,7 @@ impl Shared {
                 let looks = state.watched.values().any(|w| matches!(w.tell, Tell::Resource(..)));
                 // The list alone is not worth waking for.
                 let time = if looks {
-                    next_look.saturating_duration_since(Instant::now())
+                    rounds.due().saturating_duration_since(Instant::now())
                 } else {
                     Duration::from_secs(3600)
                 };
@@ -226,18 +226,20 @@ impl Shared {
             let has_news = !state.news.is_empty();
             drop(state);
             if has_news {
-                std::thread::sleep(MOMENT);
+                let rest = tells_again.saturating_duration_since(Instant::now());
+                std::thread::sleep(MOMENT.max(rest));
+                let began = Instant::now();
                 let (news, lost) = {
                     let mut state = lock(&self.state);
                     (std::mem::take(&mut state.news), std::mem::take(&mut state.lost))
                 };
                 self.aim_again(&lost);
                 self.tell(&news);
+                tells_again = tell_again(began, Instant::now());
             }
             // However much there is to tell: who has news keeps nobody else from being looked at.
-            if Instant::now() >= next_look {
-                self.look_around();
-                next_look = Instant::now() + ROUND;
+            if Instant::now() >= rounds.due() {
+                self.look_on(&mut rounds);
             }
         }
     }
@@ -275,17 +277,37 @@ impl Shared {
         state.news.extend(&turned);
     }
 
-    /// Looks at all that is watched. What differs was not told by the system: perhaps the folder has become another one, so it
-    /// is watched anew.
-    fn look_around(&self) {
-        let watched: Vec<_> = {
+    /// Looks at those whose turn it is. What differs was not told by the system: perhaps the folder has become another one, so
+    /// it is watched anew, at the end of the round: where two have changed places, both must be known.
+    fn look_on(&self, rounds: &mut Rounds) {
+        let began = Instant::now();
+        let next: Vec<_> = {
             let state = lock(&self.state);
-            state.watched.iter().map(|(n, w)| (*n, w.place.clone(), w.seen)).collect()
+            let newest = state.watched.last_key_value().map_or(0, |(number, _)| *number);
+            let turn = state.watched.range(rounds.turn(newest, began)).take(STRETCH);
+            turn.map(|(n, w)| (*n, w.place.clone(), w.seen)).collect()
         };
-        let differs = |(_, place, seen): &(u64, Place, Seen)| self.look(place) != *seen;
-        let news: HashSet<u64> = watched.into_iter().filter(differs).map(|(n, ..)| n).collect();
-        self.aim_again(&news);
+        let mut news = HashSet::new();
+        let mut reached = None;
+        for (number, place, seen) in next {
+            if self.look(&place) != seen {
+                news.insert(number);
+            }
+            reached = Some(number);
+            if began.elapsed() >= STRETCH_TIME {
+                break;
+            }
+        }
+        if let Some(found) = rounds.looked(reached, &news) {
+            self.aim_again(&found);
+            // Those found in an earlier stretch were told before the system watched for them again. Files are looked at once
+            // more; what happened in a folder meanwhile no look would show.
+            let state = lock(&self.state);
+            let is_folder = |n: &u64| state.watched.get(n).is_some_and(|w| is_folder(w.seen));
+            news.extend(found.into_iter().filter(is_folder));
+        }
         self.tell(&news);
+        rounds.rest(began, Instant::now());
     }
 
     /// Has the system watch what these watches mean now, whatever it watched for them before.
@@ -434,7 +456,7 @@ impl System {
             *self = match watcher {
                 Ok(watcher) => Self::Watching(watcher),
                 Err(error) => {
-                    tracing::warn!(%error, "the system has no news of files to give; they are looked at every two seconds");
+                    tracing::warn!(%error, "the system has no news of files to give; they are looked at, every two seconds unless they are many");
                     Self::Without
                 }
             };
@@ -479,3 +501,6 @@ fn os_name(name: &[u8]) -> std::ffi::OsString {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

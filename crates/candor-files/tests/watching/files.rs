@@ -120,6 +120,26 @@ async fn a_file_that_never_rests_keeps_no_other_from_being_looked_at() {
 }
 
 #[tokio::test]
+async fn among_more_than_are_looked_at_at_once_each_has_its_turn() {
+    const MANY: usize = 600;
+    let scratch = Scratch::new();
+    // The system has no news of what links lead to elsewhere.
+    for i in 0..MANY {
+        scratch.file(&format!("far/{i}"), "one");
+        scratch.link(&format!("link{i}"), format!("far/{i}"));
+    }
+    let engine = engine(&scratch);
+    let uris: Vec<String> = (0..MANY).map(|i| format!("docs:///link{i}")).collect();
+    let uris: Vec<&str> = uris.iter().map(String::as_str).collect();
+    let (mut ear, agreed) = Ear::listening(&engine, ERAS[1], &uris).await;
+    assert_eq!(agreed.len(), MANY);
+    for i in [MANY - 1, 0, MANY / 2] {
+        fs::write(scratch.inside(format!("far/{i}")), "changed").unwrap();
+        ear.hears(uris[i]).await;
+    }
+}
+
+#[tokio::test]
 async fn all_who_watch_hear_of_every_change() {
     for era in ERAS {
         let scratch = Scratch::new();

@@ -1,6 +1,7 @@
 //! A folder that is watched: what comes and goes in it, and what its files hold.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use crate::common::Scratch;
 use crate::ear::Ear;
@@ -103,6 +104,40 @@ async fn two_folders_that_change_places_are_both_watched_as_before() {
         hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
         scratch.file("other/child", "written");
         ear.hears("docs:///other").await;
+    }
+}
+
+#[tokio::test]
+async fn folders_that_change_places_unseen_are_watched_as_before_however_many_stand_between_them() {
+    const BETWEEN: usize = 600;
+    let scratch = Scratch::new();
+    scratch.file("far/one/folder/child", "one");
+    scratch.file("far/two/folder/child", "one");
+    // Folders that a look can tell apart.
+    let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::open(scratch.inside("far/two/folder")).unwrap().set_modified(an_hour_ago).unwrap();
+    let between = (0..BETWEEN).map(|i| format!("docs:///nothing/{i}"));
+    for i in 0..BETWEEN {
+        scratch.file(&format!("nothing/{i}"), "");
+    }
+    let engine = engine(&scratch);
+    let [one, two] = ["docs:///far/one/folder", "docs:///far/two/folder"];
+    let uris: Vec<String> =
+        [one.to_owned()].into_iter().chain(between).chain([two.to_owned()]).collect();
+    let uris: Vec<&str> = uris.iter().map(String::as_str).collect();
+    let (mut ear, agreed) = Ear::listening(&engine, ERAS[1], &uris).await;
+    assert_eq!(agreed, uris);
+    // What changes is the name of a folder above, in one that nobody watches: only looks find it, one long before the other.
+    fs::rename(scratch.inside("far/one"), scratch.inside("far/three")).unwrap();
+    fs::rename(scratch.inside("far/two"), scratch.inside("far/one")).unwrap();
+    fs::rename(scratch.inside("far/three"), scratch.inside("far/two")).unwrap();
+    ear.hears(two).await;
+    ear.in_silence().await;
+    for (uri, child) in [(one, "far/one/folder/child"), (two, "far/two/folder/child")] {
+        // That a child was written changes nothing in the folder itself: only the system can tell.
+        scratch.file(child, "written");
+        ear.hears(uri).await;
+        ear.in_silence().await;
     }
 }
 

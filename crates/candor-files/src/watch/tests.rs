@@ -1,0 +1,61 @@
+//! Rounds over real watches, without the thread that makes them.
+
+use super::*;
+
+const MANY: u64 = 1000;
+
+/// As no file ever looks, so that a look always finds something else.
+const NEVER_SO: Seen = Some((Kind::Pipe, 7, None));
+
+/// Many places that are watched, none of which has anything, and nobody looks.
+fn watching_many() -> (Watcher, Vec<Watch>) {
+    let watcher = Watcher::new(Root::open(std::env::temp_dir()).unwrap());
+    lock(&watcher.shared.state).told = true;
+    let watches = (1..=MANY).map(|number| {
+        let place = Place::parse(&format!("candor-is-never-here/{number}")).unwrap();
+        watcher.watch(place, format!("docs:///{number}"), Changes::default())
+    });
+    let watches = watches.collect();
+    let mut state = lock(&watcher.shared.state);
+    state.watched.values_mut().for_each(|watched| watched.seen = NEVER_SO);
+    drop(state);
+    (watcher, watches)
+}
+
+fn not_looked_at(watcher: &Watcher) -> usize {
+    lock(&watcher.shared.state).watched.values().filter(|w| w.seen == NEVER_SO).count()
+}
+
+#[test]
+fn many_are_looked_at_a_stretch_at_a_time_until_all_had_their_turn() {
+    let (watcher, _watches) = watching_many();
+    let mut rounds = Rounds::new(Instant::now());
+    let mut left = not_looked_at(&watcher);
+    assert_eq!(left as u64, MANY);
+    while left > 0 {
+        watcher.shared.look_on(&mut rounds);
+        let now_left = not_looked_at(&watcher);
+        assert!(now_left < left && left - now_left <= STRETCH, "{left}, then {now_left}");
+        left = now_left;
+    }
+}
+
+#[test]
+fn whoever_leaves_during_a_round_costs_nobody_a_turn() {
+    let (watcher, watches) = watching_many();
+    let mut rounds = Rounds::new(Instant::now());
+    watcher.shared.look_on(&mut rounds);
+    // Of those who had their turn and those who had not, the last of the round among them.
+    let (mut stay, mut go) = (Vec::new(), Vec::new());
+    for watch in watches {
+        if watch.number % 2 == 0 { go.push(watch) } else { stay.push(watch) }
+    }
+    drop(go);
+    for _ in 0..stay.len() {
+        watcher.shared.look_on(&mut rounds);
+    }
+    assert_eq!(not_looked_at(&watcher), 0);
+    drop(stay);
+    watcher.shared.look_on(&mut rounds);
+    assert!(lock(&watcher.shared.state).watched.is_empty());
+}
