@@ -1,12 +1,13 @@
 //! `GET /tools` and `GET /tools/{name}`: shapes, to the letter.
 
 use candor_server::protocol::Principal;
-use candor_server::protocol::json::{Decode as _, Object, raw};
+use candor_server::protocol::json::{Decode as _, raw};
 use candor_server::protocol::types::{Tool as Definition, ToolAnnotations};
-use candor_server::tool::{JsonTool, Tool, ToolError};
-use serde_json::{Value, json};
+use candor_server::tool::{JsonTool, Tool, ToolError, ToolSet, provider_fn};
+use serde_json::json;
 use std::sync::Arc;
 
+use crate::room;
 use crate::site::{Site, delete_record, named, sample, server, weather};
 
 #[tokio::test]
@@ -105,28 +106,45 @@ async fn what_else_there_is_of_a_tool_stands_in_its_detail_only() {
     assert_eq!(listed, json!([{"name": "count", "description": ""}]));
 }
 
+/// Both from one socket, and for each caller.
 #[tokio::test]
 async fn the_list_is_that_of_mcp() {
-    let server = sample().tool(crate::foreseen::manage()).ask(candor_server::Ask::Destructive);
-    let engine = server.build().unwrap();
-    let listed = engine.visit(Principal::anonymous()).ask("tools/list", Object::new()).await;
-    let listed: Value = serde_json::from_str(listed.unwrap().get()).unwrap();
-    let console = candor_console::Console::of(engine);
-    let site = Site::around(console);
-    let ours = site.get("/tools").await.ok();
-    let tools = listed["tools"].as_array().unwrap();
-    assert_eq!(ours.as_array().unwrap().len(), tools.len());
-    for (ours, theirs) in ours.as_array().unwrap().iter().zip(tools) {
-        assert_eq!(ours["name"], theirs["name"]);
-        assert_eq!(ours["description"], theirs["description"].as_str().unwrap_or(""));
-        assert_eq!(ours.get("annotations"), theirs.get("annotations"));
-        let path = format!("/tools/{}", ours["name"].as_str().unwrap());
-        let detail = site.get(&path).await.ok();
-        assert_eq!(detail["inputSchema"], theirs["inputSchema"]);
-        assert_eq!(detail.get("dynamicAnnotations"), theirs.get("dynamicAnnotations"));
+    let count = JsonTool::open("count", |_, _| async { Ok::<_, ToolError>(json!({"n": 1})) })
+        .output_schema(&json!({"type": "object"}))
+        .define(|definition| definition.title = Some("Counts".to_owned()));
+    let few: Vec<Arc<dyn Tool>> = vec![Arc::new(weather()), Arc::new(delete_record())];
+    let mut all = few.clone();
+    all.extend([Arc::new(crate::foreseen::manage()) as Arc<dyn Tool>, Arc::new(count)]);
+    let [few, all] = [few, all].map(|tools| Arc::new(ToolSet::new(tools).unwrap()));
+    let provider = provider_fn(move |principal: &Principal| {
+        Ok(if principal.as_str() == "bob" { few.clone() } else { all.clone() })
+    });
+    let site = room::site(
+        server().tools_from(provider).ask(candor_server::Ask::Destructive),
+        room::known(),
+    );
+    for (who, number) in [("alice", 4), ("bob", 2), ("olga", 4)] {
+        let listed = room::mcp(&site, who, "tools/list", json!({})).send().await.ok();
+        let theirs = listed["result"]["tools"].as_array().unwrap();
+        let ours = room::ask(&site, who, "GET", "/tools").send().await.ok();
+        let ours = ours.as_array().unwrap();
+        assert_eq!((ours.len(), theirs.len()), (number, number), "{who}");
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            assert_eq!(ours["name"], theirs["name"]);
+            assert_eq!(ours["description"], theirs["description"].as_str().unwrap_or(""));
+            assert_eq!(ours.get("annotations"), theirs.get("annotations"));
+            let path = format!("/tools/{}", ours["name"].as_str().unwrap());
+            let detail = room::ask(&site, who, "GET", &path).send().await.ok();
+            let mut theirs = theirs.clone();
+            theirs["description"] = ours["description"].clone();
+            theirs.as_object_mut().unwrap().shift_remove("_meta");
+            assert_eq!(detail, theirs, "{who}: all but what is for programs that speak MCP alone");
+        }
+        if let Some(dynamic) = ours.get(2) {
+            let hints = dynamic["annotations"].as_object().unwrap();
+            assert_eq!(hints.len(), 4, "computed, so all are known: {dynamic}");
+        }
     }
-    let dynamic = &ours[2]["annotations"];
-    assert_eq!(dynamic.as_object().unwrap().len(), 4, "computed, so all are known: {dynamic}");
 }
 
 #[tokio::test]

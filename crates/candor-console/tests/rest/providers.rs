@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use candor_server::Server;
 use candor_server::tool::{JsonTool, Tool, ToolError, ToolSet, provider_fn};
+use candor_server::transport::http::Http;
 use serde_json::{Value, json};
 
+use crate::room;
 use crate::site::{Site, named, sample, server};
 
 /// How often it was asked, over some requests.
@@ -56,24 +58,72 @@ async fn what_can_be_called_is_called_on_every_request() {
     }
 }
 
+/// A tool that needs another argument in each version of it, and whose name stays.
+fn changing(version: usize) -> Arc<dyn Tool> {
+    let schema = json!({
+        "type": "object",
+        "properties": {format!("v{version}"): {"type": "integer"}},
+        "required": [format!("v{version}")],
+        "additionalProperties": false,
+    });
+    Arc::new(JsonTool::new("changing", &schema, |_, _| async { Ok::<_, ToolError>("done") }))
+}
+
+/// Everything that is said of that tool, and done with it, over one socket, is of this version.
+async fn must_be_of(version: usize, site: &Site) {
+    let needed = |schema: &Value| schema["required"][0].as_str().unwrap().to_owned();
+    let name = format!("v{version}");
+    let detail = site.get("/tools/changing").await.ok();
+    assert_eq!(needed(&detail["inputSchema"]), name);
+    let listed = room::mcp(site, "nobody", "tools/list", json!({})).send().await.ok();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let there = tools.iter().find(|tool| tool["name"] == "changing").unwrap();
+    assert_eq!(there["inputSchema"], detail["inputSchema"]);
+    for (argument, fits) in [(name.clone(), true), (format!("v{}", version + 1), false)] {
+        let arguments = json!({argument: 1});
+        let said = site.post("/tools/changing/validate", arguments.clone()).await.ok();
+        assert_eq!(said["valid"], fits, "{arguments}: {said}");
+        let here = site.post("/tools/changing/call", arguments.clone()).await;
+        assert_eq!(here.status, if fits { 200 } else { 422 }, "{arguments}: {}", here.body);
+        let params = json!({"name": "changing", "arguments": arguments});
+        let there = room::mcp(site, "nobody", "tools/call", params).send().await.ok();
+        assert_eq!(there["result"]["isError"] != true, fits, "{arguments}: {there}");
+    }
+}
+
 #[tokio::test]
 async fn a_change_is_seen_by_the_next_request() {
     let version = Arc::new(AtomicUsize::new(0));
     let now = version.clone();
-    let site = Site::of(
-        server().tools_from(move || vec![named(&format!("v{}", now.load(Ordering::SeqCst)))]),
-    );
+    let tools = move || {
+        let version = now.load(Ordering::SeqCst);
+        vec![named(&format!("v{version}")), changing(version)]
+    };
+    let site = room::site(server().tools_from(tools), Http::default());
     let mut tags: Vec<String> = Vec::new();
     for n in 0..3 {
         version.store(n, Ordering::SeqCst);
         let listed = site.get("/tools").await;
-        assert_eq!(listed.ok(), json!([{"name": format!("v{n}"), "description": ""}]));
+        let [renamed, kept] = [format!("v{n}"), "changing".to_owned()]
+            .map(|name| json!({"name": name, "description": ""}));
+        assert_eq!(listed.ok(), json!([renamed, kept]));
         let sent = tags.last().cloned().unwrap_or_default();
         let asked = site.ask("GET", "/tools").header("if-none-match", &sent).send().await;
         assert_eq!(asked.status, 200, "an old tag is no reason to send nothing");
         tags.push(listed.header("etag").to_owned());
+        must_be_of(n, &site).await;
     }
     assert_eq!(site.get("/tools/v1").await.status, 404);
+}
+
+/// What was derived for the one is not there for the other, whoever asked for it before.
+#[tokio::test]
+async fn a_server_that_is_started_again_has_the_schemas_that_it_is_started_with() {
+    for version in 0..3 {
+        let site = room::site(server().tools([changing(version)]), Http::default());
+        must_be_of(version, &site).await;
+        must_be_of(version, &site).await;
+    }
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ fn memos() -> ResourceSet {
 }
 
 /// The endpoint and the console of a server, side by side.
-fn site(server: Server, http: Http) -> Site {
+pub(crate) fn site(server: Server, http: Http) -> Site {
     let engine = server.build().unwrap();
     let console = Console::of(engine.clone()).allow_execute().reached(&http);
     let token = console.launch_token().to_owned();
@@ -74,17 +74,22 @@ fn site(server: Server, http: Http) -> Site {
 }
 
 /// Open to `alice` and `bob`, and to `olga` who is an operator.
-fn guarded(work: &Work, limits: impl FnOnce(&mut Limits)) -> Site {
+pub(crate) fn known() -> Http {
     let mut tokens = BearerTokens::default().operator(Principal::new("olga"));
     for name in ["alice", "bob", "olga"] {
         tokens = tokens.token(&format!("{name}-token"), Principal::new(name));
     }
     let mut http = Http::default();
     http.authenticator = Some(Arc::new(tokens));
-    site(server().tool(work.tool()).resources(memos()).limits(limits), http)
+    http
 }
 
-fn ask<'a>(site: &'a Site, who: &str, method: &str, path: &str) -> Ask<'a> {
+/// A site for those.
+fn guarded(work: &Work, limits: impl FnOnce(&mut Limits)) -> Site {
+    site(server().tool(work.tool()).resources(memos()).limits(limits), known())
+}
+
+pub(crate) fn ask<'a>(site: &'a Site, who: &str, method: &str, path: &str) -> Ask<'a> {
     site.ask(method, path).header("authorization", &format!("Bearer {who}-token"))
 }
 
@@ -93,7 +98,7 @@ fn call<'a>(site: &'a Site, who: &str) -> Ask<'a> {
 }
 
 /// A request to the MCP endpoint.
-fn mcp<'a>(site: &'a Site, who: &str, method: &str, mut params: Value) -> Ask<'a> {
+pub(crate) fn mcp<'a>(site: &'a Site, who: &str, method: &str, mut params: Value) -> Ask<'a> {
     const VERSION: &str = "2026-07-28";
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = VERSION.into();
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
