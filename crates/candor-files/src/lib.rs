@@ -19,7 +19,7 @@
 //! | `foresee` | [`Root::would_delete`], [`Root::would_write`] and so on: what these would find, and nothing is done |
 //! | `search`, `glob`, `excerpt` | [`Root::search`]: names and lines beneath a place |
 //! | `directory`, `told` | [`Directory`]: the folder as resources, and its errors as callers hear them |
-//! | `watch`, `rounds` | when something changes: told by the system, and looked at in turns |
+//! | `watch`, `interest`, `rounds` | when something changes: told by the system to whom it concerns, and looked at in turns |
 //!
 //! Everything blocks, and everything may be called from many threads.
 
@@ -31,6 +31,7 @@ mod error;
 mod excerpt;
 mod foresee;
 mod glob;
+mod interest;
 mod list;
 mod media;
 mod place;

@@ -9,7 +9,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -19,6 +18,7 @@ use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode};
 
 use crate::entry::Kind;
+use crate::interest::{Aim, Interest};
 use crate::place::Place;
 use crate::root::Root;
 use crate::rounds::{Rounds, STRETCH, STRETCH_TIME, tell_again};
@@ -48,8 +48,7 @@ struct State {
     named: u64,
     /// In order, so that all have their turn.
     watched: BTreeMap<u64, Watched>,
-    /// Which watches want news of a folder. In order, so that what is beneath a folder stands together.
-    folders: BTreeMap<PathBuf, Vec<u64>>,
+    interest: Interest,
     /// Which watches have news.
     news: HashSet<u64>,
     /// Which watches the system may have lost: another folder may have the name of theirs.
@@ -75,14 +74,6 @@ struct Watched {
     aim: Aim,
     tell: Tell,
     seen: Seen,
-}
-
-/// What the system is asked to watch.
-#[derive(Clone)]
-struct Aim {
-    folder: PathBuf,
-    /// The name in the folder that matters; all of them if it is the folder itself.
-    name: Option<Vec<u8>>,
 }
 
 /// Who is told what.
@@ -143,9 +134,7 @@ impl Shared {
         let mut state = lock(&self.state);
         state.named += 1;
         let number = state.named;
-        let watching = state.folders.entry(folder.clone()).or_default();
-        watching.push(number);
-        let is_first = watching.len() == 1;
+        let is_first = state.interest.join(&aim, number);
         state.watched.insert(number, Watched { place, aim, tell, seen });
         let needs_thread = !std::mem::replace(&mut state.told, true);
         drop(state);
@@ -169,7 +158,7 @@ impl Shared {
         };
         state.news.remove(&number);
         state.lost.remove(&number);
-        if state.leave(&watched.aim.folder, number) {
+        if state.interest.leave(&watched.aim, number) {
             state.over.insert(watched.aim.folder);
         }
         drop(state);
@@ -185,7 +174,7 @@ impl Shared {
         let mut state = lock(&self.state);
         let mut over = std::mem::take(&mut state.over);
         // Somebody may have come back meanwhile.
-        over.retain(|folder| !state.folders.contains_key(folder));
+        over.retain(|folder| !state.interest.has(folder));
         drop(state);
         over.iter().for_each(|folder| system.forget(folder));
     }
@@ -328,13 +317,13 @@ impl Shared {
             let Some(watched) = state.watched.get_mut(&number) else {
                 continue;
             };
-            let before = std::mem::replace(&mut watched.aim, aim.clone()).folder;
-            state.leave(&before, number);
-            state.folders.entry(aim.folder.clone()).or_default().push(number);
-            folders.extend([before, aim.folder]);
+            let before = std::mem::replace(&mut watched.aim, aim.clone());
+            state.interest.leave(&before, number);
+            state.interest.join(&aim, number);
+            folders.extend([before.folder, aim.folder]);
         }
         let (wanted, over): (Vec<_>, Vec<_>) =
-            folders.into_iter().partition(|folder| state.folders.contains_key(folder));
+            folders.into_iter().partition(|folder| state.interest.has(folder));
         drop(state);
         // All are forgotten before any is watched: where two have changed places, the system knows each by the other's name.
         over.iter().chain(&wanted).for_each(|folder| system.forget(folder));
@@ -396,48 +385,21 @@ impl Shared {
 }
 
 impl State {
-    /// A watch wants no more news of a folder; true if nobody does.
-    fn leave(&mut self, folder: &Path, number: u64) -> bool {
-        let Some(watching) = self.folders.get_mut(folder) else {
-            return false;
-        };
-        watching.retain(|other| *other != number);
-        let is_last = watching.is_empty();
-        if is_last {
-            self.folders.remove(folder);
-        }
-        is_last
-    }
-
     fn note(&mut self, path: &Path, kind: &EventKind) {
         let arranges = matches!(
             kind,
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
         );
-        let name = path.file_name().map(std::ffi::OsStr::as_encoded_bytes);
-        let above = path.parent().and_then(|folder| self.folders.get(folder));
-        let itself = self.folders.get(path);
-        for number in above.into_iter().chain(itself).flatten() {
-            let Some(watched) = self.watched.get(number) else {
-                continue;
-            };
-            let concerned = match (&watched.aim.name, &watched.tell) {
-                (_, Tell::List(_)) => arranges,
-                (None, _) => true,
-                (Some(wanted), _) => name == Some(wanted) || watched.aim.folder == path,
-            };
-            if concerned {
-                self.news.insert(*number);
-            }
-        }
+        let hears = |number: &u64| match self.watched.get(number) {
+            Some(Watched { tell: Tell::List(_), .. }) => arranges,
+            watched => watched.is_some(),
+        };
+        self.news.extend(self.interest.concerned(path).filter(hears));
         if arranges {
             // A watched folder, or one above it: what has the name now may be another one.
-            let at_or_beneath = (Bound::Included(path), Bound::Unbounded);
-            let folders = self.folders.range::<Path, _>(at_or_beneath);
-            let moved = folders.take_while(|(folder, _)| folder.starts_with(path));
-            for number in moved.flat_map(|(_, watching)| watching) {
-                self.news.insert(*number);
-                self.lost.insert(*number);
+            for number in self.interest.at_or_beneath(path) {
+                self.news.insert(number);
+                self.lost.insert(number);
             }
         }
     }
