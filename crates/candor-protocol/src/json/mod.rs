@@ -12,6 +12,7 @@ pub use decode::{Decode, Malformed};
 pub use line::in_one_line;
 pub use number::{Number, first_inexact_number};
 pub use object::Object;
+pub(crate) use scan::scan_members;
 pub use scan::{DEFAULT_DEPTH, Problem, ScanError, scan};
 pub use serde_json::value::RawValue;
 pub use text::Json;

@@ -69,11 +69,22 @@ impl std::error::Error for ScanError {}
 /// assert_eq!(refused.to_string(), r#"duplicate key "a" at byte 9"#);
 /// ```
 pub fn scan(bytes: &[u8], max_depth: usize) -> Result<Json<'_>, ScanError> {
+    scan_members(bytes, max_depth, |_, _| ())
+}
+
+/// The same, and tells of each member of the outermost object on the way: whoever wants them need not look for them again. What is
+/// told counts only if all of the text is good.
+pub(crate) fn scan_members<'a>(
+    bytes: &'a [u8],
+    max_depth: usize,
+    tell: impl FnMut(&str, Json<'a>),
+) -> Result<Json<'a>, ScanError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|e| ScanError { offset: e.valid_up_to(), problem: Problem::NotUtf8 })?;
     // What most messages need, so that neither grows step by step.
     let (open, keys) = (Vec::with_capacity(6), Vec::with_capacity(FEW_KEYS));
-    Scanner { text, bytes, at: 0, max_depth, open, keys }.run()?;
+    let member = None;
+    Scanner { text, bytes, at: 0, max_depth, open, keys, member, tell }.run()?;
     Ok(Json::trusted(text.trim_ascii()))
 }
 
@@ -86,16 +97,20 @@ struct Open<'a> {
     many: Option<HashSet<Cow<'a, str>>>,
 }
 
-struct Scanner<'a> {
+struct Scanner<'a, T> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     max_depth: usize,
     open: Vec<Open<'a>>,
     keys: Vec<Cow<'a, str>>,
+    /// The member of the outermost object whose value is due or has begun: its key, and from where on to look for the value.
+    member: Option<(Cow<'a, str>, usize)>,
+    /// Hears of those members.
+    tell: T,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a, T: FnMut(&str, Json<'a>)> Scanner<'a, T> {
     fn run(&mut self) -> Result<(), ScanError> {
         loop {
             // Here a value is due.
@@ -136,6 +151,11 @@ impl<'a> Scanner<'a> {
     /// Consumes what follows a finished value, up to where the next is due; true at the end of the text.
     fn after_value(&mut self) -> Result<bool, ScanError> {
         loop {
+            if self.open.len() == 1
+                && let Some((key, from)) = self.member.take()
+            {
+                (self.tell)(&key, Json::trusted(self.text[from..self.at].trim_ascii_start()));
+            }
             self.skip_space();
             let Some(top) = self.open.last() else {
                 return match self.peek() {
@@ -195,12 +215,19 @@ impl<'a> Scanner<'a> {
         } else {
             Cow::Borrowed(&quoted[1..quoted.len() - 1])
         };
+        let outermost = (self.open.len() == 1).then(|| key.clone());
         self.remember(key).map_err(|key| ScanError {
             offset: start,
             problem: Problem::DuplicateKey(key.into_owned()),
         })?;
         self.skip_space();
-        if self.take(b':') { Ok(()) } else { self.fail("':'") }
+        if !self.take(b':') {
+            return self.fail("':'");
+        }
+        if let Some(key) = outermost {
+            self.member = Some((key, self.at));
+        }
+        Ok(())
     }
 
     fn remember(&mut self, key: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
@@ -352,7 +379,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn fail<T>(&self, expected: &'static str) -> Result<T, ScanError> {
+    fn fail<V>(&self, expected: &'static str) -> Result<V, ScanError> {
         Err(ScanError { offset: self.at, problem: Problem::Syntax(expected) })
     }
 }
@@ -418,6 +445,19 @@ mod tests {
         }
         assert_eq!(scan(b"\"\xff\"", 8).unwrap_err().problem, Problem::NotUtf8);
         assert!(scan(r#""\ud83d\ude00""#.as_bytes(), 8).is_ok());
+    }
+
+    proptest! {
+        /// Who listens hears of the same members as who looks for them afterwards.
+        #[test]
+        fn tells_of_the_members_of_the_outermost_object(value in crate::json::testing::any_json(), pretty: bool) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let text = format!(" {} ", text.unwrap());
+            let mut told = Vec::new();
+            let whole = scan_members(text.as_bytes(), 100, |key, value| told.push((key.to_owned(), value))).unwrap();
+            let found: Vec<_> = whole.entries().map(|(key, value)| (key.into_owned(), value)).collect();
+            prop_assert_eq!(told, found);
+        }
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::error::{ErrorObject, code};
 use super::id::RequestId;
-use crate::json::{Decode, Json, Object, ScanError, scan};
+use crate::json::{Decode, Json, Object, ScanError, scan, scan_members};
 
 /// A request: it wants exactly one answer.
 #[derive(Debug, Clone)]
@@ -85,9 +85,10 @@ impl From<ScanError> for Rejected {
 /// assert_eq!(rejected.id.unwrap().as_json(), "7");
 /// ```
 pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Rejected> {
-    let message = scan(bytes, max_depth)?;
+    let mut members = Members::default();
+    let message = scan_members(bytes, max_depth, |key, value| members.take(key, value))?;
     match message.text().as_bytes().first() {
-        Some(b'{') => from_members(Members::of(message)),
+        Some(b'{') => from_members(members),
         Some(b'[') => Err(Rejected::new(None, "batches are not part of this protocol revision")),
         _ => Err(Rejected::new(None, "a message is an object")),
     }
@@ -105,22 +106,18 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn of(message: Json<'a>) -> Self {
-        let mut found = Self::default();
-        for (key, value) in message.entries() {
-            let value = Some(value);
-            match &*key {
-                "jsonrpc" => found.version = value,
-                "id" => found.id = value,
-                "method" => found.method = value,
-                "params" => found.params = value,
-                "result" => found.result = value,
-                "error" => found.error = value,
-                // JSON-RPC names no other member, and nothing of ours travels here.
-                _ => {}
-            }
+    fn take(&mut self, key: &str, value: Json<'a>) {
+        let value = Some(value);
+        match key {
+            "jsonrpc" => self.version = value,
+            "id" => self.id = value,
+            "method" => self.method = value,
+            "params" => self.params = value,
+            "result" => self.result = value,
+            "error" => self.error = value,
+            // JSON-RPC names no other member, and nothing of ours travels here.
+            _ => {}
         }
-        found
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) struct Row {
 #[derive(Clone)]
 pub(super) struct Known {
     client: Caller,
-    shape: Arc<str>,
+    shape: String,
     hints: Hints,
     /// By what it was permitted that a person would have been asked about.
     permitted: Option<String>,
@@ -145,7 +145,7 @@ impl Known {
     pub(super) fn of(call: &Call<'_>) -> Self {
         Self {
             client: Caller::of(&call.exchange.client),
-            shape: shape(call.arguments.as_value(), call.entry.tool.recorded()).into(),
+            shape: shape(call.arguments.as_value(), call.entry.tool.recorded()),
             hints: call.hints,
             permitted: None,
         }
@@ -160,7 +160,7 @@ impl Known {
         let said: Vec<_> =
             self.client.in_words().into_iter().chain(self.permitted.clone()).collect();
         Circumstances {
-            shape: Some(Arc::clone(&self.shape)),
+            shape: Some(self.shape.as_str().into()),
             digest: None,
             hints: Some(self.hints.in_words().into()),
             duration: None,

@@ -52,7 +52,8 @@ impl Start<'_> {
         if let Some(ledger) = ledger {
             let (event, outcome) = ("called", ended.kind());
             let permitted = grant.map(words::permitted);
-            ledger.note_end(call, Noted { event, outcome, duration }, permitted).await;
+            // Boxed, for most calls leave it aside, and all carry it.
+            Box::pin(ledger.note_end(call, Noted { event, outcome, duration }, permitted)).await;
         }
         says.ended(ended)
     }
