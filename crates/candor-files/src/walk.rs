@@ -17,6 +17,10 @@ use crate::sys::{self, Look, Seen};
 /// As many links as Linux follows on one way.
 const MOST_LINKS: usize = 40;
 
+/// Folders entered on one way. Every `..` of a link is walked from the root again, so a few links can make a way of millions; honest
+/// ones have hundreds.
+const MOST_STEPS: usize = 20_000;
+
 /// What to do if the last name is a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
@@ -96,9 +100,13 @@ impl Root {
         last: Last,
         place: &Place,
     ) -> Result<Spot, FileError> {
-        let mut links = 0;
+        let (mut links, mut steps) = (0, 0);
         let mut by_link = false;
         while let Some(name) = ahead.pop() {
+            steps += if name == b".." { at.place.names().count() } else { 1 };
+            if steps > MOST_STEPS {
+                return Err(FileError::LeadsNowhere(place.clone()));
+            }
             match &name[..] {
                 b"" | b"." => continue,
                 b".." => {

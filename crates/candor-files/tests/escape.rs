@@ -128,6 +128,21 @@ fn links_themselves_may_be_moved_and_deleted() {
 }
 
 #[test]
+fn a_way_that_goes_up_and_down_without_end_leads_nowhere() {
+    let scratch = Scratch::new();
+    let deep = vec!["a"; 100].join("/");
+    scratch.folder(&deep);
+    let winding = |times: usize| "../a/".repeat(times);
+    scratch.link(&format!("{deep}/short"), winding(100));
+    scratch.link(&format!("{deep}/long"), winding(400));
+    let root = scratch.root();
+    let at = |name: &str| place(&format!("{deep}/{name}"));
+    assert_eq!(root.entry(&at("short")).unwrap().kind, Kind::Folder);
+    assert_eq!(root.page(&at("long"), None, 10).unwrap_err().code(), "leads_nowhere");
+    assert_eq!(root.entry(&at("long")).unwrap().kind, Kind::DanglingLink);
+}
+
+#[test]
 fn no_path_says_the_way_out() {
     for text in
         ["..", "../outside/secret", "a/../../outside", "/etc/passwd", "a/..", "a\0/../b", "./../x"]
