@@ -35,8 +35,32 @@ impl Workspace {
         Ok(Self { target: target.into() })
     }
 
+    /// Gigabytes that are free where things are built, as far as `df` can tell: full disks show themselves as the oddest errors.
+    pub(crate) fn free_gigabytes(&self) -> Option<f64> {
+        let existing = self.target.ancestors().find(|folder| folder.exists())?;
+        let said = process::answer(Command::new("df").arg("-Pk").arg(existing)).ok()?;
+        available(&said).map(|kilobytes| kilobytes / 1e6)
+    }
+
     /// Where the output of a quiet command is kept.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         self.target.join("xtask").join(format!("{name}.log"))
+    }
+}
+
+/// Kilobytes, from what `df -Pk` prints: a heading, then a line with the figure in its fourth column.
+fn available(said: &str) -> Option<f64> {
+    said.lines().nth(1)?.split_ascii_whitespace().nth(3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_free_is_read_from_its_column() {
+        let said = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda 264000000 16000000 77000000 17% /\n";
+        assert_eq!(available(said), Some(77e6));
+        assert_eq!(available("df: no such file"), None);
     }
 }
