@@ -20,8 +20,6 @@ pub struct Client {
     pub capabilities: ClientCapabilities,
     /// Where it says what it is; read when somebody asks for it, which most requests never do.
     meta: Arc<Object>,
-    /// How much of the message that it came with stays in memory as long as this does.
-    pub(crate) arrived_bytes: usize,
 }
 
 impl Client {
@@ -29,16 +27,20 @@ impl Client {
         revision: Revision,
         capabilities: ClientCapabilities,
         info: &Implementation,
-        arrived_bytes: usize,
     ) -> Self {
         let meta = Object::new().with(meta::CLIENT_INFO, info);
-        Self { revision, capabilities, meta: Arc::new(meta), arrived_bytes }
+        Self { revision, capabilities, meta: Arc::new(meta) }
     }
 
     /// What it says it is. For display and logs; decides nothing.
     #[must_use]
     pub fn info(&self) -> Option<Implementation> {
         self.meta.read(meta::CLIENT_INFO).ok().flatten()
+    }
+
+    /// The same as it has said it.
+    pub(crate) fn said(&self) -> Option<&str> {
+        self.meta.get(meta::CLIENT_INFO).map(Json::text)
     }
 
     /// Reads what a modern request says of its client.
@@ -48,8 +50,7 @@ impl Client {
             .filter(|r| r.era() == Era::Modern)
             .ok_or_else(|| unsupported_version(&version))?;
         let capabilities = required(&meta, meta::CLIENT_CAPABILITIES, ClientCapabilities::decode)?;
-        let arrived_bytes = meta.arrived_bytes();
-        Ok(Self { revision, capabilities, meta, arrived_bytes })
+        Ok(Self { revision, capabilities, meta })
     }
 }
 

@@ -30,8 +30,9 @@ const LONGEST_TEXT: usize = 256;
 /// Calls that change nothing and have no key: as many as a person would look at.
 const REMEMBERED: usize = 1000;
 
-/// A message of more bytes is not kept in memory for the sake of what its client says that it is.
-const SMALL_MESSAGE: usize = 8 * 1024;
+/// Clients whose names are at hand, and bytes of what such a client may say that it is: most servers have a few, and they say little.
+const CLIENTS: usize = 8;
+const SHORT: usize = 1024;
 
 /// Which calls leave a durable row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,14 +53,19 @@ fn shape(arguments: &Value, recorded: &[String]) -> String {
 }
 
 fn kind(text: &mut String, value: &Value, recorded: &[String], levels: usize) {
-    let _ = match value {
-        Value::Null => write!(text, "\"null\""),
-        Value::Bool(_) => write!(text, "\"boolean\""),
-        Value::Number(number) if number.is_f64() => write!(text, "\"number\""),
-        Value::Number(_) => write!(text, "\"integer\""),
-        Value::String(string) => write!(text, "\"string({})\"", string.chars().count()),
-        Value::Array(items) => write!(text, "\"array({})\"", items.len()),
-        Value::Object(members) if levels == 0 => write!(text, "\"object({})\"", members.len()),
+    // Without the machinery of formatting where it can be done without: this is done for every call.
+    let mut counted = |kind: &str, count: usize| {
+        text.push_str(kind);
+        let _ = write!(text, "{count})\"");
+    };
+    match value {
+        Value::Null => text.push_str("\"null\""),
+        Value::Bool(_) => text.push_str("\"boolean\""),
+        Value::Number(number) if number.is_f64() => text.push_str("\"number\""),
+        Value::Number(_) => text.push_str("\"integer\""),
+        Value::String(string) => counted("\"string(", string.chars().count()),
+        Value::Array(items) => counted("\"array(", items.len()),
+        Value::Object(members) if levels == 0 => counted("\"object(", members.len()),
         Value::Object(members) => {
             text.push('{');
             for (at, (name, value)) in members.iter().enumerate() {
@@ -79,9 +85,8 @@ fn kind(text: &mut String, value: &Value, recorded: &[String], levels: usize) {
                 }
             }
             text.push('}');
-            Ok(())
         }
-    };
+    }
 }
 
 /// Writes a name; most are plain, and this is done for every call.
@@ -134,7 +139,7 @@ pub(super) struct Row {
 /// What is known of a call before it runs, and is noted with whatever becomes of it.
 #[derive(Clone)]
 pub(super) struct Known {
-    client: Caller,
+    client: Option<Arc<str>>,
     shape: String,
     hints: Hints,
     /// By what it was permitted that a person would have been asked about.
@@ -142,9 +147,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn of(call: &Call<'_>) -> Self {
+    pub(super) fn of(call: &Call<'_>, clients: &Clients) -> Self {
         Self {
-            client: Caller::of(&call.exchange.client),
+            client: clients.name(&call.exchange.client),
             shape: shape(call.arguments.as_value(), call.entry.tool.recorded()),
             hints: call.hints,
             permitted: None,
@@ -158,7 +163,7 @@ impl Known {
     /// Without the digest, which costs more than all the rest of a repetition.
     pub(super) fn in_words(&self) -> Circumstances {
         let said: Vec<_> =
-            self.client.in_words().into_iter().chain(self.permitted.clone()).collect();
+            self.client.as_deref().into_iter().chain(self.permitted.as_deref()).collect();
         Circumstances {
             shape: Some(self.shape.as_str().into()),
             digest: None,
@@ -169,27 +174,25 @@ impl Known {
     }
 }
 
-/// The client of a call that is remembered. What it says that it is stands in its message, all of which would stay.
-#[derive(Clone)]
-enum Caller {
-    Small(Arc<Client>),
-    InWords(Option<String>),
-}
+/// The clients of late, by what they say that they are, and in a word. Of a message nothing stays for it.
+#[derive(Default)]
+pub(super) struct Clients(Mutex<VecDeque<(Box<str>, Arc<str>)>>);
 
-impl Caller {
-    fn of(client: &Arc<Client>) -> Self {
-        if client.arrived_bytes <= SMALL_MESSAGE {
-            Self::Small(Arc::clone(client))
-        } else {
-            Self::InWords(client.info().as_ref().map(named))
+impl Clients {
+    /// A client in a word, if it says what it is.
+    fn name(&self, client: &Client) -> Option<Arc<str>> {
+        let said = client.said()?;
+        if said.len() > SHORT {
+            return client.info().map(|info| named(&info).into());
         }
-    }
-
-    fn in_words(&self) -> Option<String> {
-        match self {
-            Self::Small(client) => client.info().as_ref().map(named),
-            Self::InWords(words) => words.clone(),
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, name)) = known.iter().find(|(known, _)| **known == *said) {
+            return Some(Arc::clone(name));
         }
+        let name: Arc<str> = named(&client.info()?).into();
+        known.truncate(CLIENTS - 1);
+        known.push_front((said.into(), Arc::clone(&name)));
+        Some(name)
     }
 }
 
@@ -251,8 +254,8 @@ fn named(client: &Implementation) -> String {
 mod tests {
     use super::*;
     use candor_protocol::Revision;
+    use candor_protocol::json::{Decode as _, Object, raw};
     use candor_protocol::names::meta;
-    use candor_protocol::rpc::{Incoming, decode_message};
     use candor_protocol::types::ClientCapabilities;
     use serde_json::json;
 
@@ -275,33 +278,25 @@ mod tests {
     }
 
     #[test]
-    fn a_large_message_does_not_stay_for_the_sake_of_what_its_client_calls_itself() {
-        let calls = |padding: usize| {
-            let meta = json!({
-                meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {},
-                meta::CLIENT_INFO: {"name": "probe", "version": "1"}, "padding": "a".repeat(padding),
-            });
-            let message =
-                json!({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"_meta": meta}});
-            let Ok(Incoming::Request(request)) = decode_message(message.to_string().as_bytes(), 9)
-            else {
-                panic!("it is a request")
-            };
-            Caller::of(&Arc::new(Client::from_meta(Arc::new(request.meta)).unwrap()))
-        };
-        assert!(matches!(calls(10), Caller::Small(_)));
-        assert!(matches!(calls(SMALL_MESSAGE), Caller::InWords(_)));
-        let opened = |bytes: usize| {
-            let probe = Implementation::new("probe", "1");
+    fn clients_are_told_apart_by_all_that_they_say_and_only_some_are_kept() {
+        let clients = Clients::default();
+        let client = |name: &str| {
             let capabilities = ClientCapabilities::new();
-            let client = Client::new(Revision::LATEST_LEGACY, capabilities, &probe, bytes);
-            Caller::of(&Arc::new(client))
+            Client::new(Revision::LATEST_LEGACY, capabilities, &Implementation::new(name, "1"))
         };
-        assert!(matches!(opened(10), Caller::Small(_)));
-        assert!(matches!(opened(SMALL_MESSAGE + 1), Caller::InWords(_)), "with a session");
-        for calls in [calls(10), calls(SMALL_MESSAGE), opened(SMALL_MESSAGE + 1)] {
-            assert_eq!(calls.in_words().as_deref(), Some("probe 1"));
+        for n in 0..50 {
+            for _ in 0..2 {
+                let name = clients.name(&client(&format!("probe-{n}"))).unwrap();
+                assert_eq!(&*name, format!("probe-{n} 1"));
+            }
         }
+        let long = "x".repeat(SHORT);
+        assert_eq!(&*clients.name(&client(&long)).unwrap(), format!("{} 1", &long[..100]));
+        assert_eq!(clients.0.lock().unwrap().len(), CLIENTS);
+        let meta = json!({meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {}});
+        let silent = Object::decode((&*raw(&meta)).into()).unwrap();
+        let silent = Client::from_meta(Arc::new(silent)).unwrap();
+        assert_eq!(clients.name(&silent), None);
     }
 
     #[test]

@@ -55,6 +55,7 @@ struct Inner {
     digests: Seal,
     audit: Audit,
     recent: audit::Recent,
+    clients: audit::Clients,
     /// Calls that go on whether or not their callers wait.
     running: TaskTracker,
     room: Room,
@@ -92,6 +93,7 @@ impl Ledger {
             digests,
             audit,
             recent: audit::Recent::default(),
+            clients: audit::Clients::default(),
             running: TaskTracker::new(),
             room: Room::new(limits.keyed_calls),
             halt: CancellationToken::new(),
@@ -139,16 +141,20 @@ impl Ledger {
         }
     }
 
+    fn known(&self, call: &Call<'_>) -> Known {
+        Known::of(call, &self.0.clients)
+    }
+
     /// Notes a call that has ended, and has no record; and by what it was permitted that a person would have been asked about.
     pub(crate) async fn note_end(&self, call: &Call<'_>, ended: Noted, permitted: Option<String>) {
-        let row = Row::of(call, Known::of(call).permitted(permitted), ended);
+        let row = Row::of(call, self.known(call).permitted(permitted), ended);
         let canonical = self.stays(call.hints).then(|| canonical(call));
         self.note(row, canonical.as_deref()).await;
     }
 
     /// Notes a call that was refused, and has no record.
     pub(crate) async fn note_refusal(&self, call: &Call<'_>, error: &ToolError) {
-        let row = Row::of(call, Known::of(call), Noted::of("refused"));
+        let row = Row::of(call, self.known(call), Noted::of("refused"));
         let canonical = self.keeps(error).then(|| canonical(call));
         self.note(row, canonical.as_deref()).await;
     }
@@ -231,7 +237,7 @@ impl Drop for Watched<'_> {
         let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
         let duration = Some(self.begun.elapsed());
         let left = Noted { duration, ..Noted::of("left") };
-        let row = Row::of(self.call, Known::of(self.call), left);
+        let row = Row::of(self.call, self.ledger.known(self.call), left);
         let canonical = self.ledger.stays(self.call.hints).then(|| canonical(self.call));
         let ledger = self.ledger.clone();
         // Whoever ends the server waits for it.

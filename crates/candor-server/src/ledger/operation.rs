@@ -123,7 +123,7 @@ impl Operation {
         Box::new(Self {
             fingerprint,
             principal: call.exchange.principal.clone(),
-            known: Known::of(call),
+            known: ledger.known(call),
             canonical,
             id: RecordId { scope: ledger.scope(call), key },
             sharer: call.exchange.sharer().cloned(),

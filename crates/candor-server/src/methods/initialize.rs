@@ -24,15 +24,14 @@ pub(crate) fn open(
     id: String,
     outlet: Outlet,
 ) -> Result<(Arc<Session>, Answer), ErrorObject> {
-    let arrived = request.params.arrived_bytes();
-    if arrived > LONGEST {
+    if request.params.arrived_bytes() > LONGEST {
         return Err(ErrorObject::invalid_params(format!(
             "Invalid params: initialize may have {LONGEST} bytes"
         )));
     }
     let asked: InitializeParams = params(request.params)?;
     let revision = negotiate(&asked.protocol_version);
-    let client = Client::new(revision, asked.capabilities, &asked.client_info, arrived);
+    let client = Client::new(revision, asked.capabilities, &asked.client_info);
     let session = Session::open(id, peer, client, outlet, engine);
     let parts = engine.parts();
     let capabilities = engine.capabilities(Some(&session.peer.principal));
