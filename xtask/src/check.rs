@@ -38,8 +38,8 @@ const THOROUGH: [Step; 9] = [
     ("browser", every_journey),
 ];
 
-/// Gigabytes that the target directory has after all steps, from nothing. With `CARGO_INCREMENTAL=0`, as CI sets it, it has half; without it, more
-/// with every change.
+/// Gigabytes that the target directory has after all steps, from nothing. With `CARGO_INCREMENTAL=0`, as CI sets it, it has about
+/// half; without it, more with every change.
 const ROOM: f64 = 16.0;
 
 /// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by

@@ -15,8 +15,8 @@ Usage: bench-load WHAT AMOUNT MODE…
                       HTTP requests until the server has used AMOUNT milliseconds of CPU
   client-candor | client-candor-legacy | client-rmcp | client-rmcp-legacy
                       HTTP calls by a whole client until it has used AMOUNT milliseconds of CPU itself
-  stdio-sequential | stdio-pipelined
-                      AMOUNT calls over pipes
+  stdio-sequential | stdio-awake | stdio-pipelined
+                      AMOUNT calls over pipes: one by one, the same on a core that is kept awake, or many at once
   start               the time to the first answer; AMOUNT is not used
   register | check | foresee
                       registering typed tools, checking arguments, evaluating effects; AMOUNT is not used
@@ -51,6 +51,7 @@ fn run(words: &[String]) -> Outcome<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = match what.as_str() {
         "stdio-sequential" => stdio::sequential(amount, mode)?,
+        "stdio-awake" => stdio::awake(amount, mode)?,
         "stdio-pipelined" => stdio::pipelined(amount, mode)?,
         "start" => runtime.block_on(start::first_answer(mode))?,
         "register" => candor_bench::typed::register()?,

@@ -99,9 +99,9 @@ impl Drop for Server {
     }
 }
 
-/// Keeps the server's core from sleeping while it lives. Time per call would otherwise be mostly how long the machine takes to wake
-/// a core, which depends on how much a server does after its answer: one that hops between threads is still awake when the next
-/// call comes, one that is done sleeps.
+/// Keeps the server's core from sleeping while it lives. Without it, time per call is mostly how long the machine takes to wake a
+/// core, which depends on how much a server does after its answer: one that hops between threads is still awake when the next call
+/// comes, one that is done sleeps.
 pub(super) struct Awake(Option<Child>);
 
 impl Awake {

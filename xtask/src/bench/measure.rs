@@ -68,7 +68,7 @@ impl<'a> Bench<'a> {
             "Medians of {} runs, the two sides in turns, a new server process for each run; the ratio is the median of the \
              ratios of neighbours. HTTP: 32 keep-alive \
              connections, {:.1} s of the server's CPU per run; a run that something else disturbed is repeated. stdio: the \
-             median of {} calls per run, the server's core kept awake. Start and idle memory: {} processes. \
+             median of {} calls per run. Start and idle memory: {} processes. \
              Every server runs on one thread; server on one core, load on the other.",
             self.runs,
             f64::from(self.cpu_ms) / 1e3,
