@@ -16,6 +16,9 @@ mod deciding;
 #[path = "approvals/end_to_end.rs"]
 mod end_to_end;
 #[cfg(unix)]
+#[path = "approvals/expecting.rs"]
+mod expecting;
+#[cfg(unix)]
 #[path = "approvals/holding.rs"]
 mod holding;
 #[cfg(unix)]

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use candor_hints::Hints;
 use candor_protocol::json::{Object, raw};
-use candor_protocol::names::{argument, failure, meta, method};
+use candor_protocol::names::{argument, extension, failure, meta, method};
 use candor_protocol::rpc::code;
 use candor_schema::{Invalid, Violation};
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::client::{Client, read};
 use crate::error::Error;
@@ -64,6 +64,8 @@ pub struct Call<'a> {
     pub(crate) arguments: Value,
     pub(crate) key: Option<Key>,
     pub(crate) plan: Option<String>,
+    /// The call runs only with an approval that the server asks for.
+    pub(crate) expects_approval: bool,
     progress: Option<ProgressFn>,
     timeout: Option<Duration>,
 }
@@ -80,7 +82,16 @@ impl<'a> Call<'a> {
             Value::Null => Value::Object(Map::new()),
             arguments => arguments,
         };
-        Self { client, tool, arguments, key: None, plan: None, progress: None, timeout: None }
+        Self {
+            client,
+            tool,
+            arguments,
+            key: None,
+            plan: None,
+            expects_approval: false,
+            progress: None,
+            timeout: None,
+        }
     }
 
     /// Names the operation. A server that knows keys starts it at most once, so it may be tried again; others are only told.
@@ -92,6 +103,13 @@ impl<'a> Call<'a> {
     /// The token of a preview that this call follows.
     pub fn plan_token(mut self, token: impl Into<String>) -> Self {
         self.plan = Some(token.into());
+        self
+    }
+
+    /// Runs the call only with an approval: a server that would run it without one refuses with `decision_changed`, and runs
+    /// nothing. Only servers that advertise `expect` in their `dev.candor/approval` extension check it; others ignore it.
+    pub fn expect_approval(mut self) -> Self {
+        self.expects_approval = true;
         self
     }
 
@@ -209,6 +227,9 @@ impl<'a> Call<'a> {
         if let Some(key) = &self.key {
             wish.meta.set(meta::IDEMPOTENCY_KEY, raw(key.as_str()));
             wish.key = Some(key.as_str());
+        }
+        if self.expects_approval {
+            wish.meta.set(extension::APPROVAL, raw(&json!({"expect": "ask"})));
         }
         if let Some(plan) = &self.plan {
             wish.meta.set(meta::PLAN_TOKEN, raw(plan));

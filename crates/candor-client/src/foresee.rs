@@ -36,6 +36,9 @@ pub struct Foreseen {
     pub judgement: Judgement,
     /// What the server itself will do with such a call, if it says so.
     pub server: Option<Judgement>,
+    /// The server asks for approval of this call and checks that it does, so the host need not ask as well:
+    /// [`call_safely`](Client::call_safely) sends the expectation instead of asking. Never true for an untrusted server.
+    pub defers: bool,
 }
 
 /// Where knowledge of a call comes from.
@@ -53,7 +56,8 @@ pub enum Basis {
 /// What the server answered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Told {
-    said: Declared,
+    /// The hints of the call. `None` if the tool's static hints apply to every call.
+    said: Option<Declared>,
     judgement: Option<Judgement>,
 }
 
@@ -74,8 +78,9 @@ type Question = (String, String);
 struct Kept {
     session: Weak<Session>,
     epoch: u64,
-    /// By the tool's definition, which has the table in it, and the arguments.
-    told: HashMap<([u8; 32], String), Told>,
+    /// By the tool's definition, which has the table in it, and the arguments. Hints only: the server's verdict depends on grants,
+    /// which come and go.
+    told: HashMap<([u8; 32], String), Declared>,
 }
 
 /// Answers that are kept. Above it all are forgotten: to ask again costs little.
@@ -87,7 +92,7 @@ impl Kept {
         &mut self,
         session: &Arc<Session>,
         epoch: u64,
-    ) -> &mut HashMap<([u8; 32], String), Told> {
+    ) -> &mut HashMap<([u8; 32], String), Declared> {
         // As long as somebody has a weak one, no other session gets its address.
         let same = std::ptr::eq(self.session.as_ptr(), Arc::as_ptr(session)) && self.epoch == epoch;
         if !same || self.told.len() >= KEPT {
@@ -113,20 +118,24 @@ impl Client {
         let statics = tool.annotations();
         let policy = self.policy();
         let decide = |asked: Option<Told>, failed: Option<Error>| {
-            let told = asked.map(|told| told.said);
+            let told = asked.and_then(|told| told.said);
             let hints = policy.effective(tool.name(), self.trust(), &statics, told.as_ref());
             let (said, basis) = match told {
                 Some(told) => (asked_sources(&told), Basis::Asked),
                 None if tool.declares() => (statics.effective(), Basis::Declared),
                 None => (statics.effective(), Basis::Nothing),
             };
+            let server = asked.and_then(|told| told.judgement).or_else(|| tool_judgement(tool));
             Foreseen {
                 hints,
                 said,
                 basis,
                 failed,
                 judgement: policy.judge(tool.name(), hints),
-                server: asked.and_then(|told| told.judgement).or_else(|| tool_judgement(tool)),
+                server,
+                defers: server == Some(Judgement::Ask)
+                    && self.trust() == Trust::Known
+                    && approval_setting(&session, "expect"),
             }
         };
         let Some(way) = Way::to(&session, tool) else { return Ok(decide(None, None)) };
@@ -139,6 +148,11 @@ impl Client {
         }
         match self.ask_or_recall(tool, arguments, way, &session).await {
             Ok(told) => Ok(decide(Some(told), None)),
+            // The list has said what the call does, and the precondition on the call holds whatever the list says of approvals.
+            Err(error) if way == Way::Verdict => {
+                tracing::debug!(tool = tool.name(), %error, "no verdict for these arguments");
+                Ok(decide(None, None))
+            }
             // The arguments are wrong: they must not be sent as they are.
             Err(error @ Error::Server(_)) if is_invalid(&error) => Err(error),
             Err(error) if tool.declares() || policy.proceed_unforeseen => {
@@ -167,11 +181,21 @@ impl Client {
         // Before it is asked: what changes meanwhile has changed.
         let epoch = self.host().tools_epoch();
         let kept = locked(&self.questions().kept).now(session, epoch).get(&place).copied();
-        if let Some(told) = kept {
-            return Ok(told);
+        if let Some(said) = kept {
+            let policy = self.policy();
+            let hints =
+                policy.effective(tool.name(), self.trust(), &tool.annotations(), Some(&said));
+            // The server's verdict decides who asks, and it is never kept.
+            let matters = policy.judge(tool.name(), hints) == Judgement::Ask
+                && session.extension(extension::APPROVAL).is_some();
+            if !matters {
+                return Ok(Told { said: Some(said), judgement: None });
+            }
         }
         let told = self.ask_about(tool, arguments, way, &question).await?;
-        locked(&self.questions().kept).now(session, epoch).insert(place, told);
+        if let Some(said) = told.said {
+            locked(&self.questions().kept).now(session, epoch).insert(place, said);
+        }
         Ok(told)
     }
 
@@ -233,11 +257,12 @@ impl Client {
         params.set("name", raw(tool.name()));
         params.set("arguments", raw(arguments));
         match way {
-            Way::Annotations => {
+            Way::Annotations | Way::Verdict => {
                 let told = self.ask(Wish::new(method::TOOLS_ANNOTATIONS, params)).await?;
                 let told: ToolAnnotationsResult = read(&told)?;
                 let judgement = told.meta.as_ref().and_then(judgement);
-                Ok(Told { said: declared(&told.annotations), judgement })
+                let said = (way == Way::Annotations).then(|| declared(&told.annotations));
+                Ok(Told { said, judgement })
             }
             Way::Resolve => {
                 let told = self.ask(Wish::new(method::TOOLS_RESOLVE, params)).await?;
@@ -261,7 +286,7 @@ impl Client {
                     );
                     hints.join(bound).declared()
                 };
-                Ok(Told { said, judgement: None })
+                Ok(Told { said: Some(said), judgement: told.meta.as_ref().and_then(judgement) })
             }
         }
     }
@@ -324,6 +349,9 @@ impl Foreseen {
 enum Way {
     Annotations,
     Resolve,
+    /// Of a tool whose hints are the same for every call: only whether the server asks for approval of this one, which a grant
+    /// changes and a list cannot know.
+    Verdict,
 }
 
 impl Way {
@@ -336,10 +364,18 @@ impl Way {
             Some(Self::Annotations)
         } else if resolves && tool.is_resolvable() {
             Some(Self::Resolve)
+        } else if tool_judgement(tool).is_some() && approval_setting(session, "explain") {
+            Some(Self::Verdict)
         } else {
             None
         }
     }
+}
+
+/// Whether the server advertises this of its approvals.
+fn approval_setting(session: &Session, name: &str) -> bool {
+    let settings = session.extension(extension::APPROVAL);
+    settings.is_some_and(|settings| settings.read(name).ok().flatten() == Some(true))
 }
 
 fn asked_sources(said: &Declared) -> Effective {

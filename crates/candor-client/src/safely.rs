@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_hints::Judgement;
-use candor_protocol::names::argument;
+use candor_protocol::names::{argument, failure};
 use candor_schema::canonical;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -20,7 +20,7 @@ use crate::policy::Trust;
 use crate::result::CallResult;
 use crate::tools::KnownTool;
 
-type SendFn = Box<dyn FnOnce(Option<&Key>) + Send>;
+type SendFn = Box<dyn FnMut(Option<&Key>) + Send>;
 type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
 
 /// What a person is asked to confirm: exactly what will be sent.
@@ -39,6 +39,9 @@ pub struct Proposal {
     pub key: Option<Key>,
     /// Whether the server is believed.
     pub trust: Trust,
+    /// The server was to ask for approval of this call, and refused it because it no longer would: the call would run without any
+    /// question but this one.
+    pub decision_changed: bool,
 }
 
 impl Proposal {
@@ -60,8 +63,12 @@ impl Proposal {
             }
         };
         let preview = self.preview.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
+        let changed = match self.decision_changed {
+            true => "\nThe server no longer asks for approval of this call.",
+            false => "",
+        };
         format!(
-            "{} {}\n{} ({known}){preview}\n{question}",
+            "{} {}\n{} ({known}){preview}{changed}\n{question}",
             self.tool.name(),
             self.arguments,
             hints.in_words()
@@ -84,6 +91,10 @@ fn fingerprint(tool: &str, arguments: &Value) -> String {
 ///
 /// List, find, ask the server what these arguments would do, judge that under the trust that the server has and the host's policy,
 /// ask a person where that says so, and only then call, with exactly what the person saw.
+///
+/// A trusted server that asks for approval itself, and checks that it does ([`Foreseen::defers`]), is left to ask: the call carries
+/// that expectation. If the server then refuses with `decision_changed`, nothing was run; the call is explained anew and the host
+/// asks its own question.
 #[must_use = "a call is made when it is awaited"]
 pub struct SafeCall<'a> {
     call: Call<'a>,
@@ -102,7 +113,7 @@ impl<'a> SafeCall<'a> {
         Self { call, confirm: None, on_send: None }
     }
 
-    /// Asks a person, where the policy says so. Nobody to ask never means yes.
+    /// Asks a person, where the policy says so and the server does not ask for approval itself. Nobody to ask never means yes.
     pub fn confirm<F, A>(mut self, ask: F) -> Self
     where
         F: FnOnce(Proposal) -> A + Send + 'static,
@@ -120,8 +131,8 @@ impl<'a> SafeCall<'a> {
 
     /// Hears that a call is sent which does more than read, right before it is, and its key if it has one: whoever loses the answer
     /// knows that it may have been done, and can ask again with the key. With this, such a call has a new key if it has none and
-    /// the server knows keys.
-    pub fn on_send(mut self, heard: impl FnOnce(Option<&Key>) + Send + 'static) -> Self {
+    /// the server knows keys. Heard again if the call is sent again because the server's decision has changed.
+    pub fn on_send(mut self, heard: impl FnMut(Option<&Key>) + Send + 'static) -> Self {
         self.on_send = Some(Box::new(heard));
         self
     }
@@ -160,12 +171,44 @@ impl<'a> SafeCall<'a> {
         if let Some(schema) = tool.input_check().await {
             schema.check(&self.call.arguments).map_err(Error::InvalidArguments)?;
         }
-        let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
-        let hints = foreseen.hints;
-        let on_send = self.on_send.take().filter(|_| !hints.is_read_only());
-        if makes_key.when_foreseen(&foreseen) {
-            self.call.key = Some(Key::new());
+        // How often the server was left to ask, and refused.
+        let mut changes = 0;
+        let result = loop {
+            let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
+            let hints = foreseen.hints;
+            if makes_key.when_foreseen(&foreseen) && self.call.key.is_none() {
+                self.call.key = Some(Key::new());
+            }
+            self.call.expects_approval =
+                foreseen.judgement == Judgement::Ask && foreseen.defers && changes < MOST_CHANGES;
+            if !self.call.expects_approval {
+                self.agree(&tool, foreseen, preview.take(), changes > 0).await?;
+            }
+            if let Some(heard) = self.on_send.as_mut().filter(|_| !hints.is_read_only()) {
+                heard(self.call.key.as_ref());
+            }
+            let result = self.call.perform(Some(&tool), hints).await;
+            if !self.call.expects_approval || !is_decision_changed(&result) {
+                break result;
+            }
+            changes += 1;
+        };
+        // The tool is no longer what somebody has agreed to: who asks again asks about what it is now.
+        if result.as_ref().is_err_and(is_outdated) {
+            client.forget_tools();
         }
+        result
+    }
+
+    /// Asks the host's own question, where its policy says so, about exactly what is then sent.
+    async fn agree(
+        &mut self,
+        tool: &Arc<KnownTool>,
+        foreseen: Foreseen,
+        mut preview: Option<String>,
+        decision_changed: bool,
+    ) -> Result<(), Error> {
+        let client = self.call.client;
         match foreseen.judgement {
             Judgement::Allow => {}
             Judgement::Deny => return Err(Error::Refused(Refusal::Policy)),
@@ -174,11 +217,11 @@ impl<'a> SafeCall<'a> {
                     return Err(Error::Refused(Refusal::NobodyToAsk));
                 };
                 if preview.is_none() {
-                    match client.preview_of(&tool, &self.call.arguments).await {
+                    match client.preview_of(tool, &self.call.arguments).await {
                         Ok(None) => {}
                         Ok(Some(shown)) => {
                             preview = Some(shown.text());
-                            self.call.plan = self.call.plan.or(shown.plan_token);
+                            self.call.plan = self.call.plan.take().or(shown.plan_token);
                         }
                         Err(error) => tracing::warn!(%error, "no preview"),
                     }
@@ -191,6 +234,7 @@ impl<'a> SafeCall<'a> {
                     preview,
                     key: self.call.key.clone(),
                     trust: client.trust(),
+                    decision_changed,
                 };
                 if !confirm(proposal).await {
                     return Err(Error::Refused(Refusal::Person));
@@ -199,16 +243,16 @@ impl<'a> SafeCall<'a> {
                 self.call.arguments = Arc::unwrap_or_clone(arguments);
             }
         }
-        if let Some(heard) = on_send {
-            heard(self.call.key.as_ref());
-        }
-        let result = self.call.perform(Some(&tool), hints).await;
-        // The tool is no longer what somebody has agreed to: who asks again asks about what it is now.
-        if result.as_ref().is_err_and(is_outdated) {
-            client.forget_tools();
-        }
-        result
+        Ok(())
     }
+}
+
+/// How often a call is left to a server that says it asks, and then refuses because it does not. After that the host asks.
+const MOST_CHANGES: u32 = 2;
+
+fn is_decision_changed(result: &Result<CallResult, Error>) -> bool {
+    let failure = result.as_ref().ok().and_then(CallResult::failure);
+    failure.is_some_and(|failure| failure.by_server && failure.code == failure::DECISION_CHANGED)
 }
 
 /// Whether a key is made for a call, and when. It is made once: every attempt has the same.

@@ -197,7 +197,8 @@ async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
 
 async fn sent_without_a_key(call: SafeCall<'_>) {
     let (tell, told) = tokio::sync::oneshot::channel();
-    let call = call.on_send(move |key| tell.send(key.cloned()).unwrap());
+    let mut tell = Some(tell);
+    let call = call.on_send(move |key| tell.take().unwrap().send(key.cloned()).unwrap());
     soon(call.into_future()).await.unwrap();
     assert_eq!(told.await, Ok(None));
 }

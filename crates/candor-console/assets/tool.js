@@ -298,7 +298,9 @@ async function run(verb, text) {
   let ended = false;
   try {
     const sent = { Accept: "text/event-stream, application/json", ...(verb === "call" ? headers() : {}) };
-    const response = await ask("POST", `${path}/${verb}`, text, sent, running.signal);
+    // The page has shown that the server asks for approval: if that changes before the call arrives, the call must not run.
+    const expects = verb === "call" && known?.exact && known.approval === "ask" ? "?expect=ask" : "";
+    const response = await ask("POST", `${path}/${verb}${expects}`, text, sent, running.signal);
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       const body = await response.json();
       ended = true;

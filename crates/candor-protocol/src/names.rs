@@ -193,6 +193,8 @@ pub mod failure {
     pub const PLAN_STALE: &str = "plan_stale";
     /// A person is asked whether the call may start, and has not decided.
     pub const APPROVAL_REQUIRED: &str = "approval_required";
+    /// The caller expected the server to ask for approval, and the server would run the call without it.
+    pub const DECISION_CHANGED: &str = "decision_changed";
     /// A person, or the server's policy, does not let the call start.
     pub const DENIED: &str = "denied";
     /// Too much runs already.

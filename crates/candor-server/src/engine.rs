@@ -279,7 +279,9 @@ impl Engine {
                 let settings = Object::new()
                     .with("version", &1)
                     .with("ask", parts.policy.ask.as_str())
-                    .with("client", &asks_client);
+                    .with("client", &asks_client)
+                    .with("expect", &true)
+                    .with("explain", &true);
                 extensions.insert(extension::APPROVAL.to_owned(), settings);
             }
         }

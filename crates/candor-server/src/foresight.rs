@@ -10,7 +10,7 @@ use candor_protocol::rpc::ErrorObject;
 use candor_schema::Violation;
 
 use crate::engine::Engine;
-use crate::gate::approval::granted;
+use crate::gate::approval::verdict;
 use crate::ledger::operation::Operation;
 use crate::ledger::{Call, key};
 use crate::methods::provider_failed;
@@ -115,20 +115,8 @@ impl Visit {
         let nature = ready.foresee().await;
         let nature = nature.unwrap_or_else(|_| Effective::resolved(Hints::WORST));
         let Ready { arguments, key, token, .. } = ready;
-        let mut judgement = judge(nature);
         let call = Call { entry, arguments: &arguments, hints: nature.hints, exchange };
-        let mut operation = engine.ledger().and_then(|ledger| match &key {
-            Some(key) => Some(Operation::new(ledger, &call, key.clone())),
-            // Recorded because a person is asked about it.
-            None => (judgement == Judgement::Ask).then(|| Operation::keyless(ledger, &call)),
-        });
-        if let (Judgement::Ask, Some(kept)) = (judgement, &operation)
-            && let Ok(Some(_)) = granted(&engine.parts().policy, &call, kept).await
-        {
-            // As the call itself: nobody is asked, and without a key there is nothing to find.
-            judgement = Judgement::Allow;
-            operation = operation.filter(|kept| !kept.is_keyless());
-        }
+        let (judgement, operation) = verdict(engine, &call, key.as_ref()).await;
         let standing = match &operation {
             Some(operation) => standing(operation).await,
             None => None,

@@ -65,9 +65,20 @@ pub(crate) enum Resumes {
     Approval { fence: u64, binding: candor_ledger::Binding },
 }
 
+/// What a call carries from one round to the next, besides questions and answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// The caller expects the server to ask for approval of this call.
+    pub(crate) expects_approval: bool,
+    /// The call started with an approval.
+    pub(crate) approved: bool,
+}
+
 /// One run of a handler that may ask.
 #[derive(Default)]
 pub(crate) struct Round {
+    /// What the earlier rounds of this call have settled.
+    pub(crate) carried: Carried,
     /// The call in the ledger that goes on with this run, if it is one.
     pub(crate) resumes: Option<Resumes>,
     answers: BTreeMap<String, Answered>,
@@ -102,8 +113,9 @@ impl Round {
         let mut asked = BTreeMap::new();
         let mut answers = BTreeMap::new();
         let mut resumes = None;
+        let mut carried = Carried::default();
         if let Some(state) = brought.state {
-            let (state, of_record) = State::open(seal, state, &binding.digest(principal))
+            let (state, of_record, earlier) = State::open(seal, state, &binding.digest(principal))
                 .ok_or_else(|| {
                     ErrorObject::invalid_params(
                         "Invalid requestState: not made by this server for this request, or expired",
@@ -112,6 +124,7 @@ impl Round {
             asked = state.asked;
             answers = state.answers;
             resumes = of_record;
+            carried = earlier;
         }
         if let Some(responses) = brought.responses {
             let responses = Object::decode(responses.into()).map_err(|e| {
@@ -134,7 +147,7 @@ impl Round {
                 }
             }
         }
-        Ok(Self { resumes, answers, ..Self::default() })
+        Ok(Self { resumes, carried, answers, ..Self::default() })
     }
 
     /// The answer to a question that the framework itself has put; one that nobody has asked for does not count.
@@ -249,10 +262,11 @@ impl Questions {
         bound: &str,
         ttl: Duration,
         of_record: Option<Resumes>,
+        carried: Carried,
     ) -> InputRequired {
         let mut result = InputRequired::new();
         result.input_requests = Some(self.open);
-        result.request_state = Some(self.state.close(seal, bound, ttl, of_record));
+        result.request_state = Some(self.state.close(seal, bound, ttl, of_record, carried));
         result
     }
 
@@ -274,7 +288,14 @@ struct State {
 }
 
 impl State {
-    fn close(&self, seal: &Seal, bound: &str, ttl: Duration, of_record: Option<Resumes>) -> String {
+    fn close(
+        &self,
+        seal: &Seal,
+        bound: &str,
+        ttl: Duration,
+        of_record: Option<Resumes>,
+        carried: Carried,
+    ) -> String {
         let mut payload =
             self.members().with("binding", bound).with("expires", &(now() + ttl.as_secs()));
         match of_record {
@@ -286,10 +307,16 @@ impl State {
                 payload = payload.with("approval", &(fence, binding.0));
             }
         }
+        if carried.expects_approval {
+            payload = payload.with("expects", &true);
+        }
+        if carried.approved {
+            payload = payload.with("approved", &true);
+        }
         seal.close(raw(&payload).get().as_bytes())
     }
 
-    fn open(seal: &Seal, token: &str, bound: &str) -> Option<(Self, Option<Resumes>)> {
+    fn open(seal: &Seal, token: &str, bound: &str) -> Option<(Self, Option<Resumes>, Carried)> {
         let payload = seal.open(token)?;
         let payload: Object = serde_json::from_slice(&payload).ok()?;
         let expires: u64 = payload.get("expires")?.text().parse().ok()?;
@@ -308,7 +335,11 @@ impl State {
                 Some(Resumes::Approval { fence, binding: candor_ledger::Binding(binding) })
             }
         };
-        Some((Self::read(&payload)?, of_record))
+        let carried = Carried {
+            expects_approval: payload.get("expects").is_some(),
+            approved: payload.get("approved").is_some(),
+        };
+        Some((Self::read(&payload)?, of_record, carried))
     }
 
     fn members(&self) -> Object {
@@ -365,7 +396,7 @@ mod tests {
         let round = Round::begin(seal, principal, &binding, &nothing).unwrap();
         assert_eq!(ask(&round, "sure?").await, None);
         let bound = binding.digest(principal);
-        round.questions().put(seal, &bound, TTL, None).request_state.unwrap()
+        round.questions().put(seal, &bound, TTL, None, Carried::default()).request_state.unwrap()
     }
 
     #[tokio::test]
@@ -401,7 +432,8 @@ mod tests {
         assert!(!with(&seal, "alice", json!({"path": "a"}), &format!("{state}-TAMPERED")));
         let binding = binding(json!(1));
         let stale = State { asked: BTreeMap::new(), answers: BTreeMap::new() };
-        let stale = stale.close(&seal, &binding.digest(&alice), Duration::ZERO, None);
+        let bound = binding.digest(&alice);
+        let stale = stale.close(&seal, &bound, Duration::ZERO, None, Carried::default());
         tokio::time::sleep(Duration::from_millis(1100)).await;
         assert!(State::open(&seal, &stale, &binding.digest(&alice)).is_none());
     }

@@ -101,7 +101,10 @@ async fn capabilities_are_as_described() {
             let extensions = &said["capabilities"]["extensions"];
             fits(&exactly("IdempotencyCapability"), &extensions[MARK]);
             fits(&exactly("ApprovalCapability"), &extensions[APPROVAL]);
-            assert_eq!(extensions[APPROVAL], json!({"version": 1, "ask": ask, "client": client}));
+            assert_eq!(
+                extensions[APPROVAL],
+                json!({"version": 1, "ask": ask, "client": client, "expect": true, "explain": true})
+            );
         }
     }
 }
@@ -113,7 +116,10 @@ async fn a_caller_without_a_name_is_told_that_its_client_cannot_decide() {
     let opened = site.send(initialize("2025-11-25", &json!({}))).await.result().await;
     for said in [discovered, opened] {
         let said = &said["capabilities"]["extensions"][APPROVAL];
-        assert_eq!(*said, json!({"version": 1, "ask": "destructive", "client": false}));
+        assert_eq!(
+            *said,
+            json!({"version": 1, "ask": "destructive", "client": false, "expect": true, "explain": true})
+        );
     }
 }
 
@@ -436,6 +442,10 @@ fn what_breaks_a_definition_is_found() {
     not("IdempotencyCapability", keys(json!([])));
     not("ApprovalCapability", json!({"version": 1, "ask": "sometimes", "client": true}));
     not("ApprovalCapability", json!({"version": 1, "ask": "always"}));
+    fits(&exactly("ApprovalRequestMeta"), &json!({"expect": "ask"}));
+    not("ApprovalRequestMeta", json!({"expect": "allow"}));
+    fits(&exactly("ApprovalCallMeta"), &json!({"approved": true}));
+    not("ApprovalCallMeta", json!({"approved": false}));
     not("ErrorCode", json!("because"));
     not("ErrorMeta", json!({"code": ""}));
     not(

@@ -1,7 +1,8 @@
 //! `candor call`: one call of a tool, asked about where that matters.
 
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
@@ -54,8 +55,9 @@ Arguments: k=v is read by the tool's schema; k:=JSON is JSON; a.b=v is a member 
 or of stdin, and k=@@x is the text @x.
 
 Before a call that may delete or overwrite something, and before every call of a stranger, you are asked; without a terminal that is a
-no, unless --yes says yes. Where a known server puts this very call to a person itself, you are not asked the same here: its question
-is the one that counts, and --yes does not answer it. Without a terminal, and where the server does not know who calls (HTTP without
+no, unless --yes says yes. Where a known server asks for approval of the call itself and checks that it does, you are not asked as
+well: its question is the one that counts, and --yes does not answer it. If the server no longer asks when the call arrives, nothing
+is run and you are asked here. Without a terminal, and where the server does not know who calls (HTTP without
 a token), it waits for `candor approvals` or the server's console.";
 
 pub(crate) async fn run(args: Args) -> ExitCode {
@@ -112,22 +114,21 @@ impl Making<'_> {
 
     async fn make(self, out: &mut Out) -> Result<(), Trouble> {
         let Self { reached, tool, arguments, key, yes } = self;
-        let consent = Consent {
-            client: reached.client.clone(),
-            person: reached.person.clone(),
-            progress: reached.progress.clone(),
-            yes,
-        };
+        let consent =
+            Consent { person: reached.person.clone(), progress: reached.progress.clone(), yes };
         let pins = Pins::of(&reached.found, &Surroundings::real());
         // Of a call that does more than read: its key, if it has one.
-        let sent = Arc::new(OnceLock::new());
-        let (sending, quiet, own) = (sent.clone(), out.json, key.clone());
+        let sent = Arc::new(Mutex::new(None));
+        let changed = Arc::new(AtomicBool::new(false));
+        let (sending, changing, quiet, own) =
+            (sent.clone(), changed.clone(), out.json, key.clone());
         let progress = reached.progress.clone();
         let mut call = reached
             .client
             .call_safely(tool, arguments)
             .confirm(async move |proposal: Proposal| {
                 let tool = proposal.tool.clone();
+                changing.store(proposal.decision_changed, Ordering::Relaxed);
                 pins.warn_if_changed(&tool);
                 let answer = consent.to(proposal).await;
                 if answer == Answer::Yes {
@@ -137,10 +138,10 @@ impl Making<'_> {
             })
             .on_progress(move |news| progress.tell(&news))
             .on_send(move |key| {
-                if let (Some(key), None, false) = (key, own, quiet) {
+                if let (Some(key), None, false) = (key, &own, quiet) {
                     eprintln!("key {key}: the same call with --key {key} is not done twice");
                 }
-                let _ = sending.set(key.map(ToString::to_string));
+                *lock(&sending) = Some(key.map(ToString::to_string));
             });
         if let Some(key) = &key {
             call = call.key(key.as_str());
@@ -151,10 +152,11 @@ impl Making<'_> {
             _ = tokio::signal::ctrl_c() => None,
         };
         reached.progress.clear();
-        let key = key.or_else(|| sent.get().cloned().flatten());
+        let sent = lock(&sent).take();
+        let key = key.or_else(|| sent.clone().flatten());
         let Some(done) = done else {
             let trouble = Trouble::interrupted();
-            return Err(match (reached.progress.told_of_wait(), sent.get().is_some()) {
+            return Err(match (reached.progress.told_of_wait(), sent.is_some()) {
                 (true, _) => undecided(trouble, key.as_deref()),
                 (false, true) => unsure(trouble, key.as_deref()),
                 (false, false) => trouble,
@@ -164,7 +166,8 @@ impl Making<'_> {
             Ok(result) => result,
             // A no that nobody can have said.
             Err(Error::Refused(Refusal::Person)) if reached.person.is_none() => {
-                return Err(nobody_there(reached.client.trust()));
+                let changed = changed.load(Ordering::Relaxed);
+                return Err(nobody_there(reached.client.trust(), changed));
             }
             Err(error) => return Err(failed(error, key.as_deref())),
         };
@@ -173,6 +176,10 @@ impl Making<'_> {
         }
         tell_result(&result, key.as_deref(), out)
     }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn tell_result(result: &CallResult, key: Option<&str>, out: &mut Out) -> Result<(), Trouble> {

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use candor::desk::json;
 use candor::desk::shown::shown;
-use candor_client::{Basis, Client, Proposal, Trust};
+use candor_client::{Basis, Proposal, Trust};
 
-use super::foresight::asks_itself;
 use super::progress::Progress;
 use super::question::Person;
 use super::safe;
@@ -15,7 +14,6 @@ use crate::exit::Exit;
 
 /// Who says yes.
 pub(super) struct Consent {
-    pub(super) client: Client,
     pub(super) person: Option<Arc<Person>>,
     pub(super) progress: Arc<Progress>,
     /// They have said so beforehand.
@@ -27,7 +25,7 @@ pub(super) struct Consent {
 pub(super) enum Answer {
     /// A person was asked, and said it.
     Yes,
-    /// Nobody had to be asked: it was said beforehand, or the server asks.
+    /// The user agreed beforehand.
     Unasked,
     /// Also where nobody was there to ask.
     No,
@@ -35,7 +33,7 @@ pub(super) enum Answer {
 
 impl Consent {
     pub(super) async fn to(self, proposal: Proposal) -> Answer {
-        if self.yes || asks_itself(&self.client, &proposal.foreseen) {
+        if self.yes {
             return Answer::Unasked;
         }
         let Some(person) = &self.person else { return Answer::No };
@@ -50,8 +48,9 @@ impl Consent {
 }
 
 /// Nobody was there to ask.
-pub(super) fn nobody_there(trust: Trust) -> Trouble {
+pub(super) fn nobody_there(trust: Trust, decision_changed: bool) -> Trouble {
     let why = match trust {
+        _ if decision_changed => "the server no longer asks for approval of this call",
         Trust::Known => "this call may delete or overwrite something",
         Trust::Stranger => {
             "this server is a stranger, and each call of a stranger's tool is asked about"
@@ -84,6 +83,10 @@ fn in_words(proposal: &Proposal) -> String {
         foreseen.hints.in_words(),
         json::pretty(&arguments.to_string(), "  ")
     );
+    if proposal.decision_changed {
+        words
+            .push_str("\nThe server no longer asks for approval of this call: only you are asked.");
+    }
     if let Some(preview) = preview {
         words.push_str("\nwhat its preview shows\n");
         words.push_str(&safe::quoted(preview));

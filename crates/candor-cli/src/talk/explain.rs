@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
                 true => Some(look(reached, &tool, &arguments).await),
                 false => None,
             };
-            let next = Next::of(&reached.client, &foreseen);
+            let next = Next::of(&foreseen);
             match out.json {
                 true => result(out, &as_json(reached, &tool, &arguments, &foreseen, next, preview)),
                 false => tell(reached, &foreseen, next, preview, out),

@@ -1,28 +1,27 @@
 //! What becomes of a call, before it is made.
 
-use candor::protocol::names::extension;
-use candor_client::{Client, Foreseen, Judgement, Trust};
+use candor_client::{Foreseen, Judgement};
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Runs,
     AskedHere,
-    /// The server asks a person, and here nobody is asked a second time.
+    /// The server asks for approval, and the CLI does not ask as well.
     Approval,
-    /// Here, and then by the server: its word that it will ask is that of a stranger.
+    /// The CLI asks, then the server: it is untrusted, or cannot promise that it asks.
     AskedTwice,
     RefusedHere,
     RefusedThere,
 }
 
 impl Next {
-    pub(super) fn of(client: &Client, foreseen: &Foreseen) -> Self {
+    pub(super) fn of(foreseen: &Foreseen) -> Self {
         let server = foreseen.server;
         match foreseen.judgement {
             Judgement::Deny => Self::RefusedHere,
             _ if server == Some(Judgement::Deny) => Self::RefusedThere,
-            Judgement::Ask if asks_itself(client, foreseen) => Self::Approval,
+            Judgement::Ask if foreseen.defers => Self::Approval,
             Judgement::Ask if server == Some(Judgement::Ask) => Self::AskedTwice,
             Judgement::Ask => Self::AskedHere,
             Judgement::Allow if server == Some(Judgement::Ask) => Self::Approval,
@@ -52,13 +51,4 @@ impl Next {
             Self::RefusedThere => "refused_by_server",
         }
     }
-}
-
-/// Whether the server puts this very call to a person, so that nobody here is asked the same twice: it is known, it has approvals
-/// as our servers have them, and it says of these arguments, or of all calls of the tool, that it asks.
-pub(super) fn asks_itself(client: &Client, foreseen: &Foreseen) -> bool {
-    let extensions = client.capabilities().extensions;
-    client.trust() == Trust::Known
-        && foreseen.server == Some(Judgement::Ask)
-        && extensions.is_some_and(|known| known.contains_key(extension::APPROVAL))
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use candor_server::Visit;
-use candor_server::protocol::json::{RawValue, scan};
+use candor_server::protocol::json::{Decode as _, Json, Object, RawValue, raw, scan};
+use candor_server::protocol::types::Tool as Definition;
 use candor_server::transport::http::idempotency_key;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
@@ -33,6 +34,35 @@ pub(super) fn arguments(console: &Inner, asked: &Asked) -> Result<Box<RawValue>,
         ));
     }
     Ok(json.to_raw())
+}
+
+/// Takes the precondition `expect` out of a call: the arguments that are left, and its value as JSON.
+///
+/// The body holds the arguments, so `expect` in it is the precondition only if the tool can have no such argument. For a tool that
+/// can, the query parameter `expect` says the same.
+pub(super) fn take_expectation(
+    asked: &Asked,
+    tool: &Definition,
+    arguments: Box<RawValue>,
+) -> (Box<RawValue>, Option<Box<RawValue>>) {
+    let of_query = asked.query(EXPECT).map(|expected| raw(&expected));
+    if of_query.is_some() || !arguments.get().contains(EXPECT) {
+        return (arguments, of_query);
+    }
+    let Ok(sent) = Object::decode((&*arguments).into()) else { return (arguments, None) };
+    match sent.get(EXPECT).map(Json::to_raw) {
+        Some(expected) if !may_take(tool, EXPECT) => (raw(&sent.without(EXPECT)), Some(expected)),
+        _ => (arguments, None),
+    }
+}
+
+const EXPECT: &str = "expect";
+
+/// Returns true if an argument of this name can be valid: the schema declares it, or is open.
+fn may_take(tool: &Definition, name: &str) -> bool {
+    let schema: Value = serde_json::from_str(tool.input_schema.get()).unwrap_or_default();
+    let closed = ["additionalProperties", "unevaluatedProperties"];
+    schema["properties"].get(name).is_some() || !closed.iter().any(|closed| schema[closed] == false)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

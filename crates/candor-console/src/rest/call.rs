@@ -5,7 +5,7 @@ use bytes::Bytes;
 use candor_server::protocol::json::{Decode as _, Object, RawValue};
 use candor_server::protocol::names::{extension, header, meta, method, notification};
 use candor_server::protocol::rpc::ErrorObject;
-use candor_server::{Catalogue, Listed, Said};
+use candor_server::{Catalogue, Listed, Said, Visit};
 use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;
@@ -21,7 +21,13 @@ pub(super) async fn call(
     asked: &Asked,
     tool: &Listed<'_>,
 ) -> Result<Response, Problem> {
-    make(console, asked, tool, body::key(asked)?).await
+    let arguments = body::arguments(console, asked)?;
+    let (arguments, expected) = body::take_expectation(asked, &tool.definition, arguments);
+    let mut visit = body::visit(console, asked)?.key(body::key(asked)?);
+    if let Some(expected) = expected {
+        visit = visit.meta(extension::APPROVAL, &Object::new().with("expect", &expected));
+    }
+    make(console, asked, visit, tool, &arguments).await
 }
 
 /// What a call would do, said by the tool that the author has made for it.
@@ -36,18 +42,18 @@ pub(super) async fn preview(
         Problem::new(StatusCode::NOT_FOUND, "no_preview", none)
     })?;
     // The key is that of the call that may follow.
-    make(console, asked, &preview, None).await
+    let arguments = body::arguments(console, asked)?;
+    make(console, asked, body::visit(console, asked)?, &preview, &arguments).await
 }
 
 async fn make(
     console: &Inner,
     asked: &Asked,
+    visit: Visit,
     tool: &Listed<'_>,
-    key: Option<String>,
+    arguments: &RawValue,
 ) -> Result<Response, Problem> {
-    let arguments = body::arguments(console, asked)?;
-    let params = Object::new().with("name", &tool.definition.name).with("arguments", &arguments);
-    let visit = body::visit(console, asked)?.key(key);
+    let params = Object::new().with("name", &tool.definition.name).with("arguments", arguments);
     if accepts(&asked.parts.headers, EVENTS) {
         let said = visit.meta(meta::PROGRESS_TOKEN, "call").send(method::TOOLS_CALL, params);
         return Ok(sse::respond(events(said), console.limits.keep_alive));

@@ -19,7 +19,8 @@ fn status(code: &str) -> Option<StatusCode> {
         | code::OUTCOME_UNKNOWN
         | code::PREVIEW_REQUIRED
         | code::PLAN_INVALID
-        | code::PLAN_STALE => StatusCode::CONFLICT,
+        | code::PLAN_STALE
+        | code::DECISION_CHANGED => StatusCode::CONFLICT,
         code::RATE_LIMITED | code::QUOTA_EXCEEDED => StatusCode::TOO_MANY_REQUESTS,
         code::APPROVAL_REQUIRED | code::DENIED => StatusCode::FORBIDDEN,
         code::LEDGER_UNAVAILABLE | code::BUSY => StatusCode::SERVICE_UNAVAILABLE,
@@ -95,6 +96,9 @@ fn suggestions(code: &str, said: &Value) -> Value {
         code::APPROVAL_REQUIRED => {
             Some("Wait for a person, then make the same call again: nobody is asked twice.")
         }
+        code::DECISION_CHANGED => Some(
+            "Ask annotations again. To run the call without an approval, send it without expect.",
+        ),
         code::DENIED => Some("Do not make this call again."),
         code::RESULT_EXPIRED | code::RESULT_OMITTED | code::ABANDONED => {
             Some("Take a new Idempotency-Key for a new operation; this one is not repeated.")

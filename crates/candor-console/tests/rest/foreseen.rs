@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use candor_server::Ask;
 use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::store::{Filter, Granting, MemoryStore, Options, Page, Store as _};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
+use candor_server::{Ask, Pattern};
 use serde_json::{Value, json};
 
 use crate::site::{Site, delete_record, server, weather};
@@ -187,4 +188,42 @@ async fn other_tools_that_help_are_named() {
     assert_eq!(said["undo"], "get_weather");
     let preview = said["preview"].as_str().unwrap();
     assert_eq!(site.get(&format!("/tools/{preview}")).await.status, 200);
+}
+
+/// `annotations` knows of grants, and a call that expects approval does not run under one.
+#[tokio::test]
+async fn expectation_of_a_call_fails_under_a_grant() {
+    let store = Arc::new(MemoryStore::new(Options::default()));
+    let server = server().ask(Ask::Destructive).hold(Duration::from_millis(20));
+    let schema = json!({"type": "object", "properties": {"expect": {"type": "string"}}, "additionalProperties": false});
+    let own = JsonTool::new("own", &schema, |args, _| async move {
+        Ok::<_, ToolError>(json!({"got": args["expect"]}))
+    });
+    let own = own.does(Hints::READS);
+    let site = Site::of(server.ledger(store.clone()).tool(manage()).tool(own));
+    let delete = |path: &str| json!({"path": path, "action": "delete"});
+    let expecting = |path: &str| json!({"path": path, "action": "delete", "expect": "ask"});
+    site.post("/tools/manage/call", expecting("a")).await.problem(403, "approval_required");
+    let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
+    let granting = Granting {
+        scope: waiting[0].id.scope.clone(),
+        binding: waiting[0].stored.question().unwrap().binding,
+        pattern: Pattern::like(&delete("a"), &["path"], &[]).unwrap().to_string(),
+        by: "olga".to_owned(),
+        lasts: Duration::from_secs(60),
+    };
+    store.grant(granting).await.unwrap();
+    let explained = site.post("/tools/manage/annotations", delete("b")).await.ok();
+    assert_eq!(explained["approval"], "none");
+    let said = site.post("/tools/manage/call", expecting("b")).await;
+    said.problem(409, "decision_changed");
+    let said = site.post("/tools/manage/call?expect=ask", delete("b")).await;
+    said.problem(409, "decision_changed");
+    site.post("/tools/manage/call?expect=allow", delete("b")).await.problem(400, "bad_request");
+    site.post("/tools/manage/call", delete("b")).await.ok();
+    // A tool's own argument of that name stays one.
+    let own = site.post("/tools/own/call", json!({"expect": "rain"})).await.ok();
+    assert_eq!(own["structuredContent"], json!({"got": "rain"}));
+    let own = site.post("/tools/own/call?expect=ask", json!({"expect": "rain"})).await;
+    own.problem(409, "decision_changed");
 }

@@ -6,8 +6,10 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use candor_hints::Judgement;
 use candor_ledger::{
-    Answer, Binding, Decision, Event, Fence, Grant, Moment, Question, Refusal, Seen, StateKind, Via,
+    Answer, Binding, Decision, Event, Fence, Grant, Key, Moment, Question, Refusal, Seen,
+    StateKind, Via,
 };
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, RawValue, raw};
@@ -313,6 +315,30 @@ pub(crate) async fn granted(
     Ok(grants.into_iter().filter(|grant| grant.covers(binding)).find(|grant| {
         Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
     }))
+}
+
+/// Returns what the server does with a call now, grants included, and the record that the call has or would get.
+///
+/// Everything that explains a call asks this, so all of it gives one answer.
+pub(crate) async fn verdict(
+    engine: &Engine,
+    call: &Call<'_>,
+    key: Option<&Key>,
+) -> (Judgement, Option<Box<Operation>>) {
+    let policy = &engine.parts().policy;
+    let verdict = policy.judge(call.entry, call.hints);
+    let operation = engine.ledger().and_then(|ledger| match key {
+        Some(key) => Some(Operation::new(ledger, call, key.clone())),
+        // Recorded because a reviewer is asked about it.
+        None => (verdict == Judgement::Ask).then(|| Operation::keyless(ledger, call)),
+    });
+    if let (Judgement::Ask, Some(kept)) = (verdict, &operation)
+        && let Ok(Some(_)) = granted(policy, call, kept).await
+    {
+        // Without a key there is no record to find.
+        return (Judgement::Allow, operation.filter(|kept| !kept.is_keyless()));
+    }
+    (verdict, operation)
 }
 
 /// The arguments as a person may see them.

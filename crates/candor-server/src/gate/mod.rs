@@ -3,9 +3,11 @@
 //! - here: the policy. Looking at it costs a call that needs no asking nothing.
 //! - `approval`: asking a person, on every channel that there is, once.
 //! - `prompts`: what stands before a person already.
+//! - `expectation`: what the caller was told about the call.
 //! - `grant`: what a person has permitted beforehand, for a while.
 
 pub(crate) mod approval;
+pub(crate) mod expectation;
 mod grant;
 pub(crate) mod prompts;
 

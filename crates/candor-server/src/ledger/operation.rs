@@ -68,13 +68,20 @@ pub(super) enum Came {
     Before { completed: Moment, resolved_by: Option<String> },
 }
 
+impl Mark {
+    /// Returns true if the result comes from an earlier attempt.
+    pub(crate) fn is_replay(&self) -> bool {
+        matches!(self.came, Came::Before { .. })
+    }
+}
+
 impl Serialize for Mark {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if let Some(key) = &self.key {
             map.serialize_entry("key", key)?;
         }
-        map.serialize_entry("replayed", &matches!(self.came, Came::Before { .. }))?;
+        map.serialize_entry("replayed", &self.is_replay())?;
         map.serialize_entry("attempt", &self.attempt)?;
         match &self.came {
             Came::Now { recorded, releases } => {
@@ -184,6 +191,14 @@ impl Operation {
     pub(crate) fn permitted(mut self: Box<Self>, grant: &Grant) -> Box<Self> {
         self.known = self.known.permitted(Some(words::permitted(grant)));
         self
+    }
+
+    /// Returns true if a reviewer has been asked about this call, and the request, approval or denial still holds.
+    pub(crate) async fn is_under_review(&self) -> Result<bool, StoreError> {
+        Ok(matches!(
+            self.look().await?,
+            Some(Answer::Waiting { .. } | Answer::Approved { .. } | Answer::Denied { .. })
+        ))
     }
 
     /// What the caller is told of a record that is in the way of asking.

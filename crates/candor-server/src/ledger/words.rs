@@ -183,6 +183,22 @@ pub(crate) fn denied(by: &str, reason: Option<&str>) -> ToolError {
         .never_retry()
 }
 
+/// The caller relies on an approval that the server would not ask for.
+pub(crate) fn decision_changed(tool: &str, grant: Option<&Grant>) -> ToolError {
+    let why = match grant {
+        Some(_) => "a grant now covers it",
+        None => "the policy does not ask about it",
+    };
+    ToolError::new(format!(
+        "The caller expected {tool} to need approval, but {why}. Nothing was run. Explain the call again \
+         and ask the user."
+    ))
+    .code(code::DECISION_CHANGED)
+    .detail("expected", "ask".into())
+    .detail("decision", "allow".into())
+    .never_retry()
+}
+
 /// By policy, which asks nobody.
 pub(crate) fn not_allowed(tool: &str) -> ToolError {
     ToolError::new(format!("{tool} may not be called on this server. Nothing was done."))

@@ -8,7 +8,7 @@ use crate::attempt::{Ran, Subject, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
-use crate::round::{Binding, Brought, Questions, Resumes, Round};
+use crate::round::{Binding, Brought, Carried, Questions, Resumes, Round};
 
 /// What to tell the client of a handler that panicked.
 pub(super) const PANICKED: &str = "It failed unexpectedly; the server's log says why.";
@@ -67,8 +67,9 @@ pub(super) fn ask(
     binding: &Binding<'_>,
     questions: Questions,
     resumes: Option<Resumes>,
+    carried: Carried,
 ) -> Answer {
     let bound = binding.digest(&exchange.principal);
-    let put = questions.put(engine.rounds(), &bound, engine.limits().round, resumes);
+    let put = questions.put(engine.rounds(), &bound, engine.limits().round, resumes, carried);
     engine.input_required(exchange, put)
 }

@@ -5,11 +5,14 @@ use candor_protocol::json::Object;
 use candor_protocol::names::extension;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{ToolAnnotations, ToolAnnotationsParams};
+use serde_json::{Value, json};
 
-use super::reading::{self, Taken, Unfit};
+use super::reading::{self, Ready, Taken, Unfit};
 use super::{params, provider_failed};
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::gate::approval::verdict;
+use crate::ledger::Call;
 use crate::tool::{Entry, effects};
 
 /// What was found out about a call.
@@ -22,7 +25,7 @@ pub(super) struct Foreseen {
     pub(super) annotations: ToolAnnotations,
     /// Whether the arguments make a difference.
     pub(super) dynamic: bool,
-    /// What the server's policy makes of it.
+    /// What the server does with it now, grants included.
     pub(super) judgement: Judgement,
 }
 
@@ -40,7 +43,8 @@ pub(super) async fn foresee(
     given: Given,
     exchange: &Exchange,
 ) -> Result<Foreseen, ErrorObject> {
-    let Some(source) = engine.parts().tools.as_ref().filter(|_| engine.parts().foresees) else {
+    let explains = engine.parts().foresees || engine.parts().policy.asks();
+    let Some(source) = engine.parts().tools.as_ref().filter(|_| explains) else {
         return Err(ErrorObject::method_not_found(method));
     };
     engine.rates().admit_question(engine.limits().foresights, &exchange.principal)?;
@@ -54,15 +58,21 @@ pub(super) async fn foresee(
     let entry = found.entry;
     let unfit = |unfit: Box<Unfit>| unfit.into_protocol_error(&asked.name);
     let taken = Taken::from(&found, sent, beside, exchange).map_err(unfit)?;
-    let (nature, key) = match given {
-        Given::Some => (entry.effects.of_partial(&taken.arguments), taken.key),
+    let (nature, key, judgement) = match given {
+        // A grant is for complete arguments.
+        Given::Some => {
+            let nature = entry.effects.of_partial(&taken.arguments);
+            (nature, taken.key, engine.parts().policy.judge(entry, nature.hints))
+        }
         Given::All => {
             let mut ready = taken.ready().map_err(unfit)?;
             let nature = ready.foresee().await.map_err(|_| not_evaluated(entry))?;
-            (nature, ready.key)
+            let Ready { arguments, key, .. } = ready;
+            let call = Call { entry, arguments: &arguments, hints: nature.hints, exchange };
+            let (judgement, _) = verdict(engine, &call, key.as_ref()).await;
+            (nature, key, judgement)
         }
     };
-    let judgement = engine.parts().policy.judge(entry, nature.hints);
     let effective = entry.of_keyed(nature, key.is_some());
     let definition = &entry.definition;
     let mut annotations = definition.annotations.clone().unwrap_or_else(ToolAnnotations::new);
@@ -76,6 +86,11 @@ fn not_evaluated(entry: &Entry) -> ErrorObject {
     let trace_id = crate::trace::id();
     tracing::error!(tool = entry.name(), trace_id, "effects could not be evaluated");
     ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
+}
+
+/// What the server adds to an explanation: its verdict on the call.
+pub(super) fn approval(judgement: Judgement) -> Value {
+    json!({"judgement": judgement.as_str()})
 }
 
 /// Whether the client of this request has declared the extension for tool resolution. Its settings are empty.

@@ -15,7 +15,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::resource::Publisher;
-use crate::round::Binding;
+use crate::round::{Binding, Carried};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let Some(source) = &engine.parts().prompts else {
@@ -52,7 +52,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             Ok(engine.complete(exchange, result))
         }
         Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
-        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions, None)),
+        Ran::Asks(questions) => {
+            Ok(asking::ask(engine, exchange, &binding, questions, None, Carried::default()))
+        }
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }

@@ -15,7 +15,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::resource::{Publisher, Trouble};
-use crate::round::Binding;
+use crate::round::{Binding, Carried};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let tree = super::resources(engine, RESOURCES_READ)?;
@@ -48,7 +48,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         }
         Ran::Done(Ok(None)) => Err(refused(Trouble::NotFound)),
         Ran::Done(Err(error)) => Err(refused(Trouble::Failed(error))),
-        Ran::Asks(questions) => Ok(asking::ask(engine, exchange, &binding, questions, None)),
+        Ran::Asks(questions) => {
+            Ok(asking::ask(engine, exchange, &binding, questions, None, Carried::default()))
+        }
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }

@@ -5,7 +5,7 @@ use candor_protocol::names::{extension, method};
 use candor_protocol::types::ToolAnnotationsResult;
 use serde_json::json;
 
-use super::foreseeing::{Given, foresee};
+use super::foreseeing::{Given, approval, foresee};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
@@ -26,9 +26,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         "summary": foreseen.effective.hints.in_words(),
     });
     let mut result = ToolAnnotationsResult::new(foreseen.annotations);
-    let judged = json!({"judgement": foreseen.judgement.as_str()});
     let meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);
-    result.meta = Some(meta.with(extension::APPROVAL, &judged));
+    result.meta = Some(meta.with(extension::APPROVAL, &approval(foreseen.judgement)));
     Ok(engine.complete(exchange, result))
 }
 

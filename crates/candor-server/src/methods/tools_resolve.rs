@@ -7,7 +7,7 @@ use candor_protocol::rpc::{ErrorObject, code};
 use candor_protocol::types::ResolveToolResult;
 use serde_json::json;
 
-use super::foreseeing::{Given, foresee, resolves};
+use super::foreseeing::{Given, approval, foresee, resolves};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
@@ -22,6 +22,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         )
         .with_data(&json!({"requiredCapabilities": needed})));
     }
+    if !engine.parts().foresees {
+        return Err(ErrorObject::method_not_found(method::TOOLS_RESOLVE));
+    }
     let foreseen = foresee(engine, method::TOOLS_RESOLVE, asked, Given::All, exchange).await?;
     if !foreseen.dynamic {
         let problem = format!("Invalid params: {} says all in its annotations", foreseen.name);
@@ -30,6 +33,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // Exactly the four: no title, and nothing that the tool's author added.
     let annotations = effects::annotations(foreseen.effective.hints);
     let mut result = ResolveToolResult::new(foreseen.name, annotations);
+    if engine.parts().policy.asks() {
+        let meta = Object::new().with(extension::APPROVAL, &approval(foreseen.judgement));
+        result.meta = Some(meta);
+    }
     if exchange.era() == Era::Legacy {
         // The draft wants it in every result, also where the core has no such member.
         result.extra.set("resultType", raw("complete"));

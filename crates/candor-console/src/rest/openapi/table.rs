@@ -85,6 +85,12 @@ const KEY: Parameter = Parameter {
     required: false,
     kind: Kind::Text,
 };
+const EXPECT: Parameter = query(
+    "expect",
+    "`ask`: run the call only with an approval. If it would run without one, nothing is run and the answer is decision_changed. For a \
+     tool that cannot take an argument of this name, a member `expect` of the body says the same.",
+    false,
+);
 const CURSOR: Parameter = query("cursor", "Where the page begins, from the page before.", false);
 const LIMIT: Parameter = Parameter {
     name: "limit",
@@ -230,7 +236,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "callTool",
         summary: "Calls the tool.",
         tag: "tools",
-        parameters: &[TOOL, KEY],
+        parameters: &[TOOL, KEY, EXPECT],
         body: Some("Arguments"),
         answers: called!(NO_SUCH_TOOL),
     },

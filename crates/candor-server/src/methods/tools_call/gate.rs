@@ -9,6 +9,7 @@ use crate::admission::rate::{Coming, Pass};
 use crate::admission::serial::Turn;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
+use crate::gate::Policy;
 use crate::gate::approval::{Approval, Approved, granted};
 use crate::ledger::operation::{Operation, Told};
 use crate::ledger::{Call, Ledger, words};
@@ -24,6 +25,8 @@ pub(super) struct AtGate<'c, 'p> {
     pub(super) preview: Option<&'p Entry>,
     /// Of the preview that the caller has looked at.
     pub(super) token: Option<&'c str>,
+    /// The caller was told that the server asks for approval, and relies on it.
+    pub(super) expects_approval: bool,
 }
 
 /// A call that the policy does not forbid. Somebody may still have to be asked about it.
@@ -43,7 +46,7 @@ pub(super) struct Gated<'c, 'p> {
 impl<'c, 'p> AtGate<'c, 'p> {
     /// Policy, plan and permissions.
     pub(super) async fn judged(self, engine: &Engine) -> Result<Gated<'c, 'p>, Told> {
-        let Self { call, mut operation, resumes, preview, token } = self;
+        let Self { call, mut operation, resumes, preview, token, expects_approval } = self;
         let (ledger, policy, name) = (engine.ledger(), &engine.parts().policy, call.entry.name());
         let asks = match policy.judge(call.entry, call.hints) {
             Judgement::Allow => false,
@@ -68,10 +71,18 @@ impl<'c, 'p> AtGate<'c, 'p> {
             operation = Some(Operation::keyless(ledger, call));
         }
         let grant = match &operation {
-            Some(kept) if asks => Box::pin(granted(policy, call, kept)).await,
+            Some(kept) if asks => {
+                Box::pin(applicable_grant(policy, call, kept, expects_approval)).await
+            }
             _ => Ok(None),
         };
         let grant = grant.map_err(Told::Refused)?.map(Box::new);
+        // A later round needs no approval of its own: the first one was checked, and used it up.
+        let resumed = matches!(resumes, Some(Resumes::Round { .. }));
+        if expects_approval && !resumed && (!asks || grant.is_some()) {
+            let error = words::decision_changed(name, grant.as_deref());
+            return Err(refuse(ledger, call, operation.as_deref(), error).await);
+        }
         if let Some(grant) = &grant {
             // What is permitted for a while is not asked about, and needs no record to be asked about once.
             operation =
@@ -185,6 +196,21 @@ async fn admit(
     let turn = engine.queues().turn(call, ctx.deadline()).await?;
     planned.still_holds(engine, call).await?;
     Ok(Admitted { pass, _turn: turn })
+}
+
+/// Returns the grant that lets the call run without approval. A caller that expects approval, and whose request a reviewer already
+/// has, keeps to that request: the grant does not overtake it.
+async fn applicable_grant(
+    policy: &Policy,
+    call: &Call<'_>,
+    operation: &Operation,
+    expects_approval: bool,
+) -> Result<Option<Grant>, ToolError> {
+    let under_review = match expects_approval {
+        true => operation.is_under_review().await.map_err(|error| words::unavailable(&error))?,
+        false => false,
+    };
+    if under_review { Ok(None) } else { granted(policy, call, operation).await }
 }
 
 /// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.

@@ -22,10 +22,11 @@ use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::gate::expectation;
 use crate::ledger::operation::Operation;
 use crate::ledger::{Call, key, words};
 use crate::mirror;
-use crate::round::Binding;
+use crate::round::{Binding, Carried};
 use gate::{AtGate, Entered};
 use run::Start;
 use says::Says;
@@ -46,13 +47,21 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     )?;
     let ledger = engine.ledger();
     let beside = reading::key_beside(engine, exchange, &call.extra)?;
+    let expects_approval = expectation::read(&exchange.meta)?;
 
     // look up
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
     let found =
         tools.find(&call.name, engine.parts().form).ok_or_else(|| reading::unknown(&call.name))?;
     let entry = found.entry;
-    let says = Says { engine, exchange, entry, name: &call.name, foreseen: None };
+    let says = Says {
+        engine,
+        exchange,
+        entry,
+        name: &call.name,
+        foreseen: None,
+        carried: Carried::default(),
+    };
 
     // validate
     if let Some(headers) = &exchange.mirrored {
@@ -100,6 +109,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     // recall
     let round = asking::begin(engine, exchange, &binding, &brought)?;
     let resumes = round.resumes;
+    let mut carried = round.carried;
+    carried.expects_approval |= expects_approval;
+    let says = Says { carried, ..says };
     if resumes.is_none()
         && let Some(operation) = &operation
         && let Some(told) = Box::pin(operation.recall()).await
@@ -110,7 +122,14 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     // gate
     let preview = found.preview.map(|preview| &**preview);
-    let coming = AtGate { call: &about, operation, resumes, preview, token: token.as_deref() };
+    let coming = AtGate {
+        call: &about,
+        operation,
+        resumes,
+        preview,
+        token: token.as_deref(),
+        expects_approval: carried.expects_approval,
+    };
     let gated = match coming.judged(engine).await {
         Ok(gated) => gated,
         Err(told) => return says.told(told, &binding),

@@ -44,7 +44,8 @@ impl Start<'_> {
         let ended = match ran {
             Ran::Asks(questions) => {
                 admitted.asks();
-                return Ok(asking::ask(engine, call.exchange, binding, questions, None));
+                let carried = says.carried;
+                return Ok(asking::ask(engine, call.exchange, binding, questions, None, carried));
             }
             ran => self.shaping.shape(ran),
         };
@@ -63,6 +64,7 @@ impl Start<'_> {
         let Self { says, binding, prepared, shaping, .. } = self;
         let Kept { operation, resumes, approval } = kept;
         let work = work(ctx.clone(), shaping, says.name.to_owned(), prepared, admitted).boxed();
+        let says = says.approved(approval.is_some());
         let told = operation.carry_out(&ctx, approval, resumes, work).await;
         says.told(told, binding)
     }

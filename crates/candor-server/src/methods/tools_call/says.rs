@@ -18,10 +18,11 @@ use crate::ledger::operation::{Mark, Told};
 use crate::ledger::words;
 use crate::methods::asking;
 use crate::resource::Publisher;
-use crate::round::Binding;
+use crate::round::{Binding, Carried};
 use crate::tool::{Entry, ToolError, effects};
 
 /// Who speaks, of what, and to whom.
+#[derive(Clone, Copy)]
 pub(super) struct Says<'a> {
     pub(super) engine: &'a Engine,
     pub(super) exchange: &'a Exchange,
@@ -29,12 +30,20 @@ pub(super) struct Says<'a> {
     pub(super) name: &'a str,
     /// What the call does, if that was worth finding out.
     pub(super) foreseen: Option<Hints>,
+    /// What the next round of this call has to know.
+    pub(super) carried: Carried,
 }
 
 impl<'a> Says<'a> {
     pub(super) fn having_foreseen(self, by_nature: Hints, has_key: bool) -> Self {
         let hints = self.entry.of_keyed(Effective::resolved(by_nature), has_key).hints;
         Self { foreseen: self.entry.is_dynamic().then_some(hints), ..self }
+    }
+
+    /// Records that the call starts with an approval, if it does; an earlier round may have used it up.
+    pub(super) fn approved(mut self, approved: bool) -> Self {
+        self.carried.approved |= approved;
+        self
     }
 
     /// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
@@ -61,7 +70,7 @@ impl<'a> Says<'a> {
                 {
                     return Err(error);
                 }
-                Ok(asking::ask(engine, exchange, binding, questions, Some(resumes)))
+                Ok(asking::ask(engine, exchange, binding, questions, Some(resumes), self.carried))
             }
             Told::Asks { .. } => Ok(self.refused(words::waits_elsewhere())),
             Told::Refused(error) => Ok(self.refused(error)),
@@ -116,6 +125,8 @@ impl<'a> Says<'a> {
     /// Metadata, with what we have to say.
     fn noted(&self, meta: Option<Object>, mark: Option<&Mark>) -> Option<Object> {
         let foreseen = self.foreseen.map(|hints| json!({"foreseen": effects::annotations(hints)}));
+        // A replay runs nothing, so it says nothing about an approval.
+        let approved = self.carried.approved && mark.is_some_and(|mark| !mark.is_replay());
         if foreseen.is_none() && mark.is_none() {
             return meta;
         }
@@ -125,6 +136,9 @@ impl<'a> Says<'a> {
         }
         if let Some(mark) = mark {
             meta = meta.with(extension::IDEMPOTENCY, mark);
+        }
+        if approved {
+            meta = meta.with(extension::APPROVAL, &json!({"approved": true}));
         }
         Some(meta)
     }
