@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use candor_hints::Hints;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::client::{Client, read};
 use crate::error::Error;
 use crate::host::{Progress, ProgressFn};
+use crate::policy::Trust;
 use crate::result::CallResult;
 use crate::session::Wish;
 use crate::tools::KnownTool;
@@ -68,6 +70,8 @@ pub struct Call<'a> {
     pub(crate) expects_approval: bool,
     progress: Option<ProgressFn>,
     timeout: Option<Duration>,
+    /// Whether it was resent on the server's word: a call that is not safe to retry is, once at most.
+    resent: AtomicBool,
 }
 
 impl fmt::Debug for Call<'_> {
@@ -91,6 +95,7 @@ impl<'a> Call<'a> {
             expects_approval: false,
             progress: None,
             timeout: None,
+            resent: AtomicBool::new(false),
         }
     }
 
@@ -150,16 +155,35 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Makes it by what was last known of the tool.
+    /// Returns true if a stored result can be meant: by a key that is sent, or that a trusted server makes of the arguments.
+    fn has_key(&self, tool: Option<&KnownTool>) -> bool {
+        let derives = tool.is_some_and(KnownTool::derives_keys) && self.is_trusted();
+        self.key.is_some()
+            || self.arguments.get(argument::IDEMPOTENCY_KEY).is_some()
+            || (derives && self.client.knows_keys())
+    }
+
+    /// Makes it by what was last known of the tool; once more if the server has another definition by now.
     async fn as_known(&mut self) -> Result<CallResult, Error> {
-        let tool = self.client.last_known(&self.tool).await?;
-        if let Some(tool) = &tool {
-            self.put_key(tool)?;
+        loop {
+            let tool = self.client.last_known(&self.tool).await?;
+            if let Some(tool) = &tool {
+                self.put_key(tool)?;
+            }
+            let declared = tool.as_ref().map(|tool| tool.annotations()).unwrap_or_default();
+            let (policy, trust) = (self.client.policy(), self.client.trust());
+            let hints = policy.effective(&self.tool, trust, &declared, None);
+            let result = self.perform(tool.as_deref(), hints).await;
+            if !result.as_ref().is_err_and(is_outdated) {
+                return result;
+            }
+            // The definition has changed since it was looked at. Nobody has agreed to the old one.
+            self.client.forget_tools();
+            let may_resend = self.is_trusted() || self.is_licensed(hints, tool.as_deref());
+            if !may_resend || self.resent.swap(true, Ordering::AcqRel) {
+                return result;
+            }
         }
-        let declared = tool.as_ref().map(|tool| tool.annotations()).unwrap_or_default();
-        let (policy, trust) = (self.client.policy(), self.client.trust());
-        let hints = policy.effective(&self.tool, trust, &declared, None);
-        self.perform(tool.as_deref(), hints).await
     }
 
     /// Makes it, once, or several times where that is safe.
@@ -175,11 +199,11 @@ impl<'a> Call<'a> {
         };
         let mut failed = 0;
         loop {
-            let outcome = self.once(tool).await;
             let licensed = self.is_licensed(hints, tool);
+            let outcome = self.once(tool, licensed).await;
             let again = match &outcome {
-                Ok(result) => Self::may_repeat_failed(result, licensed),
-                Err(error) => may_repeat(error, licensed).then(|| error.retry_after()),
+                Ok(result) => self.may_repeat_failed(result, licensed),
+                Err(error) => self.may_repeat(error, licensed).then(|| error.retry_after()),
             };
             failed += 1;
             let wait = again.and_then(|after| self.client.retry().wait(failed, after));
@@ -190,31 +214,45 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Only what reads, what has no further effect, and what a key makes recognisable may be done twice.
+    fn is_trusted(&self) -> bool {
+        self.client.trust() == Trust::Known
+    }
+
+    /// Only what reads, what has no further effect, and what a key makes recognisable may be done twice. An untrusted server's claim
+    /// to know keys makes nothing recognisable.
     fn is_licensed(&self, hints: Hints, tool: Option<&KnownTool>) -> bool {
         let has_key = self.key.is_some() || tool.is_some_and(KnownTool::derives_keys);
-        hints.is_read_only() || hints.is_idempotent() || (has_key && self.client.knows_keys())
+        hints.is_read_only()
+            || hints.is_idempotent()
+            || (has_key && self.is_trusted() && self.client.knows_keys())
+    }
+
+    /// Returns true if a failed call is sent again: if it is safe to retry, if it never left this client, or if a trusted server says
+    /// that it did nothing.
+    fn may_repeat(&self, error: &Error, licensed: bool) -> bool {
+        let not_done = error.is_unsent() || (self.is_trusted() && !error.may_have_been_done());
+        error.is_passing() && (licensed || not_done)
     }
 
     /// Whether a call that was answered with a failure is made again, and when the server wants it to be.
-    fn may_repeat_failed(result: &CallResult, licensed: bool) -> Option<Option<Duration>> {
+    fn may_repeat_failed(&self, result: &CallResult, licensed: bool) -> Option<Option<Duration>> {
         let failure = result.failure()?;
         let again = match failure.code.as_str() {
             // Nobody knows, or a person has not decided yet: in both cases it is for people.
             failure::OUTCOME_UNKNOWN | failure::APPROVAL_REQUIRED => false,
             failure::IN_PROGRESS => licensed,
-            // Refused before anything was done.
+            // Refused before anything was done, if that can be trusted.
             failure::RATE_LIMITED | failure::BUSY | failure::LEDGER_UNAVAILABLE
                 if failure.by_server =>
             {
-                true
+                licensed || self.is_trusted()
             }
             _ => failure.retriable == Some(true) && licensed,
         };
         again.then_some(failure.retry_after)
     }
 
-    async fn once(&self, tool: Option<&KnownTool>) -> Result<CallResult, Error> {
+    async fn once(&self, tool: Option<&KnownTool>, licensed: bool) -> Result<CallResult, Error> {
         let mut params = Object::new();
         params.set("name", raw(&self.tool));
         params.set("arguments", raw(&self.arguments));
@@ -224,6 +262,7 @@ impl<'a> Call<'a> {
         wish.mirrored = &mirrored;
         wish.progress.clone_from(&self.progress);
         wish.timeout = self.timeout;
+        wish.resent = Some(&self.resent).filter(|_| !licensed);
         if let Some(key) = &self.key {
             wish.meta.set(meta::IDEMPOTENCY_KEY, raw(key.as_str()));
             wish.key = Some(key.as_str());
@@ -237,17 +276,13 @@ impl<'a> Call<'a> {
         let answer = self.client.ask_in_rounds(wish).await?;
         let result = read(&answer.result)?;
         let schema = tool.and_then(KnownTool::output_schema);
-        let result = CallResult::new(result, schema).map_err(Error::protocol)?;
+        let mut result = CallResult::new(result, schema).map_err(Error::protocol)?;
+        result.keyed = self.has_key(tool);
         match tool {
             Some(tool) if !result.is_error() => checked(result, tool).await,
             _ => Ok(result),
         }
     }
-}
-
-/// What was not done may be tried again in any case.
-fn may_repeat(error: &Error, licensed: bool) -> bool {
-    error.is_passing() && (!error.may_have_been_done() || licensed)
 }
 
 /// A result is what the tool's schema promises, or it is not passed on as one.
@@ -285,14 +320,7 @@ impl<'a> IntoFuture for Call<'a> {
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
             self.members()?;
-            match self.as_known().await {
-                // The definition has changed since it was looked at, and nothing was done. Nobody has agreed to the old one.
-                Err(error) if is_outdated(&error) => {
-                    self.client.forget_tools();
-                    self.as_known().await
-                }
-                result => result,
-            }
+            self.as_known().await
         })
     }
 }

@@ -17,15 +17,17 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex as AsyncMutex;
 
+use crate::breaker::{Breaker, Work};
 use crate::cache::Cache;
 use crate::call::Call;
 use crate::connect::{Connect, Limits, Program, Target};
 use crate::error::Error;
 use crate::foresee::Questions;
 use crate::host::Host;
+use crate::lists::Page;
 use crate::members::{DecodeObject as _, locked, members_of};
 use crate::policy::{Policy, Trust};
-use crate::retry::{Breaker, Retry};
+use crate::retry::Retry;
 use crate::safely::SafeCall;
 use crate::session::{Session, Wish};
 use crate::tools::{KnownTool, Tools};
@@ -115,7 +117,7 @@ impl Client {
         let Connect {
             target,
             mut host,
-            limits,
+            mut limits,
             era,
             info,
             trust,
@@ -124,6 +126,9 @@ impl Client {
             cache,
             parallel_writes,
         } = connect;
+        // No phase takes longer than an answer may.
+        limits.connect = limits.connect.min(limits.answer);
+        limits.probe = limits.probe.min(limits.answer);
         let name: Arc<str> = target.to_string().into();
         host.kept = Some((cache.clone(), name.clone()));
         let client = Self(Arc::new(Inner {
@@ -146,7 +151,7 @@ impl Client {
             turn: AsyncMutex::new(()),
             parallel_writes,
         }));
-        client.session().await?;
+        client.session_for(Work::Connecting).await?;
         Ok(client)
     }
 
@@ -200,13 +205,15 @@ impl Client {
         // Before it is asked: what changes meanwhile has changed.
         let (epoch, now) = (self.0.host.tools_epoch(), Instant::now());
         let told = session.tells_of_tools();
-        let listed = self.list(method::TOOLS_LIST, "tools", &Object::new()).await?;
-        let tools = Arc::new(Tools::new(listed.entries()?));
+        let mut tools = Tools::default();
+        let read = |page: &Page| page.entries("tools").map(|entries| tools.add(entries));
+        let lasts = self.each_page(method::TOOLS_LIST, "tools", &Object::new(), read).await?;
+        let tools = Arc::new(tools);
         for (tool, problem) in tools.left_out() {
             tracing::warn!(tool, problem, "a tool that cannot be used");
         }
         // Before the answer came, so nothing was missed since.
-        let until = if told { None } else { Some(now + listed.lasts) };
+        let until = if told { None } else { Some(now + lasts) };
         *locked(&self.0.tools) = Some(KeptTools { tools: tools.clone(), until, epoch, session });
         Ok(tools)
     }
@@ -257,7 +264,7 @@ impl Client {
         if self.capabilities().prompts.is_none() {
             return Err(Error::Unsupported("prompts".to_owned()));
         }
-        self.list(method::PROMPTS_LIST, "prompts", &Object::new()).await?.read()
+        self.list(method::PROMPTS_LIST, "prompts", &Object::new()).await
     }
 
     /// A prompt, filled in.
@@ -326,6 +333,12 @@ impl Client {
         }
     }
 
+    /// Forgets the failures that the breaker has counted, so that the next request goes out at once. For a host that knows more than
+    /// the client does: that the network is back, or that its user pressed a button.
+    pub fn reset(&self) {
+        self.0.breaker.reset();
+    }
+
     /// Looks at the tools anew the next time.
     pub(crate) fn forget_tools(&self) {
         *locked(&self.0.tools) = None;
@@ -382,17 +395,25 @@ impl Client {
 
     /// The session, or a new one if it has ended.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Error> {
-        let alive = || locked(&self.0.session).clone().filter(|session| session.is_alive());
-        if let Some(session) = alive() {
+        self.session_for(Work::Connecting).await
+    }
+
+    /// The session if it is there and alive: for what is not worth a new one.
+    pub(crate) fn open_session(&self) -> Option<Arc<Session>> {
+        locked(&self.0.session).clone().filter(|session| session.is_alive())
+    }
+
+    /// The session, or a new one. `work` says under which name the breaker counts a failure.
+    pub(crate) async fn session_for(&self, work: Work) -> Result<Arc<Session>, Error> {
+        if let Some(session) = self.open_session() {
             return Ok(session);
         }
         let _turn = self.0.connecting.lock().await;
-        if let Some(session) = alive() {
+        if let Some(session) = self.open_session() {
             return Ok(session);
         }
         let inner = &*self.0;
-        inner.breaker.admit(Instant::now())?;
-        let admitted = Admitted(&inner.breaker);
+        let admitted = inner.breaker.admit(work)?;
         let opened =
             Session::open(&inner.target, inner.era, &inner.info, &inner.host, &inner.limits).await;
         admitted.saw(opened.as_ref().map(|_| ()), &inner.retry);
@@ -401,20 +422,34 @@ impl Client {
         Ok(session)
     }
 
-    /// Sends a request, and once more in a new session if the old one turns out to have ended before the server took it.
+    /// Sends a request, and once more in a new session if the old one turns out to have ended before the server took it. Where only
+    /// the server says so, the request must allow it.
     pub(crate) async fn send(
         &self,
         wish: &Wish<'_>,
     ) -> Result<(Arc<Session>, Box<RawValue>), Error> {
-        let session = self.session().await?;
-        match self.send_in(&session, wish).await {
-            Err(Error::Lost { sent: false, .. }) if !session.is_alive() => {
-                let session = self.session().await?;
-                let result = self.send_in(&session, wish).await?;
-                Ok((session, result))
-            }
-            result => result.map(|result| (session, result)),
+        let connecting = if wish.listens { Work::Listening } else { Work::Connecting };
+        let session = self.session_for(connecting).await?;
+        let result = self.send_in(&session, wish).await;
+        let again = match &result {
+            Err(Error::Lost { sent: false, .. }) => !session.is_alive(),
+            Err(Error::SessionExpired) => wish.may_resend(),
+            _ => false,
+        };
+        if !again {
+            return result.map(|result| (session, result));
         }
+        let session = match self.session_for(connecting).await {
+            Ok(session) => session,
+            // It went out once already, whatever the server says of it.
+            Err(error) if result.is_err_and(|earlier| earlier.may_have_been_done()) => {
+                tracing::warn!(%error, "no new session");
+                return Err(Error::SessionExpired);
+            }
+            Err(error) => return Err(error),
+        };
+        let result = self.send_in(&session, wish).await?;
+        Ok((session, result))
     }
 
     /// Sends a request once, and remembers how the server took it.
@@ -424,27 +459,11 @@ impl Client {
         wish: &Wish<'_>,
     ) -> Result<Box<RawValue>, Error> {
         let inner = &*self.0;
-        inner.breaker.admit(Instant::now())?;
-        let admitted = Admitted(&inner.breaker);
+        let work = if wish.listens { Work::Listening } else { Work::of(wish.method) };
+        let admitted = inner.breaker.admit(work)?;
         let result = session.request(wish).await;
         admitted.saw(result.as_ref().map(|_| ()), &inner.retry);
         result
-    }
-}
-
-/// A request that the breaker waits to hear of.
-struct Admitted<'a>(&'a Breaker);
-
-impl Admitted<'_> {
-    fn saw(self, outcome: Result<(), &Error>, retry: &Retry) {
-        self.0.saw(outcome, retry, Instant::now());
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Admitted<'_> {
-    fn drop(&mut self) {
-        self.0.gave_up();
     }
 }
 

@@ -165,9 +165,9 @@ pub struct Limits {
     pub connect: Duration,
     /// For a server to say which era it speaks, before the older one is tried.
     pub probe: Duration,
-    /// For an answer; progress begins it anew.
+    /// For an answer; progress begins it anew. No other phase takes longer, from the connection to the end.
     pub answer: Duration,
-    /// For an answer in all, however much progress there is.
+    /// For an answer in all, however much progress there is; and for all pages of a list.
     pub answer_at_most: Duration,
     /// The largest message, in bytes.
     pub max_message: usize,
@@ -177,7 +177,7 @@ pub struct Limits {
     pub max_pages: usize,
     /// How many entries of a list.
     pub max_entries: usize,
-    /// How many bytes of a list.
+    /// How much memory a list may take with all its pages, in bytes, by an estimate; a walk, with all that it has to remember.
     pub max_list: usize,
     /// How often a server may answer one request with questions.
     pub max_rounds: u32,
@@ -194,7 +194,7 @@ impl Default for Limits {
             max_depth: 128,
             max_pages: 1000,
             max_entries: 100_000,
-            max_list: 64 * 1024 * 1024,
+            max_list: 128 * 1024 * 1024,
             max_rounds: 10,
         }
     }
@@ -292,7 +292,8 @@ impl Connect {
         self
     }
 
-    /// How long an answer is waited for; progress begins it anew.
+    /// How long is waited for a connection, for each step of the handshake, for an answer, and for the end. Progress begins an answer's
+    /// time anew.
     pub fn timeout(mut self, answer: Duration) -> Self {
         self.limits.answer = answer;
         self.limits.answer_at_most = self.limits.answer_at_most.max(answer);

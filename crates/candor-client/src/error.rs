@@ -59,6 +59,8 @@ pub enum Error {
         /// Whether the server may have got the request.
         sent: bool,
     },
+    /// The server does not know the session that it issued itself. It claims that it did not process the request; nothing proves it.
+    SessionExpired,
     /// No answer came in time. The server may still be at it.
     TimedOut {
         /// The time that it was given.
@@ -97,7 +99,7 @@ pub enum Error {
         /// What is wrong with it.
         invalid: Invalid,
     },
-    /// The server kept asking.
+    /// The server kept asking. What it did between its questions is unknown.
     TooManyRounds(u32),
     /// A list without end: the server sent more pages or entries than are read.
     Endless {
@@ -105,6 +107,13 @@ pub enum Error {
         list: &'static str,
         /// How much was read.
         read: usize,
+    },
+    /// A list takes more memory than [`Limits::max_list`](crate::Limits::max_list) allows.
+    ListTooLarge {
+        /// Of what.
+        list: &'static str,
+        /// The limit, in bytes.
+        limit: usize,
     },
     /// The server has failed so often that it is left alone for a while. Nothing was sent.
     Resting {
@@ -136,8 +145,10 @@ impl Error {
         match self {
             Self::Lost { sent, .. } => *sent,
             Self::TimedOut { .. }
+            | Self::SessionExpired
             | Self::Http { .. }
             | Self::Protocol(_)
+            | Self::TooManyRounds(_)
             | Self::ResultInvalid { .. } => true,
             Self::Server(error) => !matches!(
                 error.code(),
@@ -154,11 +165,19 @@ impl Error {
         }
     }
 
+    /// Returns true if this client knows by itself that the request never left it. Other errors only repeat what the server claims.
+    pub(crate) fn is_unsent(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Lost { sent: false, .. })
+    }
+
     /// Whether the same may go well another time.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Lost { .. } | Self::TimedOut { .. } => true,
+            Self::Unreachable { .. }
+            | Self::Lost { .. }
+            | Self::SessionExpired
+            | Self::TimedOut { .. } => true,
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
             Self::Server(error) => matches!(error.code(), code::BUSY | code::INTERNAL_ERROR),
             _ => false,
@@ -201,6 +220,9 @@ impl fmt::Display for Error {
                 write!(f, "the connection was lost before the answer came: {why}")
             }
             Self::Lost { why, sent: false } => write!(f, "the request was not sent: {why}"),
+            Self::SessionExpired => {
+                f.write_str("the server refused the session that it had opened itself")
+            }
             Self::TimedOut { after } => {
                 write!(f, "no answer within {} s", after.as_secs_f64())
             }
@@ -236,6 +258,13 @@ impl fmt::Display for Error {
             }
             Self::Endless { list, read } => {
                 write!(f, "the list of {list} does not end: gave up after {read}")
+            }
+            Self::ListTooLarge { list, limit } => {
+                write!(
+                    f,
+                    "the list of {list} needs more than {} MB: it is not read",
+                    limit / 1_000_000
+                )
             }
             Self::Resting { rest } => write!(
                 f,

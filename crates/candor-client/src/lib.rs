@@ -29,6 +29,7 @@
 //! One request, in the order of the code: `call` or `safely` → `rounds` (questions of the server) → `client` (session, breaker) → `session` (id,
 //! `_meta`, time) → `link` (a POST, or a line) → `host`, which hears what the server says meanwhile.
 
+mod breaker;
 mod cache;
 mod call;
 mod client;
@@ -64,6 +65,7 @@ pub use connect::{Connect, Limits, Program};
 pub use error::{Error, Refusal};
 pub use foresee::{Basis, Foreseen};
 pub use host::{Elicitation, Elicited, Progress};
+pub use link::group::{end_programs, kill_programs};
 pub use listen::{Change, Interest, Listening};
 pub use policy::{Policy, Trust};
 pub use preview::Preview;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use candor_protocol::Era;
 use candor_protocol::json::Object;
@@ -12,6 +12,7 @@ use candor_protocol::types::{AcknowledgedParams, ListenParams, SubscriptionFilte
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::breaker::Work;
 use crate::client::{Client, written};
 use crate::error::Error;
 use crate::members::{DecodeObject as _, locked};
@@ -32,6 +33,61 @@ pub enum Change {
     Resource(String),
     /// The connection was lost and is there again: whatever happened in between was missed.
     Resumed,
+    /// The server sent more than is kept for a listener that does not look: those changes were missed.
+    Missed,
+}
+
+impl Change {
+    /// How much memory it takes, about.
+    fn size(&self) -> usize {
+        match self {
+            Self::Resource(uri) => size_of::<Self>() + uri.len(),
+            _ => size_of::<Self>(),
+        }
+    }
+}
+
+/// How often a listener of the legacy era looks whether its session is still there.
+const LOOKS: Duration = Duration::from_secs(2);
+
+/// A stream that lives this long was worth opening.
+const LASTING: Duration = Duration::from_secs(5);
+
+/// Changes that are kept for a listener that does not look, and how many bytes they take.
+const MOST_CHANGES: usize = 10_000;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// Changes in their order, each once.
+#[derive(Debug, Default)]
+struct News {
+    queue: VecDeque<Change>,
+    bytes: usize,
+}
+
+impl News {
+    /// Returns true if there is something new to look at.
+    fn push(&mut self, change: Change) -> bool {
+        if self.queue.contains(&change) {
+            return false;
+        }
+        let full = self.queue.len() >= MOST_CHANGES || self.bytes + change.size() > MOST_BYTES;
+        // All of them, and the loss is named: a gap in the middle would look like the whole.
+        let change = if full {
+            *self = Self::default();
+            Change::Missed
+        } else {
+            change
+        };
+        self.bytes += change.size();
+        self.queue.push_back(change);
+        true
+    }
+
+    fn pop(&mut self) -> Option<Change> {
+        let change = self.queue.pop_front()?;
+        self.bytes -= change.size();
+        Some(change)
+    }
 }
 
 /// What to hear of.
@@ -67,7 +123,7 @@ impl Interest {
 #[derive(Debug)]
 pub(crate) struct Listener {
     interest: Interest,
-    news: Mutex<VecDeque<Change>>,
+    news: Mutex<News>,
     more: Notify,
     acknowledged: Mutex<HashMap<RequestId, oneshot::Sender<SubscriptionFilter>>>,
 }
@@ -94,9 +150,7 @@ impl Listener {
     }
 
     fn push(&self, change: Change) {
-        let mut news = locked(&self.news);
-        if !news.contains(&change) && news.len() < 10_000 {
-            news.push_back(change);
+        if locked(&self.news).push(change) {
             self.more.notify_one();
         }
     }
@@ -146,7 +200,7 @@ impl Listening {
     pub async fn next(&mut self) -> Change {
         loop {
             let more = self.listener.more.notified();
-            if let Some(change) = locked(&self.listener.news).pop_front() {
+            if let Some(change) = locked(&self.listener.news).pop() {
                 return change;
             }
             more.await;
@@ -162,9 +216,14 @@ impl Drop for Listening {
         if let (Some((client, uris)), Ok(runtime)) =
             (self.subscribed.take(), tokio::runtime::Handle::try_current())
         {
+            // A session that has ended took its subscriptions along: no server is started to end them.
+            let Some(session) = client.open_session() else { return };
             runtime.spawn(async move {
                 for uri in uris {
-                    let _ = client.ask(Wish::new(method::RESOURCES_UNSUBSCRIBE, about(&uri))).await;
+                    let wish = Wish::new(method::RESOURCES_UNSUBSCRIBE, about(&uri));
+                    if session.request(&wish).await.is_err() {
+                        return;
+                    }
                 }
             });
         }
@@ -209,20 +268,31 @@ impl Client {
     }
 
     async fn keep_subscribed(&self, listener: &Listener) {
-        let mut session = self.session().await.ok();
+        let mut session = self.open_session();
+        let mut failed = 0;
         loop {
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            tokio::time::sleep(self.pause(failed).max(LOOKS)).await;
             if session.as_ref().is_some_and(|session| session.is_alive()) {
+                failed = 0;
                 continue;
             }
-            session = self.session().await.ok();
+            failed += 1;
+            session = self.session_for(Work::Listening).await.ok();
             if session.is_some() {
                 for uri in &listener.interest.uris {
-                    let _ = self.ask(Wish::new(method::RESOURCES_SUBSCRIBE, about(uri))).await;
+                    let mut wish = Wish::new(method::RESOURCES_SUBSCRIBE, about(uri));
+                    wish.listens = true;
+                    let _ = self.ask(wish).await;
                 }
                 listener.push(Change::Resumed);
             }
         }
+    }
+
+    /// How long a listener waits after this number of failures, before it connects again.
+    fn pause(&self, failed: u32) -> Duration {
+        let wait = self.retry().base.saturating_mul(2_u32.saturating_pow(failed.min(8)));
+        wait.min(self.retry().cap)
     }
 
     async fn stream(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
@@ -267,7 +337,8 @@ impl Client {
         let mut first = Some(first);
         let mut failed = 0;
         loop {
-            let (tell, told) = oneshot::channel();
+            let mut since = None;
+            let (tell, mut told) = oneshot::channel();
             let tell = Mutex::new(Some(tell));
             let named = |id: &RequestId| {
                 if let Some(tell) = locked(&tell).take() {
@@ -276,30 +347,40 @@ impl Client {
             };
             let Ok(params) = written(&params) else { return };
             let mut wish = Wish::new(method::LISTEN, params);
-            wish.endless = true;
+            (wish.endless, wish.listens) = (true, true);
             wish.named = Some(&named);
             let request = self.ask(wish);
             tokio::pin!(request);
-            let ended = tokio::select! {
-                ended = &mut request => ended,
-                Ok(honoured) = told => {
-                    failed = 0;
-                    match first.take() {
-                        Some(first) => {
-                            let _ = first.send(Ok(honoured));
-                        }
-                        None => listener.push(Change::Resumed),
+            let mut acknowledged = |honoured| {
+                since = Some(Instant::now());
+                match first.take() {
+                    Some(first) => {
+                        let _ = first.send(Ok(honoured));
                     }
+                    None => listener.push(Change::Resumed),
+                }
+            };
+            let ended = tokio::select! {
+                ended = &mut request => {
+                    // It may have come with the end.
+                    if let Ok(honoured) = told.try_recv() {
+                        acknowledged(honoured);
+                    }
+                    ended
+                }
+                Ok(honoured) = &mut told => {
+                    acknowledged(honoured);
                     request.await
                 }
             };
+            locked(&listener.acknowledged).clear();
             if let (Some(tell), Err(error)) = (first.take(), ended) {
                 let _ = tell.send(Err(error));
                 return;
             }
-            failed += 1;
-            let wait = self.retry().base.saturating_mul(2_u32.saturating_pow(failed.min(8)));
-            tokio::time::sleep(wait.min(self.retry().cap)).await;
+            // A stream that is cut at once is no success, however often the server opens it.
+            failed = if since.is_some_and(|at| at.elapsed() >= LASTING) { 1 } else { failed + 1 };
+            tokio::time::sleep(self.pause(failed)).await;
         }
     }
 }

@@ -47,46 +47,31 @@ pub(crate) struct Page {
     answer: Arc<RawValue>,
     entries: usize,
     lasts: Duration,
+    /// The memory that its entries take once they are read, about.
+    pub(crate) cost: usize,
 }
 
 impl Page {
-    /// Its entries as values.
-    pub(crate) fn read<T: Decode>(self, member: &'static str) -> Result<Vec<T>, Error> {
-        Listed { pages: vec![self.answer], member, lasts: self.lasts }.read()
-    }
-}
-
-/// Every entry of a list, each as its text, and for how long they may be kept.
-pub(crate) struct Listed {
-    pages: Vec<Arc<RawValue>>,
-    member: &'static str,
-    /// The shortest of what the pages say; zero if one says nothing.
-    pub(crate) lasts: Duration,
-}
-
-impl Listed {
-    pub(crate) fn entries(&self) -> Result<Vec<Json<'_>>, Error> {
+    /// Its entries, each as its text.
+    pub(crate) fn entries(&self, member: &'static str) -> Result<Vec<Json<'_>>, Error> {
         let mut all = Vec::new();
-        for page in &self.pages {
-            for (name, value) in Json::from(&**page).entries() {
-                if name == self.member {
-                    all.extend(value.items().map_err(|problem| {
-                        Error::protocol(format!("{}: {problem}", self.member))
-                    })?);
-                }
+        for (name, value) in Json::from(&*self.answer).entries() {
+            if name == member {
+                let items = value.items();
+                all.extend(items.map_err(|p| Error::protocol(format!("{member}: {p}")))?);
             }
         }
         Ok(all)
     }
 
-    /// The entries as values. One that cannot be read is left out, and the log says so.
-    pub(crate) fn read<T: Decode>(&self) -> Result<Vec<T>, Error> {
-        let entries = self.entries()?.into_iter();
+    /// Its entries as values. One that cannot be read is left out, and the log says so.
+    pub(crate) fn read<T: Decode>(&self, member: &'static str) -> Result<Vec<T>, Error> {
+        let entries = self.entries(member)?.into_iter();
         Ok(entries
             .filter_map(|entry| {
                 T::decode(entry)
                     .inspect_err(|problem| {
-                        tracing::warn!(list = self.member, %problem, "an entry that cannot be read");
+                        tracing::warn!(list = member, %problem, "an entry that cannot be read");
                     })
                     .ok()
             })
@@ -94,29 +79,71 @@ impl Listed {
     }
 }
 
+/// Estimates the memory that JSON takes once it is read into values: one digit of a text is a value of many bytes.
+fn cost(text: &str) -> usize {
+    const VALUE: usize = 80;
+    const OBJECT: usize = 160;
+    let (mut values, mut objects) = (1, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match (in_string, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_string = !in_string,
+            (false, b'{') => (objects, values) = (objects + 1, values + 1),
+            (false, b'[' | b',') => values += 1,
+            _ => {}
+        }
+    }
+    // The text once as it came, and once in the values.
+    2 * text.len() + values * VALUE + objects * OBJECT
+}
+
 impl Client {
-    /// A whole list. A server that gives one page twice, or never ends, is told from one with a long list.
-    pub(crate) async fn list(
+    /// A whole list. One that cannot be read into memory is not read to its end.
+    pub(crate) async fn list<T: Decode + Send>(
         &self,
         method: &'static str,
         member: &'static str,
         params: &Object,
-    ) -> Result<Listed, Error> {
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        let read = |page: &Page| page.read(member).map(|entries| all.extend(entries));
+        self.each_page(method, member, params, read).await?;
+        Ok(all)
+    }
+
+    /// Reads a list page by page, so that no more than one is in memory as it came. Returns for how long the list may be kept: the
+    /// shortest of what the pages say; zero if one says nothing. A server that gives one page twice, or never ends, is told from one
+    /// with a long list.
+    pub(crate) async fn each_page(
+        &self,
+        method: &'static str,
+        member: &'static str,
+        params: &Object,
+        mut take: impl FnMut(&Page) -> Result<(), Error> + Send,
+    ) -> Result<Duration, Error> {
         let limits = self.limits();
-        let mut listed = Listed { pages: Vec::new(), member, lasts: Duration::MAX };
-        let mut pages = Pages::new(method, member, params.clone());
-        let (mut count, mut bytes) = (0, 0);
-        while let Some(page) = self.next_page(&mut pages).await? {
-            listed.lasts = listed.lasts.min(page.lasts);
-            count += page.entries;
-            bytes += page.answer.get().len();
-            listed.pages.push(page.answer);
-            let most = count >= limits.max_entries || bytes >= limits.max_list;
-            if most && !pages.is_at_end() {
-                return Err(Error::Endless { list: member, read: count });
+        let after = limits.answer_at_most.max(limits.answer);
+        let read = async {
+            let mut lasts = Duration::MAX;
+            let mut pages = Pages::new(method, member, params.clone());
+            let (mut count, mut bytes) = (0, 0_usize);
+            while let Some(page) = self.next_page(&mut pages).await? {
+                lasts = lasts.min(page.lasts);
+                count += page.entries;
+                bytes = bytes.saturating_add(page.cost);
+                if bytes > limits.max_list {
+                    return Err(Error::ListTooLarge { list: member, limit: limits.max_list });
+                }
+                take(&page)?;
+                if count >= limits.max_entries && !pages.is_at_end() {
+                    return Err(Error::Endless { list: member, read: count });
+                }
             }
-        }
-        Ok(listed)
+            Ok(lasts)
+        };
+        tokio::time::timeout(after, read).await.map_err(|_| Error::TimedOut { after })?
     }
 
     /// The next page of a list; `None` after the last.
@@ -129,6 +156,10 @@ impl Client {
             Next::End => return Ok(None),
         }
         let (answer, hint) = self.kept_or_asked(method, params).await?;
+        let cost = cost(answer.get());
+        if cost > self.limits().max_list {
+            return Err(Error::ListTooLarge { list: member, limit: self.limits().max_list });
+        }
         let members = members_of(&answer).map_err(Error::protocol)?;
         let entries = members
             .get(member)
@@ -147,7 +178,7 @@ impl Client {
             }
         };
         let lasts = hint.map_or(Duration::ZERO, |hint| hint.lasts);
-        Ok(Some(Page { answer, entries, lasts }))
+        Ok(Some(Page { answer, entries, lasts, cost }))
     }
 
     /// An answer that is still good, or a new one.

@@ -96,7 +96,7 @@ impl Client {
     /// The resources that the server lists, all pages.
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
         self.need_resources().await?;
-        self.list(method::RESOURCES_LIST, "resources", &Object::new()).await?.read()
+        self.list(method::RESOURCES_LIST, "resources", &Object::new()).await
     }
 
     /// Its templates, all pages.
@@ -105,9 +105,8 @@ impl Client {
         let listed =
             self.list(method::RESOURCES_TEMPLATES_LIST, "resourceTemplates", &Object::new()).await;
         match listed {
-            Ok(listed) => listed.read(),
             Err(error) if is_missing_method(&error) => Ok(Vec::new()),
-            Err(error) => Err(error),
+            listed => listed,
         }
     }
 
@@ -116,7 +115,7 @@ impl Client {
         let session = self.need_resources().await?;
         for method in ways_to_list(&session) {
             match self.list(method, "resources", &about(uri)).await {
-                Ok(listed) => return listed.read().map(Some),
+                Ok(listed) => return Ok(Some(listed)),
                 Err(error) if is_missing_method(&error) => {}
                 Err(error) => return Err(error),
             }

@@ -40,6 +40,8 @@ pub struct CallResult {
     structured: Option<Arc<Value>>,
     /// The member under which the value stands, if it was put in a box.
     boxed: Option<String>,
+    /// Whether the call had a key: without one, nothing can be replayed.
+    pub(crate) keyed: bool,
 }
 
 /// What a failed call says to programs, if the server is one that does.
@@ -73,7 +75,7 @@ impl CallResult {
             let members = structured.as_deref().and_then(Value::as_object);
             members.is_some_and(|members| members.len() == 1 && members.contains_key(field))
         });
-        Ok(Self { raw, structured, boxed })
+        Ok(Self { raw, structured, boxed, keyed: false })
     }
 
     /// Whether the tool says that it failed.
@@ -139,11 +141,18 @@ impl CallResult {
         self.failure().is_some_and(|failure| failure.code == failure::OUTCOME_UNKNOWN)
     }
 
-    /// It is the result of an earlier attempt with the same key.
+    /// Returns true if it is the result of an earlier attempt with the same key. See [`replayed`](Self::replayed).
     #[must_use]
     pub fn is_replayed(&self) -> bool {
+        self.replayed() == Some(true)
+    }
+
+    /// Returns whether the server replayed an earlier result; `None` if the call had no key, whatever the server claims.
+    #[must_use]
+    pub fn replayed(&self) -> Option<bool> {
         let told = self.meta(extension::IDEMPOTENCY);
-        told.is_some_and(|told| told.get("replayed").and_then(Value::as_bool) == Some(true))
+        let told = told.and_then(|told| told.get("replayed").and_then(Value::as_bool));
+        self.keyed.then(|| told == Some(true))
     }
 
     /// The token of a preview, to be sent with the call that it is about.

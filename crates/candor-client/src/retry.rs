@@ -1,10 +1,6 @@
-//! What is tried again, when, and when no more.
+//! What is tried again, and when.
 
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-use crate::error::Error;
-use crate::members::locked;
+use std::time::Duration;
 
 /// How often and how soon what failed is tried again. Whether it may be is not decided here.
 ///
@@ -26,10 +22,12 @@ pub struct Retry {
     pub base: Duration,
     /// The longest wait at all. A server that wants more is not tried again.
     pub cap: Duration,
-    /// So many failures in a row ...
+    /// After this number of failures in a row of one kind of work (connecting, calls, lists, reads) that work rests.
     pub failures: u32,
-    /// ... within this time, and the server is left alone for as long.
+    /// The first rest. One request may then try for all; the rest doubles with every one that fails.
     pub rest: Duration,
+    /// The longest rest.
+    pub longest_rest: Duration,
 }
 
 impl Default for Retry {
@@ -39,7 +37,8 @@ impl Default for Retry {
             base: Duration::from_millis(250),
             cap: Duration::from_secs(60),
             failures: 5,
-            rest: Duration::from_secs(30),
+            rest: Duration::from_secs(1),
+            longest_rest: Duration::from_secs(30),
         }
     }
 }
@@ -70,70 +69,6 @@ impl Retry {
 fn share(of: Duration) -> Duration {
     let chance = getrandom::u32().map_or(0.5, |n| f64::from(n) / f64::from(u32::MAX));
     of.mul_f64(chance)
-}
-
-/// Leaves a server alone that fails again and again.
-#[derive(Debug, Default)]
-pub(crate) struct Breaker(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    /// Failures in a row, the first of them at this time.
-    failed: u32,
-    since: Option<Instant>,
-    /// Left alone until then; after it one request may try.
-    until: Option<Instant>,
-    trying: bool,
-}
-
-impl Breaker {
-    /// Whether a request may go out now.
-    pub(crate) fn admit(&self, now: Instant) -> Result<(), Error> {
-        let mut state = locked(&self.0);
-        match state.until {
-            None => Ok(()),
-            Some(until) if now < until => Err(Error::Resting { rest: until - now }),
-            // One tries for all.
-            Some(_) if !state.trying => {
-                state.trying = true;
-                Ok(())
-            }
-            Some(_) => Err(Error::Resting { rest: Duration::from_secs(1) }),
-        }
-    }
-
-    /// How the request went.
-    pub(crate) fn saw(&self, outcome: Result<(), &Error>, retry: &Retry, now: Instant) {
-        let mut state = locked(&self.0);
-        match outcome {
-            Err(error) if breaks(error) => {
-                if state.since.is_none_or(|since| now - since > retry.rest) && !state.trying {
-                    (state.failed, state.since) = (0, Some(now));
-                }
-                state.failed += 1;
-                if state.trying || state.failed >= retry.failures {
-                    state.until = Some(now + retry.rest);
-                    state.trying = false;
-                }
-            }
-            // Any answer shows that the server is there.
-            _ => *state = State::default(),
-        }
-    }
-
-    /// The request was given up before anything came of it.
-    pub(crate) fn gave_up(&self) {
-        locked(&self.0).trying = false;
-    }
-}
-
-/// Whether the server itself is at fault.
-fn breaks(error: &Error) -> bool {
-    match error {
-        Error::Unreachable { .. } | Error::Lost { .. } | Error::TimedOut { .. } => true,
-        Error::Http { status, .. } => *status >= 500,
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -170,42 +105,5 @@ mod tests {
         let wait = retry.wait(1, Some(after)).unwrap();
         assert!(wait >= after && wait <= after + retry.base);
         assert!(retry.wait(1, Some(Duration::from_secs(3600))).is_none());
-    }
-
-    #[test]
-    fn five_failures_in_a_row_are_a_rest_of_half_a_minute() {
-        let (retry, breaker, start) = (Retry::default(), Breaker::default(), Instant::now());
-        let failure = Error::Lost { why: String::new(), sent: true };
-        let at = |seconds| start + Duration::from_secs(seconds);
-        for second in 0..5 {
-            assert!(breaker.admit(at(second)).is_ok());
-            breaker.saw(Err(&failure), &retry, at(second));
-        }
-        assert!(
-            matches!(breaker.admit(at(5)), Err(Error::Resting { rest }) if rest == Duration::from_secs(29))
-        );
-        // One tries, and fails: another rest.
-        assert!(breaker.admit(at(34)).is_ok());
-        assert!(breaker.admit(at(34)).is_err());
-        breaker.saw(Err(&failure), &retry, at(35));
-        assert!(breaker.admit(at(64)).is_err());
-        // One tries, and goes through: all may.
-        assert!(breaker.admit(at(65)).is_ok());
-        breaker.saw(Ok(()), &retry, at(65));
-        assert!(breaker.admit(at(65)).is_ok() && breaker.admit(at(65)).is_ok());
-    }
-
-    #[test]
-    fn failures_far_apart_and_failures_of_calls_do_not_count() {
-        let (retry, breaker, start) = (Retry::default(), Breaker::default(), Instant::now());
-        let failure = Error::TimedOut { after: Duration::from_secs(1) };
-        for n in 0..20 {
-            breaker.saw(Err(&failure), &retry, start + Duration::from_secs(n * 31));
-        }
-        let refused = Error::Unauthorized { status: 401, challenge: None };
-        for _ in 0..20 {
-            breaker.saw(Err(&refused), &retry, start);
-        }
-        assert!(breaker.admit(start).is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! One server that we have got to know: which era it speaks, what it can do, and the way to it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use candor_protocol::json::{Object, RawValue, raw};
@@ -55,6 +55,10 @@ pub(crate) struct Wish<'a> {
     pub(crate) timeout: Option<Duration>,
     /// Waits for ever: for what has no end.
     pub(crate) endless: bool,
+    /// Keeps a listener informed. The breaker neither counts nor stops it: it reconnects at its own pace.
+    pub(crate) listens: bool,
+    /// Set for a call that is not safe to retry: whether the client has resent it on the server's word.
+    pub(crate) resent: Option<&'a AtomicBool>,
     /// Hears the id before the request is sent.
     pub(crate) named: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
 }
@@ -62,6 +66,11 @@ pub(crate) struct Wish<'a> {
 impl<'a> Wish<'a> {
     pub(crate) fn new(method: &'a str, params: Object) -> Self {
         Self { method, params, ..Self::default() }
+    }
+
+    /// Returns true if the request may go out again although only the server says that it did nothing.
+    pub(crate) fn may_resend(&self) -> bool {
+        self.resent.is_none_or(|resent| !resent.swap(true, Ordering::AcqRel))
     }
 }
 
@@ -198,7 +207,9 @@ impl Session {
     }
 
     pub(crate) async fn notify(&self, method: &str, params: &Object) -> Result<(), Error> {
-        self.link.notify(method, write_notification(method, params)).await
+        let after = self.limits.answer;
+        let notified = self.link.notify(method, write_notification(method, params));
+        tokio::time::timeout(after, notified).await.map_err(|_| Error::TimedOut { after })?
     }
 
     fn written(&self, id: &RequestId, wish: &Wish<'_>) -> Vec<u8> {
@@ -218,7 +229,7 @@ impl Session {
         // Over HTTP an answer comes, whatever it is. A program may not answer what it does not know.
         wish.timeout = Some(match self.link {
             Link::Pipe(_) => self.limits.probe,
-            Link::Http(_) => self.limits.connect + self.limits.probe,
+            Link::Http(_) => (self.limits.connect + self.limits.probe).min(self.limits.answer),
         });
         let answer = match self.request(&wish).await {
             // It refuses the revision, and names it as one that it speaks: somebody in between, or not all of it is up to date.
@@ -344,7 +355,7 @@ fn link(target: &Target, host: &Arc<Host>, limits: &Limits) -> Result<Link, Erro
             Ok(Link::Http(Http::new(endpoint, Mode::Modern, version, host.clone(), limits.clone())))
         }
         Target::Program(program) => {
-            let (child, stdout, stdin) = child::start(program)?;
+            let (child, stdout, stdin) = child::start(program, limits)?;
             Ok(Link::Pipe(Pipe::open(stdout, stdin, Some(child), host, limits)))
         }
         Target::Streams(streams) => match locked(streams).take() {

@@ -64,16 +64,12 @@ impl Marks {
 }
 
 impl Tools {
-    pub(crate) fn new<'a>(entries: impl IntoIterator<Item = Json<'a>>) -> Self {
-        let mut tools = Self::default();
-        for entry in entries {
-            tools.add(entry);
-        }
-        tools
+    pub(crate) fn add<'a>(&mut self, entries: impl IntoIterator<Item = Json<'a>>) {
+        entries.into_iter().for_each(|entry| self.add_one(entry));
     }
 
     /// One bad tool is no reason to do without the others.
-    fn add(&mut self, entry: Json<'_>) {
+    fn add_one(&mut self, entry: Json<'_>) {
         let name = || {
             let object = Object::decode(entry).ok();
             let name = object.and_then(|o| o.read_str("name").ok().flatten().map(String::from));

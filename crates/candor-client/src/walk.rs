@@ -48,6 +48,8 @@ pub struct Walk {
     /// The folders that it is in, the innermost last.
     open: Vec<Folder>,
     visited: HashSet<String>,
+    /// The bytes of all URIs in `visited`.
+    visited_bytes: usize,
     given: usize,
     until: Option<Instant>,
     stopped: Option<Stopped>,
@@ -70,6 +72,8 @@ struct Folder {
     found: VecDeque<Resource>,
     /// The pages still to come.
     pages: Option<Pages>,
+    /// The memory that `found` takes, about.
+    cost: usize,
 }
 
 /// A resource on the way.
@@ -167,6 +171,7 @@ impl Walk {
             start: Some(start),
             open: Vec::new(),
             visited: HashSet::new(),
+            visited_bytes: 0,
             given: 0,
             until: None,
             stopped: None,
@@ -254,6 +259,7 @@ impl Walk {
             if !self.visited.insert(resource.uri.clone()) {
                 continue;
             }
+            self.visited_bytes += resource.uri.len();
             if self.given >= self.count {
                 self.stopped = Some(Stopped::Count);
                 self.open.clear();
@@ -263,7 +269,8 @@ impl Walk {
             if listable && depth < self.depth {
                 let pages = self.pages(&resource.uri);
                 let uri = Some(resource.uri.clone());
-                self.open.push(Folder { uri, depth: depth + 1, found: VecDeque::new(), pages });
+                let found = VecDeque::new();
+                self.open.push(Folder { uri, depth: depth + 1, found, pages, cost: 0 });
             } else if listable {
                 self.stopped.get_or_insert(Stopped::Depth);
             }
@@ -283,7 +290,8 @@ impl Walk {
         };
         let session = self.client.need_resources().await.map_err(failed(None))?;
         self.ways = Some(ways_to_list(&session));
-        let mut first = Folder { uri: None, depth: 0, found: VecDeque::new(), pages: None };
+        let mut first =
+            Folder { uri: None, depth: 0, found: VecDeque::new(), pages: None, cost: 0 };
         match start {
             Start::Roots => {
                 first.pages = Some(Pages::new(method::RESOURCES_LIST, "resources", Object::new()));
@@ -313,7 +321,9 @@ impl Walk {
 
     /// Fetches more of the innermost folder; false if there is no more.
     async fn more(&mut self) -> Result<bool, WalkError> {
+        let limit = self.client.limits().max_list;
         let Some(folder) = self.open.last_mut() else { return Ok(false) };
+        let uri = folder.uri.clone();
         let failed = |error| WalkError { uri: folder.uri.clone(), error };
         let Some(pages) = &mut folder.pages else {
             // No way to list: what a read gives beside the resource itself is better than nothing.
@@ -330,7 +340,18 @@ impl Walk {
         };
         match self.client.next_page(pages).await {
             Ok(Some(page)) => {
-                folder.found.extend(page.read::<Resource>("resources").map_err(failed)?);
+                folder.cost = page.cost;
+                let held = self.open.iter().map(|folder| folder.cost).sum::<usize>();
+                if held + self.visited_bytes > limit {
+                    self.open.clear();
+                    let error = Error::ListTooLarge { list: "resources", limit };
+                    return Err(WalkError { uri, error });
+                }
+                let found = page.read::<Resource>("resources");
+                let found = found.map_err(|error| WalkError { uri, error })?;
+                if let Some(folder) = self.open.last_mut() {
+                    folder.found.extend(found);
+                }
                 Ok(true)
             }
             Ok(None) => Ok(false),

@@ -268,6 +268,7 @@ async fn a_server_that_keeps_asking_is_stopped() {
     let client = soon(server.client().into_future()).await.unwrap();
     let told = soon(client.call("t", json!({"x": 1})).into_future()).await.unwrap_err();
     assert!(matches!(told, Error::TooManyRounds(10)), "{told}");
+    assert!(told.may_have_been_done(), "nobody knows what it did between its questions");
     let calls = server.asked("tools/call");
     assert_eq!(calls.len(), 11);
     for (nth, call) in calls.iter().enumerate().skip(1) {
@@ -568,8 +569,20 @@ async fn a_list_is_bounded_in_bytes() {
     let mut limits = Limits::default();
     limits.max_list = 50_000;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
-    assert!(matches!(soon(client.tools()).await, Err(Error::Endless { .. })));
-    assert_eq!(server.asked("tools/list").len(), 5);
+    let told = soon(client.tools()).await.unwrap_err();
+    assert!(matches!(told, Error::ListTooLarge { list: "tools", limit: 50_000 }), "{told}");
+    assert_eq!(server.asked("tools/list").len(), 3);
+    // Not the text counts, but what it becomes: every two bytes are a value here.
+    let server = modern(json!({"tools": {}}), |_| {
+        let mut dense = tool("t", &Value::Null);
+        dense["inputSchema"]["enum"] = json!(vec![1; 20_000]);
+        tools(&json!([dense]))
+    })
+    .await;
+    let mut limits = Limits::default();
+    limits.max_list = 1_000_000;
+    let client = soon(server.client().limits(limits).into_future()).await.unwrap();
+    assert!(matches!(soon(client.tools()).await, Err(Error::ListTooLarge { .. })));
 }
 
 #[tokio::test]

@@ -9,12 +9,18 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use crate::connect::Program;
+use crate::connect::{Limits, Program};
 use crate::error::Error;
+use crate::link::group::Group;
 use crate::members::locked;
 
 /// How long a child has to take what was sent, to go by itself once its input has ended, and again after it was told to.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same where less time was given for everything.
+pub(crate) fn patience(limits: &Limits) -> Duration {
+    PATIENCE.min(limits.answer)
+}
 
 /// Lines of stderr that are kept to explain an end.
 const KEPT_LINES: usize = 20;
@@ -27,6 +33,8 @@ const LONGEST_LINE: u64 = 4096;
 pub(crate) struct Child {
     ended: watch::Receiver<Option<String>>,
     closing: watch::Sender<bool>,
+    /// Closed once nothing of its group is left.
+    gone: watch::Receiver<()>,
     words: Arc<Mutex<VecDeque<String>>>,
 }
 
@@ -37,7 +45,10 @@ pub(crate) struct LastWords {
     words: Arc<Mutex<VecDeque<String>>>,
 }
 
-pub(crate) fn start(program: &Program) -> Result<(Child, ChildStdout, ChildStdin), Error> {
+pub(crate) fn start(
+    program: &Program,
+    limits: &Limits,
+) -> Result<(Child, ChildStdout, ChildStdin), Error> {
     let mut command = Command::new(&program.program);
     command
         .args(&program.args)
@@ -65,6 +76,7 @@ pub(crate) fn start(program: &Program) -> Result<(Child, ChildStdout, ChildStdin
             _ => error.to_string(),
         },
     })?;
+    let group = Group::of(&child);
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
@@ -75,8 +87,13 @@ pub(crate) fn start(program: &Program) -> Result<(Child, ChildStdout, ChildStdin
     let (tell_end, ended) = watch::channel(None);
     let (closing, told_to_close) = watch::channel(false);
     tokio::spawn(listen(stderr, words.clone(), program.stderr.clone()));
-    tokio::spawn(keep(child, told_to_close, tell_end));
-    Ok((Child { ended, closing, words }, stdout, stdin))
+    let (until_gone, gone) = watch::channel(());
+    let patience = patience(limits);
+    tokio::spawn(async move {
+        keep(child, group, told_to_close, tell_end, patience).await;
+        drop(until_gone);
+    });
+    Ok((Child { ended, closing, gone, words }, stdout, stdin))
 }
 
 impl Child {
@@ -84,10 +101,11 @@ impl Child {
         LastWords { ended: self.ended.clone(), words: self.words.clone() }
     }
 
-    /// Waits until it has ended; its input has been closed.
+    /// Waits until nothing of it is left; its input has been closed.
     pub(crate) async fn ended(&self) {
         let _ = self.closing.send(true);
-        let _ = self.ended.clone().wait_for(Option::is_some).await;
+        let mut gone = self.gone.clone();
+        while gone.changed().await.is_ok() {}
     }
 }
 
@@ -111,63 +129,48 @@ impl LastWords {
     }
 }
 
-/// Sees to it that the child ends: by itself, or told to, or killed.
+/// Sees to it that the child ends, and all that it has started in its group: by itself, or told to, or killed.
 async fn keep(
     mut child: tokio::process::Child,
+    mut group: Group,
     mut closing: watch::Receiver<bool>,
     tell: watch::Sender<Option<String>>,
+    patience: Duration,
 ) {
-    let status = tokio::select! {
+    let words = |status: std::io::Result<std::process::ExitStatus>| match status {
+        Ok(status) => format!("the program ended with {status}"),
+        Err(error) => format!("the program is gone: {error}"),
+    };
+    let ended = tokio::select! {
         status = child.wait() => Some(status),
         // Asked to, or nobody is there any more.
         _ = closing.wait_for(|closing| *closing) => None,
     };
-    let status = match status {
-        Some(status) => status,
-        None => match tokio::time::timeout(PATIENCE, child.wait()).await {
+    if let Some(status) = ended {
+        let _ = tell.send(Some(words(status)));
+        // What it has left behind may still hold its pipes, and be the server: a wrapper that forks.
+        if !group.is_gone() {
+            let _ = closing.wait_for(|closing| *closing).await;
+        }
+    } else {
+        // Its input has ended, which is the sign to go.
+        let mut ended = tokio::time::timeout(patience, child.wait()).await;
+        if ended.is_err() {
+            group.tell_to_end();
+            ended = tokio::time::timeout(patience, child.wait()).await;
+        }
+        let status = match ended {
             Ok(status) => status,
             Err(_) => {
-                signal(&child, Signal::End);
-                match tokio::time::timeout(PATIENCE, child.wait()).await {
-                    Ok(status) => status,
-                    Err(_) => {
-                        signal(&child, Signal::Kill);
-                        let _ = child.start_kill();
-                        child.wait().await
-                    }
-                }
+                group.kill();
+                let _ = child.start_kill();
+                child.wait().await
             }
-        },
-    };
-    let told = match status {
-        Ok(status) => format!("the program ended with {status}"),
-        Err(error) => format!("the program is gone: {error}"),
-    };
-    let _ = tell.send(Some(told));
-}
-
-#[derive(Clone, Copy)]
-enum Signal {
-    End,
-    Kill,
-}
-
-#[cfg(unix)]
-fn signal(child: &tokio::process::Child, signal: Signal) {
-    use rustix::process::{Pid, Signal as S, kill_process_group};
-    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        let signal = match signal {
-            Signal::End => S::TERM,
-            Signal::Kill => S::KILL,
         };
-        let _ = kill_process_group(pid, signal);
+        let _ = tell.send(Some(words(status)));
     }
+    group.end(patience).await;
 }
-
-/// There is no gentle way here; what follows kills it.
-#[cfg(not(unix))]
-fn signal(_: &tokio::process::Child, _: Signal) {}
 
 /// What a child says on stderr is for whoever looks for it, and never an error by itself.
 async fn listen(

@@ -2,6 +2,7 @@
 //! in the order in which it was said.
 
 pub(crate) mod child;
+pub(crate) mod group;
 pub(crate) mod http;
 pub(crate) mod pipe;
 mod sse;

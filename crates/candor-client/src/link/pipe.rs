@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use candor_protocol::json::{RawValue, in_one_line};
 use candor_protocol::names::notification;
@@ -15,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::Outgoing;
-use super::child::{Child, PATIENCE};
+use super::child::{Child, patience};
 use crate::connect::Limits;
 use crate::error::Error;
 use crate::host::Host;
@@ -37,6 +38,7 @@ pub(crate) struct Pipe {
     reader: JoinHandle<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
     child: Option<Child>,
+    patience: Duration,
 }
 
 /// Requests that wait for their answers.
@@ -77,7 +79,8 @@ impl Pipe {
             last_words: child.as_ref().map(Child::last_words),
         };
         let reader = tokio::spawn(reading.run(input));
-        Self { out, waiting, reader, writer: Mutex::new(Some(writer)), child }
+        let patience = patience(limits);
+        Self { out, waiting, reader, writer: Mutex::new(Some(writer)), child, patience }
     }
 
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Answer {
@@ -119,7 +122,7 @@ impl Pipe {
                 let _ = (&mut writer).await;
             };
             // Whoever no longer reads does not hold us up.
-            if tokio::time::timeout(PATIENCE, ended).await.is_err() {
+            if tokio::time::timeout(self.patience, ended).await.is_err() {
                 writer.abort();
             }
         }
@@ -237,6 +240,8 @@ impl Reading {
         let mut line = Vec::new();
         loop {
             line.clear();
+            // One large message does not take its memory for good.
+            line.shrink_to(64 * 1024);
             let limit = self.limits.max_message as u64 + 1;
             match (&mut input).take(limit).read_until(b'\n', &mut line).await {
                 Ok(0) => return Ended::Gone("the program ended".to_owned()),

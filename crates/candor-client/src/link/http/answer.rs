@@ -3,7 +3,7 @@
 //! A legacy stream that breaks off is taken up again where it was; a modern one is a request that is lost.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use candor_protocol::json::RawValue;
@@ -21,6 +21,9 @@ use crate::link::sse::Events;
 
 /// The type of a stream.
 const EVENTS: &str = "text/event-stream";
+
+/// The shortest wait before a stream is taken up again, whatever the server says. It doubles while streams are cut at once.
+const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 
 /// Before a stream is taken up again, if the server does not say how long.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
@@ -59,6 +62,7 @@ impl Shared {
     async fn follow(self: &Arc<Self>, id: &RequestId, body: Body) -> Result<Box<RawValue>, Error> {
         let mut events = Events::new(body, self.limits.max_message);
         let mut fruitless = 0;
+        let (mut begun, mut backoff) = (Instant::now(), SHORTEST_RETRY);
         loop {
             let end = match events.next().await {
                 Ok(Some(event)) => {
@@ -82,8 +86,12 @@ impl Shared {
             if fruitless > RESUMPTIONS {
                 return Err(Error::Lost { why: end, sent: true });
             }
+            // The server can make us wait longer, and never run.
             let retry = events.retry;
-            tokio::time::sleep(retry.unwrap_or(RETRY).min(LONGEST_RETRY)).await;
+            backoff = if begun.elapsed() < RETRY { backoff * 2 } else { SHORTEST_RETRY };
+            backoff = backoff.min(LONGEST_RETRY);
+            tokio::time::sleep(retry.unwrap_or(RETRY).max(backoff).min(LONGEST_RETRY)).await;
+            begun = Instant::now();
             match self.resume(Some(&place)).await {
                 Ok(body) => {
                     events = Events::new(body, self.limits.max_message);

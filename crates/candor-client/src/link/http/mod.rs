@@ -33,6 +33,9 @@ use refused::SHOWN;
 
 pub(crate) use endpoint::Endpoint;
 
+/// For the body of a response to what has no answer.
+const BODY: Duration = Duration::from_millis(500);
+
 /// What the two eras send with every request.
 #[derive(Debug)]
 pub(crate) enum Mode {
@@ -225,11 +228,15 @@ impl Shared {
 
     /// Sends what has no answer: news, and answers of ours.
     async fn tell(&self, method: &str, body: Vec<u8>) -> Result<(), Error> {
-        let response = self.endpoint.send(self.message(method, body)?).await?;
+        let after = self.limits.answer;
+        let sent = self.endpoint.send(self.message(method, body)?);
+        let response =
+            tokio::time::timeout(after, sent).await.map_err(|_| Error::TimedOut { after })??;
         match response.status() {
             status if status.is_success() => {
-                // So that the connection can be used again.
-                let _ = Limited::new(response.into_body(), SHOWN).collect().await;
+                // So that the connection can be used again. Nothing is expected in the body, so nobody waits for its end.
+                let body = Limited::new(response.into_body(), SHOWN).collect();
+                let _ = tokio::time::timeout(BODY, body).await;
                 Ok(())
             }
             _ => Err(self.refused(response).await),

@@ -24,10 +24,10 @@ impl Shared {
         matches!(self.mode, Mode::Legacy { session: Some(_) })
     }
 
-    /// The server does not know the session any more. It has done nothing.
+    /// The server does not know the session any more.
     fn forget(&self) -> Error {
         self.forgotten.store(true, Ordering::Release);
-        Error::Lost { why: "the server has forgotten the session".to_owned(), sent: false }
+        Error::SessionExpired
     }
 
     /// What an answer that is no success says.

@@ -1,0 +1,203 @@
+//! One confirmation, one start: what a server claims never makes the client send a call again that is not safe to retry.
+
+mod common;
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use candor_client::{Client, Era, Error, Key, Limits, Retry, Trust};
+use serde_json::{Value, json};
+
+use common::scripted::{Asked, Say, Scripted, events, modern, scripted, status, tool, tools};
+use common::soon;
+
+fn quick() -> Retry {
+    let mut retry = Retry::default();
+    retry.base = Duration::from_millis(1);
+    retry
+}
+
+fn with_status(code: StatusCode, header: (&'static str, &str), body: &Value) -> Say {
+    let mut response = status(code, &body.to_string());
+    response.headers_mut().insert("content-type", "application/json".parse().unwrap());
+    response.headers_mut().insert(header.0, header.1.parse().unwrap());
+    Say::Whole(response)
+}
+
+/// A legacy server with sessions that refuses every call with `refusal`, in whatever session.
+async fn forgetful(refusal: fn(&Asked) -> Say) -> Scripted {
+    scripted(move |asked| match asked.method.as_str() {
+        "initialize" => {
+            let session = format!("session-{}", asked.nth);
+            let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"}});
+            let message = json!({"jsonrpc": "2.0", "id": asked.id, "result": result});
+            with_status(StatusCode::OK, ("mcp-session-id", &session), &message)
+        }
+        "GET" => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+        "tools/list" => Say::Result(json!({"tools": [tool("wipe", &Value::Null)]})),
+        "tools/call" => refusal(asked),
+        _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
+    })
+    .await
+}
+
+/// Calls a tool that may do anything, and says yes.
+async fn confirmed(client: &Client) -> Error {
+    let call = client.call_safely("wipe", json!({})).confirm(|_| std::future::ready(true));
+    soon(call.into_future()).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn refused_sessions_resend_an_unsafe_call_once() {
+    let refusals: [fn(&Asked) -> Say; 2] = [
+        |_| Say::Whole(status(StatusCode::NOT_FOUND, "")),
+        |asked| {
+            let error = json!({"code": -32000, "message": "No valid session ID provided"});
+            let message = json!({"jsonrpc": "2.0", "id": asked.id, "error": error});
+            with_status(StatusCode::BAD_REQUEST, ("x", "y"), &message)
+        },
+    ];
+    for refusal in refusals {
+        for trust in [Trust::Stranger, Trust::Known] {
+            let server = forgetful(refusal).await;
+            let connect = server.client().era(Era::Legacy).trust(trust).retry(quick());
+            let client = soon(connect.into_future()).await.unwrap();
+            let told = confirmed(&client).await;
+            assert!(matches!(told, Error::SessionExpired), "{told:?}");
+            assert!(told.may_have_been_done(), "nothing but the server says that it did nothing");
+            assert_eq!(server.asked("tools/call").len(), 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn refused_session_without_a_new_one_may_have_run() {
+    let server = scripted(|asked| match (asked.method.as_str(), asked.nth) {
+        ("initialize", 0) => {
+            let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"}});
+            let message = json!({"jsonrpc": "2.0", "id": asked.id, "result": result});
+            with_status(StatusCode::OK, ("mcp-session-id", "one"), &message)
+        }
+        ("initialize", _) => Say::Whole(status(StatusCode::SERVICE_UNAVAILABLE, "")),
+        ("GET", _) => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+        ("tools/list", _) => Say::Result(json!({"tools": [tool("wipe", &Value::Null)]})),
+        ("tools/call", _) => Say::Whole(status(StatusCode::NOT_FOUND, "")),
+        _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
+    })
+    .await;
+    let connect = server.client().era(Era::Legacy).retry(quick());
+    let client = soon(connect.into_future()).await.unwrap();
+    assert!(confirmed(&client).await.may_have_been_done());
+    assert_eq!(server.asked("tools/call").len(), 1);
+}
+
+/// What a server may answer to make a client call again.
+fn claims() -> Vec<(&'static str, fn() -> Say)> {
+    fn failed(code: &str) -> Say {
+        let told =
+            json!({"code": code, "raisedBy": "server", "retriable": true, "retryAfterMs": 1});
+        Say::Result(json!({"resultType": "complete", "isError": true, "content": [],
+            "_meta": {"dev.candor/error": told}}))
+    }
+    vec![
+        ("busy", || failed("busy")),
+        ("rate_limited", || failed("rate_limited")),
+        ("ledger_unavailable", || failed("ledger_unavailable")),
+        ("in_progress", || failed("in_progress")),
+        ("4290", || Say::Error(4290, "Too many requests are running")),
+        ("header mismatch", || Say::Error(-32020, "Header mismatch")),
+        ("internal", || Say::Error(-32603, "Internal error")),
+        ("429", || with_status(StatusCode::TOO_MANY_REQUESTS, ("retry-after", "0"), &json!({}))),
+        ("503", || with_status(StatusCode::SERVICE_UNAVAILABLE, ("retry-after", "0"), &json!({}))),
+    ]
+}
+
+/// It claims to know keys, to make them itself, and that nothing is done twice.
+async fn claiming(claim: fn() -> Say) -> Scripted {
+    let capabilities = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
+    modern(capabilities, move |asked| match asked.method.as_str() {
+        "tools/list" => {
+            let mut wipe = tool("wipe", &json!({"readOnlyHint": true, "idempotentHint": true}));
+            wipe["_meta"] = json!({"dev.candor/idempotency": {"key": "derived"}});
+            tools(&json!([wipe]))
+        }
+        "tools/call" => claim(),
+        other => panic!("{other}"),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn untrusted_claims_never_resend_a_call() {
+    for (name, claim) in claims() {
+        let server = claiming(claim).await;
+        let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
+        let call = client.call_safely("wipe", json!({})).key(Key::new());
+        let _ = soon(call.confirm(|_| std::future::ready(true)).into_future()).await;
+        assert_eq!(server.asked("tools/call").len(), 1, "{name}, confirmed");
+        let _ = soon(client.call("wipe", json!({})).into_future()).await;
+        assert_eq!(server.asked("tools/call").len(), 2, "{name}, without a question");
+    }
+}
+
+#[tokio::test]
+async fn trusted_claims_resend_a_call() {
+    for (name, claim) in claims() {
+        let server = claiming(claim).await;
+        let connect = server.client().trust(Trust::Known).retry(quick());
+        let client = soon(connect.into_future()).await.unwrap();
+        let _ = soon(client.call("wipe", json!({})).into_future()).await;
+        let expected = if name == "header mismatch" { 2 } else { 4 };
+        assert_eq!(server.asked("tools/call").len(), expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn forged_replay_mark_without_a_key_is_ignored() {
+    let capabilities = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
+    let server = modern(capabilities, |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+        _ => Say::Result(json!({"resultType": "complete", "content": [],
+            "_meta": {"dev.candor/idempotency": {"replayed": true}}})),
+    })
+    .await;
+    for trust in [Trust::Stranger, Trust::Known] {
+        let client = soon(server.client().trust(trust).into_future()).await.unwrap();
+        let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
+        assert_eq!((result.is_replayed(), result.replayed()), (false, None));
+        let result = soon(client.call("t", json!({})).key("k").into_future()).await.unwrap();
+        assert_eq!((result.is_replayed(), result.replayed()), (true, Some(true)));
+    }
+}
+
+/// A stream with one event, and its end; whoever comes back gets another one.
+fn cut_off(asked: &Asked) -> Say {
+    let news = json!({"jsonrpc": "2.0", "method": "notifications/message",
+        "params": {"level": "info", "data": asked.nth}});
+    Say::Whole(events(format!("retry: 0\nid: e{}\ndata: {news}\n\n", asked.nth)))
+}
+
+#[tokio::test]
+async fn cut_stream_with_retry_zero_backs_off() {
+    let server = scripted(|asked| match asked.method.as_str() {
+        "initialize" => Say::Result(json!({"protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})),
+        "tools/list" => Say::Result(json!({"tools": [tool("t", &Value::Null)]})),
+        "tools/call" => cut_off(asked),
+        "GET" if asked.headers.contains_key("last-event-id") => cut_off(asked),
+        "GET" => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+        _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
+    })
+    .await;
+    let mut limits = Limits::default();
+    limits.answer = Duration::from_secs(2);
+    let connect = server.client().era(Era::Legacy).limits(limits);
+    let client = soon(connect.into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+    assert!(matches!(told, Error::TimedOut { .. }), "{told:?}");
+    let resumed = server.asked("GET").len();
+    assert!((2..=6).contains(&resumed), "{resumed} in two seconds");
+    assert_eq!(server.asked("tools/call").len(), 1);
+}
