@@ -32,6 +32,7 @@ mod remembered;
 mod shape;
 mod shell;
 mod signature;
+mod stop;
 mod talk;
 mod terminal;
 mod token;
@@ -95,6 +96,13 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    let ended = run().await;
+    // Whatever way it ended: also where a server was started and never reached.
+    candor_client::end_programs().await;
+    ended
+}
+
+async fn run() -> ExitCode {
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
         Err(problem) => return misread(problem),

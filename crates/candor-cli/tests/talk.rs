@@ -3,12 +3,18 @@
 
 #![allow(missing_docs)]
 
+#[cfg(unix)]
+#[path = "talk/bounding.rs"]
+mod bounding;
 #[path = "talk/calling.rs"]
 mod calling;
 #[path = "talk/examining.rs"]
 mod examining;
 #[path = "talk/explaining.rs"]
 mod explaining;
+#[cfg(unix)]
+#[path = "talk/leaving.rs"]
+mod leaving;
 #[path = "talk/listing.rs"]
 mod listing;
 #[cfg(unix)]

@@ -74,7 +74,7 @@ pub(crate) async fn run(args: Args) -> candor::Result<()> {
 fn stop() -> std::io::Result<impl Future<Output = ()> + Send> {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = stop_signal()?;
-    let mut closed = match ignores_hangup() {
+    let mut closed = match crate::stop::ignores_hangup() {
         true => None,
         false => Some(signal(SignalKind::hangup())?),
     };
@@ -96,16 +96,6 @@ fn stop() -> std::io::Result<impl Future<Output = ()> + Send> {
 
 #[cfg(not(target_os = "linux"))]
 use stop_signal as stop;
-
-/// Whether whoever started us wants us to outlive the terminal, as `nohup` does: to listen would undo that.
-#[cfg(target_os = "linux")]
-fn ignores_hangup() -> bool {
-    const HANGUP: u64 = 1; // the first of the bits
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
-    ignored.is_none_or(|bits| bits & HANGUP != 0)
-}
 
 /// Serves the world until a signal comes.
 async fn serve(

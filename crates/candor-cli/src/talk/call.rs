@@ -149,7 +149,7 @@ impl Making<'_> {
         let done = tokio::select! {
             done = call.into_future() => Some(done),
             never = reached.progress.fill_silence("waiting for the answer; Ctrl-C ends") => match never {},
-            _ = tokio::signal::ctrl_c() => None,
+            () = crate::stop::asked() => None,
         };
         reached.progress.clear();
         let sent = lock(&sent).take();
@@ -184,7 +184,7 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn tell_result(result: &CallResult, key: Option<&str>, out: &mut Out) -> Result<(), Trouble> {
     if out.json {
-        let more = [("key", value!(key)), ("replayed", value!(result.is_replayed()))];
+        let more = [("key", value!(key)), ("replayed", value!(result.replayed()))];
         return result_with(out, result.raw(), &more);
     }
     if result.is_replayed() {

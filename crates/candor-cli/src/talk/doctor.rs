@@ -16,14 +16,15 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 
 use super::server::{
-    Heard, NO_SERVER, Server, UNCERTIFIED, WITHOUT_TLS, ended, hear_ctrl_c, is_uncertified,
-    is_without_tls, knows_nothing, nothing_more, result, to,
+    Heard, NO_SERVER, Server, UNCERTIFIED, WITHOUT_TLS, ended, is_uncertified, is_without_tls,
+    knows_nothing, nothing_more, result, to,
 };
 use super::tools::declares;
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::{Found, Own, Surroundings, Target, Veil, host};
+use crate::stop;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
@@ -47,12 +48,12 @@ const NAMES: usize = 5;
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
-    hear_ctrl_c();
+    stop::listen();
     let mut report =
         Report { out: Out::new(server.json), steps: Vec::new(), veil: Veil::default() };
     let done = tokio::select! {
         done = examine(&server, words, &mut report) => done,
-        _ = tokio::signal::ctrl_c() => Err(Trouble::interrupted()),
+        () = stop::asked() => Err(Trouble::interrupted()),
     };
     let done = match done {
         Ok(()) if server.json => result(&mut report.out, &json!({"checks": report.steps})),
@@ -119,7 +120,7 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
         report.note("target", note)?;
     }
     let reached = match &found.target {
-        Target::Url { url, .. } => network(url, report).await,
+        Target::Url { url, .. } => network(url, server.reach.timeout, report).await,
         Target::Program { program, cwd, .. } => installed(program, cwd.as_deref(), report),
     };
     reached?;
@@ -132,11 +133,14 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
 }
 
 /// The name leads to an address, and somebody listens there.
-async fn network(url: &str, report: &mut Report) -> Result<(), Trouble> {
+async fn network(url: &str, time: Option<Duration>, report: &mut Report) -> Result<(), Trouble> {
+    let time = time.unwrap_or(CONNECT).min(CONNECT);
     let name = host(url).trim_start_matches('[').trim_end_matches(']');
     let port = port(url);
     let failed = |message: String| Trouble::new(Exit::Unreachable, "unreachable", message);
-    let addresses: Vec<SocketAddr> = match lookup_host((name, port)).await {
+    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+    let found = tokio::time::timeout(time, lookup_host((name, port))).await;
+    let addresses: Vec<SocketAddr> = match found.map_err(late).flatten() {
         Ok(addresses) => addresses.collect(),
         Err(error) => {
             let message = format!("{} has no address: {}", shown(name), shown(&error.to_string()));
@@ -149,13 +153,13 @@ async fn network(url: &str, report: &mut Report) -> Result<(), Trouble> {
     report.ok("name", format!("{} is {}", shown(name), listed.join(", ")))?;
     let mut last = "no address".to_owned();
     for address in addresses {
-        match tokio::time::timeout(CONNECT, TcpStream::connect(address)).await {
+        match tokio::time::timeout(time, TcpStream::connect(address)).await {
             Ok(Ok(_)) => {
                 report.ok("connects", address.to_string())?;
                 return Ok(());
             }
             Ok(Err(error)) => last = format!("{address}: {error}"),
-            Err(_) => last = format!("{address}: no answer in {} s", CONNECT.as_secs()),
+            Err(_) => last = format!("{address}: no answer in {} s", time.as_secs_f64()),
         }
     }
     let trouble = failed(format!("nobody listens there: {}", shown(&last)))

@@ -1,5 +1,6 @@
 //! `candor resources`: what there is to read, as a tree.
 
+use std::io;
 use std::process::ExitCode;
 
 use candor::desk::shown::{cut, shown};
@@ -56,15 +57,47 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 
 async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
+    let mut bytes = 0;
     while let Some(step) = walk.next().await {
         match step {
-            Ok(step) => steps.push(step),
-            Err(failed) if steps.is_empty() => return Err(failed.error),
+            Ok(step) => {
+                bytes += size(&step.resource);
+                if bytes > MOST_BYTES {
+                    return Err(Error::ListTooLarge { list: "resources", limit: MOST_BYTES });
+                }
+                steps.push(step);
+            }
+            Err(failed)
+                if steps.is_empty() || matches!(failed.error, Error::ListTooLarge { .. }) =>
+            {
+                return Err(failed.error);
+            }
             // One that cannot be looked into is no reason to show none.
             Err(failed) => eprintln!("{}", shown(&failed.to_string())),
         }
     }
     Ok(steps)
+}
+
+/// All of it is shown at once, so all of it is in memory.
+const MOST_BYTES: usize = 32_000_000;
+
+/// The bytes of a resource as JSON.
+fn size(resource: &Resource) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    let _ = serde_json::to_writer(&mut count, resource);
+    count.0
 }
 
 fn is_folder(resource: &Resource) -> bool {

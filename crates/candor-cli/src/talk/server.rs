@@ -15,12 +15,15 @@ use serde_json::Value;
 use super::progress::Progress;
 use super::question::{self, Person};
 use super::trouble::Trouble;
-use crate::exit::INTERRUPTED;
 use crate::out::Out;
 use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
+use crate::stop;
 
 /// Nobody at a terminal notices it.
 const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// For a server to end in, after a signal.
+const HASTE: Duration = Duration::from_millis(500);
 
 /// What every command that talks to a server takes.
 #[derive(Debug, clap::Args)]
@@ -73,13 +76,13 @@ impl Server {
         read: impl FnOnce(Vec<String>) -> Result<T, Trouble>,
         run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        hear_ctrl_c();
+        stop::listen();
         let here = Surroundings::real();
         let (sought, rest) = self.reach.find(words, own, &here)?;
         let wanted = read(rest)?;
         let found = tokio::select! {
             found = sought.agreed(&here) => found?,
-            _ = tokio::signal::ctrl_c() => return Err(Trouble::interrupted()),
+            () = stop::asked() => return Err(Trouble::interrupted()),
         };
         for note in &found.notes {
             eprintln!("{note}");
@@ -103,7 +106,7 @@ impl Server {
         let client = tokio::select! {
             client = connect => client,
             never = progress.fill_silence(&waiting) => match never {},
-            _ = tokio::signal::ctrl_c() => {
+            () = stop::asked() => {
                 progress.clear();
                 return Err(Trouble::interrupted());
             }
@@ -117,14 +120,21 @@ impl Server {
             tokio::select! {
                 done = &mut running => done,
                 // Whoever listens to the same in there has more to say of it, and may hear it a moment later.
-                _ = tokio::signal::ctrl_c() => match tokio::time::timeout(A_MOMENT, running).await {
+                () = stop::asked() => match tokio::time::timeout(A_MOMENT, running).await {
                     Ok(done) => done,
                     Err(_) => Err(Trouble::interrupted()),
                 },
             }
         };
         reached.progress.clear();
-        reached.client.close().await;
+        let closed = reached.client.close();
+        match &done {
+            // Whoever wants to stop does not wait long; what is left then is ended before the process ends.
+            Err(trouble) if trouble.is_interrupted() => {
+                let _ = tokio::time::timeout(HASTE, closed).await;
+            }
+            _ => closed.await,
+        }
         done.and_then(|()| Ok(out.flush()?))
     }
 
@@ -155,21 +165,6 @@ impl Server {
             }
         })
     }
-}
-
-/// Longer than a program takes to end that does not want to.
-const GRACE: Duration = Duration::from_secs(8);
-
-/// Ctrl-C is heard where we wait. Where we do not, because what a server sent takes long to work through, it ends us all the same: by
-/// itself a little later, or at once when it is said twice.
-pub(super) fn hear_ctrl_c() {
-    tokio::spawn(async {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            let again = tokio::time::timeout(GRACE, tokio::signal::ctrl_c());
-            let _ = again.await;
-            std::process::exit(INTERRUPTED.into());
-        }
-    });
 }
 
 /// Why a server is not reached, and what to do about it.

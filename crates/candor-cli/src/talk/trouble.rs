@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 
 use super::safe;
 use crate::arguments::Invalid;
-use crate::exit::{Exit, Failure, INTERRUPTED};
+use crate::exit::{Exit, Failure};
 use crate::reach::Veil;
+use crate::stop;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -53,12 +54,12 @@ impl Trouble {
     /// A person has had enough of waiting.
     pub(super) fn interrupted() -> Self {
         let mut trouble = Self::new(Exit::Failed, "interrupted", "interrupted");
-        trouble.0.exit = INTERRUPTED;
+        trouble.0.exit = stop::code();
         trouble
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
-        self.0.exit == INTERRUPTED
+        self.0.code == "interrupted"
     }
 
     /// What to do now.
@@ -169,7 +170,7 @@ impl From<Error> for Trouble {
             Error::Unreachable { .. } => (Exit::Unreachable, "unreachable"),
             Error::Unauthorized { .. } => (Exit::Unreachable, "unauthorized"),
             Error::Http { .. } => (Exit::Unreachable, "http_error"),
-            Error::Lost { .. } => (Exit::Unreachable, "lost"),
+            Error::Lost { .. } | Error::SessionExpired => (Exit::Unreachable, "lost"),
             Error::TimedOut { .. } => (Exit::Unreachable, "timed_out"),
             Error::Resting { .. } => (Exit::Unreachable, "resting"),
             Error::Server(told) => match told.code() {
@@ -188,6 +189,7 @@ impl From<Error> for Trouble {
             Error::Unsupported(_) => (Exit::Failed, "unsupported"),
             Error::Protocol(_) => (Exit::Failed, "protocol"),
             Error::Endless { .. } => (Exit::Failed, "endless"),
+            Error::ListTooLarge { .. } => (Exit::Failed, "list_too_large"),
             Error::TooManyRounds(_) => (Exit::Failed, "too_many_rounds"),
             _ => (Exit::Failed, failure::FAILED),
         };

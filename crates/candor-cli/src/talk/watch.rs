@@ -1,13 +1,17 @@
 //! `candor watch`: what changes, a line each, until Ctrl-C.
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::thread;
 
+use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::desk::when;
 use candor_client::{Change, Interest, Policy};
 use serde_json::json;
+use tokio::sync::mpsc;
 
-use super::server::{Server, ended, result};
+use super::server::{Server, ended};
 use crate::reach::Own;
 
 #[derive(Debug, clap::Args)]
@@ -33,6 +37,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         let mut listening = reached.client.listen(interest).await?;
         let what = if lists { "the lists".to_owned() } else { format!("{} resources", rest.len()) };
         eprintln!("Watching {what} of {}; Ctrl-C ends.", reached.name());
+        let mut lines = Lines::start();
         loop {
             let change = listening.next().await;
             let (word, uri) = match &change {
@@ -42,20 +47,54 @@ pub(crate) async fn run(args: Args) -> ExitCode {
                 Change::Resource(uri) => ("resource", Some(uri)),
                 // Whatever happened in between was missed.
                 Change::Resumed => ("resumed", None),
+                Change::Missed => ("missed", None),
                 _ => continue,
             };
-            if out.json {
-                result(out, &json!({"change": word, "uri": uri}))?;
+            if change == Change::Missed && !out.json {
+                eprintln!("missed: the server sends changes faster than they are read here");
+            }
+            let line = if out.json {
+                json::compact(&json!({"result": {"change": word, "uri": uri}}).to_string())
             } else {
                 let uri = uri.map(|uri| format!("  {}", shown(uri))).unwrap_or_default();
-                out.line(&format!("{}  {word}{uri}", when::written(when::now())))?;
-            }
-            out.flush()?;
+                format!("{}  {word}{uri}", when::written(when::now()))
+            };
+            lines.write(line).await?;
         }
     });
     match done.await {
         // That is how it ends.
         Err(trouble) if trouble.is_interrupted() => ExitCode::SUCCESS,
         done => ended(done, server.json),
+    }
+}
+
+/// Lines on stdout, written by a thread: nobody may read them, and Ctrl-C has to be heard meanwhile.
+struct Lines {
+    lines: std::sync::mpsc::Sender<String>,
+    written: mpsc::UnboundedReceiver<io::Result<()>>,
+}
+
+impl Lines {
+    fn start() -> Self {
+        let (lines, queue) = std::sync::mpsc::channel::<String>();
+        let (tell, written) = mpsc::unbounded_channel();
+        // Not a task of the runtime, which would wait for it at the end.
+        thread::spawn(move || {
+            for line in queue {
+                let mut stdout = io::stdout().lock();
+                let done = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+                if tell.send(done).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { lines, written }
+    }
+
+    /// Writes a line, and waits until it is written: so no more than one is in the queue.
+    async fn write(&mut self, line: String) -> io::Result<()> {
+        let _ = self.lines.send(line);
+        self.written.recv().await.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))
     }
 }

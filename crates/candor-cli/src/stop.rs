@@ -1,0 +1,97 @@
+//! Signals that ask a command to stop: Ctrl-C, a service manager, a terminal that is closed. No program that was started is left behind.
+
+use std::process;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::exit::INTERRUPTED;
+
+/// Longer than a command takes to end that hears the signal.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// The exit code of the signal that came.
+static CODE: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(watch::Sender::default);
+
+/// Starts to listen. A command hears the signal where it waits. Where it does not, because what a server sent takes long to work
+/// through, or because nobody reads what it writes, the process ends all the same: a little later, or at once at the second signal.
+pub(crate) fn listen() {
+    let Ok(mut signals) = Signals::new() else { return };
+    tokio::spawn(async move {
+        let code = signals.next().await;
+        CODE.send_replace(Some(code));
+        let again = tokio::time::timeout(GRACE, signals.next()).await;
+        candor_client::kill_programs();
+        process::exit(again.unwrap_or(code).into());
+    });
+}
+
+/// Waits until a signal asks to stop.
+pub(crate) async fn asked() {
+    let _ = CODE.subscribe().wait_for(Option::is_some).await;
+}
+
+/// The exit code of a command that was asked to stop.
+pub(crate) fn code() -> u8 {
+    CODE.borrow().unwrap_or(INTERRUPTED)
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: (!ignores_hangup()).then(|| signal(SignalKind::hangup())).transpose()?,
+        })
+    }
+
+    /// The exit code of the next signal, as shells name it.
+    async fn next(&mut self) -> u8 {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => INTERRUPTED,
+            _ = self.terminate.recv() => 128 + 15,
+            _ = hangup => 128 + 1,
+        }
+    }
+}
+
+/// Returns true if the process was started to outlive its terminal, as `nohup` does: to listen would undo that.
+#[cfg(unix)]
+pub(crate) fn ignores_hangup() -> bool {
+    const HANGUP: u64 = 1; // the first of the bits
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_none_or(|bits| bits & HANGUP != 0)
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> u8 {
+        let _ = tokio::signal::ctrl_c().await;
+        INTERRUPTED
+    }
+}
