@@ -38,7 +38,10 @@ impl Exit {
     pub(crate) fn help() -> String {
         let mut help = "Exit codes:".to_owned();
         let all = Self::ALL.map(|(exit, meaning)| (exit as u8, meaning));
-        for (number, meaning) in all.into_iter().chain([(INTERRUPTED, "stopped by Ctrl-C")]) {
+        for (number, meaning) in all
+            .into_iter()
+            .chain([(INTERRUPTED, "stopped by Ctrl-C; 143 by SIGTERM, 129 if the terminal closes")])
+        {
             let _ = write!(help, "\n  {number:<3}  {meaning}");
         }
         help

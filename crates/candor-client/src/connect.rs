@@ -177,7 +177,8 @@ pub struct Limits {
     pub max_pages: usize,
     /// How many entries of a list.
     pub max_entries: usize,
-    /// How much memory a list may take with all its pages, in bytes, by an estimate; a walk, with all that it has to remember.
+    /// How much memory an answer, a list with all its pages, or what a walk remembers may take, in bytes: an estimate of the values in
+    /// it, which take more than their text.
     pub max_list: usize,
     /// How often a server may answer one request with questions.
     pub max_rounds: u32,

@@ -108,10 +108,10 @@ pub enum Error {
         /// How much was read.
         read: usize,
     },
-    /// A list takes more memory than [`Limits::max_list`](crate::Limits::max_list) allows.
-    ListTooLarge {
-        /// Of what.
-        list: &'static str,
+    /// What the server sent takes more memory than [`Limits::max_list`](crate::Limits::max_list) allows.
+    TooLarge {
+        /// What it is.
+        what: String,
         /// The limit, in bytes.
         limit: usize,
     },
@@ -139,6 +139,10 @@ impl Error {
         Self::Protocol(problem.to_string())
     }
 
+    pub(crate) fn list_too_large(list: &str, limit: usize) -> Self {
+        Self::TooLarge { what: format!("the list of {list}"), limit }
+    }
+
     /// Whether the server may have got the request, and may have done what it says.
     #[must_use]
     pub fn may_have_been_done(&self) -> bool {
@@ -149,6 +153,7 @@ impl Error {
             | Self::Http { .. }
             | Self::Protocol(_)
             | Self::TooManyRounds(_)
+            | Self::TooLarge { .. }
             | Self::ResultInvalid { .. } => true,
             Self::Server(error) => !matches!(
                 error.code(),
@@ -259,10 +264,10 @@ impl fmt::Display for Error {
             Self::Endless { list, read } => {
                 write!(f, "the list of {list} does not end: gave up after {read}")
             }
-            Self::ListTooLarge { list, limit } => {
+            Self::TooLarge { what, limit } => {
                 write!(
                     f,
-                    "the list of {list} needs more than {} MB: it is not read",
+                    "{what} needs more than {} MB of memory: it is not read",
                     limit / 1_000_000
                 )
             }

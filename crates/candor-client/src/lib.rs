@@ -35,6 +35,7 @@ mod call;
 mod client;
 mod compile;
 mod connect;
+mod cost;
 mod error;
 mod foresee;
 mod host;

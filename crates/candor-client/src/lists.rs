@@ -10,6 +10,7 @@ use candor_protocol::names::method;
 
 use crate::cache::{Hint, Place};
 use crate::client::Client;
+use crate::cost::cost;
 use crate::error::Error;
 use crate::members::members_of;
 use crate::session::Wish;
@@ -79,26 +80,6 @@ impl Page {
     }
 }
 
-/// Estimates the memory that JSON takes once it is read into values: one digit of a text is a value of many bytes.
-fn cost(text: &str) -> usize {
-    const VALUE: usize = 80;
-    const OBJECT: usize = 160;
-    let (mut values, mut objects) = (1, 0);
-    let (mut in_string, mut escaped) = (false, false);
-    for byte in text.bytes() {
-        match (in_string, byte) {
-            (true, _) if escaped => escaped = false,
-            (true, b'\\') => escaped = true,
-            (_, b'"') => in_string = !in_string,
-            (false, b'{') => (objects, values) = (objects + 1, values + 1),
-            (false, b'[' | b',') => values += 1,
-            _ => {}
-        }
-    }
-    // The text once as it came, and once in the values.
-    2 * text.len() + values * VALUE + objects * OBJECT
-}
-
 impl Client {
     /// A whole list. One that cannot be read into memory is not read to its end.
     pub(crate) async fn list<T: Decode + Send>(
@@ -134,7 +115,7 @@ impl Client {
                 count += page.entries;
                 bytes = bytes.saturating_add(page.cost);
                 if bytes > limits.max_list {
-                    return Err(Error::ListTooLarge { list: member, limit: limits.max_list });
+                    return Err(Error::list_too_large(member, limits.max_list));
                 }
                 take(&page)?;
                 if count >= limits.max_entries && !pages.is_at_end() {
@@ -158,7 +139,7 @@ impl Client {
         let (answer, hint) = self.kept_or_asked(method, params).await?;
         let cost = cost(answer.get());
         if cost > self.limits().max_list {
-            return Err(Error::ListTooLarge { list: member, limit: self.limits().max_list });
+            return Err(Error::list_too_large(member, self.limits().max_list));
         }
         let members = members_of(&answer).map_err(Error::protocol)?;
         let entries = members

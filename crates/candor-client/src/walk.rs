@@ -344,7 +344,7 @@ impl Walk {
                 let held = self.open.iter().map(|folder| folder.cost).sum::<usize>();
                 if held + self.visited_bytes > limit {
                     self.open.clear();
-                    let error = Error::ListTooLarge { list: "resources", limit };
+                    let error = Error::list_too_large("resources", limit);
                     return Err(WalkError { uri, error });
                 }
                 let found = page.read::<Resource>("resources");

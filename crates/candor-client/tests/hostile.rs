@@ -570,7 +570,7 @@ async fn a_list_is_bounded_in_bytes() {
     limits.max_list = 50_000;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
     let told = soon(client.tools()).await.unwrap_err();
-    assert!(matches!(told, Error::ListTooLarge { list: "tools", limit: 50_000 }), "{told}");
+    assert!(matches!(told, Error::TooLarge { limit: 50_000, .. }), "{told}");
     assert_eq!(server.asked("tools/list").len(), 3);
     // Not the text counts, but what it becomes: every two bytes are a value here.
     let server = modern(json!({"tools": {}}), |_| {
@@ -582,7 +582,23 @@ async fn a_list_is_bounded_in_bytes() {
     let mut limits = Limits::default();
     limits.max_list = 1_000_000;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
-    assert!(matches!(soon(client.tools()).await, Err(Error::ListTooLarge { .. })));
+    assert!(matches!(soon(client.tools()).await, Err(Error::TooLarge { .. })));
+}
+
+#[tokio::test]
+async fn answer_of_many_values_is_refused_by_its_memory() {
+    let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+        _ => Say::Result(json!({"resultType": "complete", "content": [],
+            "structuredContent": {"all": vec![1; 200_000]}})),
+    })
+    .await;
+    let mut limits = Limits::default();
+    limits.max_list = 10_000_000;
+    let client = soon(server.client().limits(limits).into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+    assert!(told.to_string().contains("needs more than 10 MB"), "{told}");
+    assert!(told.may_have_been_done());
 }
 
 #[tokio::test]

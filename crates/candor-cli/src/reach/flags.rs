@@ -29,7 +29,8 @@ pub(crate) struct Reach {
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = Header::read, help_heading = HEADING)]
     headers: Vec<Header>,
 
-    /// How long an answer may take: 30s, 5m; a call that tells of its progress gets more [default: 60s]
+    /// How long each step may take, from the connection to the answer and the end: 30s, 5m; a call that tells of its progress gets more
+    /// [default: 60s for an answer, less for other steps]
     #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
     pub(crate) timeout: Option<Duration>,
 

@@ -63,13 +63,12 @@ async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
             Ok(step) => {
                 bytes += size(&step.resource);
                 if bytes > MOST_BYTES {
-                    return Err(Error::ListTooLarge { list: "resources", limit: MOST_BYTES });
+                    let what = "the list of resources".to_owned();
+                    return Err(Error::TooLarge { what, limit: MOST_BYTES });
                 }
                 steps.push(step);
             }
-            Err(failed)
-                if steps.is_empty() || matches!(failed.error, Error::ListTooLarge { .. }) =>
-            {
+            Err(failed) if steps.is_empty() || matches!(failed.error, Error::TooLarge { .. }) => {
                 return Err(failed.error);
             }
             // One that cannot be looked into is no reason to show none.

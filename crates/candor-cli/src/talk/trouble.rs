@@ -189,7 +189,7 @@ impl From<Error> for Trouble {
             Error::Unsupported(_) => (Exit::Failed, "unsupported"),
             Error::Protocol(_) => (Exit::Failed, "protocol"),
             Error::Endless { .. } => (Exit::Failed, "endless"),
-            Error::ListTooLarge { .. } => (Exit::Failed, "list_too_large"),
+            Error::TooLarge { .. } => (Exit::Failed, "too_large"),
             Error::TooManyRounds(_) => (Exit::Failed, "too_many_rounds"),
             _ => (Exit::Failed, failure::FAILED),
         };

@@ -133,7 +133,7 @@ async fn lists_without_end_take_bounded_memory() {
             stderr.read_to_string(&mut err)
         );
         let told = err.lines().last().unwrap_or_default();
-        assert!(told.starts_with(r#"{"error":{"code":"list_too_large""#), "{words:?}: {told}");
+        assert!(told.starts_with(r#"{"error":{"code":"too_large""#), "{words:?}: {told}");
         assert_eq!((code, out.as_str()), (Some(1), ""), "{words:?}");
         assert!((1..MOST_MEGABYTES).contains(&peak), "{words:?}: {peak} MB");
     }

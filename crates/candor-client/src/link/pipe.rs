@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use super::Outgoing;
 use super::child::{Child, patience};
 use crate::connect::Limits;
+use crate::cost::affordable;
 use crate::error::Error;
 use crate::host::Host;
 use crate::members::locked;
@@ -284,7 +285,8 @@ impl Reading {
     fn take_one(&self, message: &[u8]) {
         match decode_message(message, self.limits.max_depth) {
             Ok(Incoming::Response(response)) => {
-                self.answered(&response.id, response.outcome.map_err(Error::Server));
+                let answer = affordable(response.outcome, self.limits.max_list);
+                self.answered(&response.id, answer);
             }
             Ok(Incoming::Notification(news)) => self.host.heard(&news),
             Ok(Incoming::Request(request)) => {

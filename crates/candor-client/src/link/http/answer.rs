@@ -16,6 +16,7 @@ use hyper::body::Incoming as Body;
 
 use super::Shared;
 use super::refused::error_without_id;
+use crate::cost::affordable;
 use crate::error::Error;
 use crate::link::sse::Events;
 
@@ -149,7 +150,7 @@ impl Shared {
     ) -> Result<Option<Box<RawValue>>, Error> {
         match decode_message(message, self.limits.max_depth) {
             Ok(Incoming::Response(response)) if response.id == *id => {
-                response.outcome.map(Some).map_err(Error::Server)
+                affordable(response.outcome, self.limits.max_list).map(Some)
             }
             Ok(Incoming::Response(_)) => Ok(None),
             Ok(Incoming::Notification(news)) => {
