@@ -120,7 +120,12 @@ impl Out {
             }
         }
         let joined = |cells: [&str; N]| {
-            let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            let columns = cells.iter().zip(widths).enumerate();
+            let padded = columns.map(|(at, (cell, width))| match at + 1 == N {
+                // One cell of megabytes is no reason to write as many spaces into every line.
+                true => (*cell).to_owned(),
+                false => format!("{cell:<width$}"),
+            });
             padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         self.line(&joined(head))?;

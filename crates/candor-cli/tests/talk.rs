@@ -8,6 +8,8 @@
 mod bounding;
 #[path = "talk/calling.rs"]
 mod calling;
+#[path = "talk/claiming.rs"]
+mod claiming;
 #[path = "talk/examining.rs"]
 mod examining;
 #[path = "talk/explaining.rs"]

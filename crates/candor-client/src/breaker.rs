@@ -128,10 +128,9 @@ impl Admitted<'_> {
         circuit.failed = circuit.failed.saturating_add(1);
         let rest = match &circuit.open {
             Some(open) if self.probes => (open.rest * 2).min(retry.longest_rest),
-            // A request that was sent before the rest began.
-            Some(_) => return,
             None if circuit.failed >= retry.failures => retry.rest.min(retry.longest_rest),
-            None => return,
+            // Too few, or a request that was sent before the rest began.
+            _ => return,
         };
         circuit.open = Some(Open { until: now + rest, rest, probing: false });
     }

@@ -12,6 +12,7 @@ use crate::members::locked;
 /// More is not kept.
 const MAX_ENTRIES: usize = 1000;
 const MAX_SIZE: usize = 1024 * 1024;
+const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// Whatever a server says, nothing is kept longer.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -79,7 +80,9 @@ impl Cache {
     }
 
     pub(crate) fn keep(&self, mut place: Place, answer: &RawValue, hint: Hint) {
-        if answer.get().len() > MAX_SIZE {
+        let size = |place: &Place, answer: &RawValue| place.params.len() + answer.get().len();
+        let own = size(&place, answer);
+        if own > MAX_SIZE {
             return;
         }
         if hint.public {
@@ -87,10 +90,14 @@ impl Cache {
         }
         let now = Instant::now();
         let mut kept = locked(&self.0);
-        if kept.len() >= MAX_ENTRIES {
+        let has_room = |kept: &HashMap<Place, Kept>| {
+            let bytes = kept.iter().map(|(place, kept)| size(place, &kept.answer)).sum::<usize>();
+            kept.len() < MAX_ENTRIES && bytes + own <= MAX_BYTES
+        };
+        if !has_room(&kept) {
             kept.retain(|_, kept| kept.until > now);
         }
-        if kept.len() < MAX_ENTRIES {
+        if has_room(&kept) {
             let answer: Arc<RawValue> = Arc::from(answer.to_owned());
             kept.insert(place, Kept { answer, until: now + hint.lasts });
         }
@@ -105,5 +112,25 @@ impl Cache {
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache").field("entries", &locked(&self.0).len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candor_protocol::json::raw;
+
+    use super::*;
+
+    #[test]
+    fn kept_answers_are_bounded_in_bytes() {
+        let cache = Cache::new();
+        let answer = raw(&"x".repeat(1_000_000));
+        let hint = Hint { lasts: LONGEST, public: true };
+        for n in 0..100 {
+            let params = n.to_string();
+            let place = Place { server: "s".into(), principal: None, method: "m", params };
+            cache.keep(place, &answer, hint);
+        }
+        assert_eq!(locked(&cache.0).len(), MAX_BYTES / 1_000_000);
     }
 }

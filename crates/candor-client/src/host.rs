@@ -69,8 +69,9 @@ type SampleFn = Box<
 type HearFn = Box<dyn Fn(&str, &Object) + Send + Sync>;
 pub(crate) type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// How many questions of a server are answered at a time.
+/// How many questions of a server are answered at a time, and how much memory they take.
 const QUESTIONS: usize = 64;
+const QUESTION_BYTES: usize = 64 * 1024 * 1024;
 
 /// What the client declares that it knows.
 const EXTENSIONS: [&str; 6] = [
@@ -82,6 +83,12 @@ const EXTENSIONS: [&str; 6] = [
     extension::SKILLS,
 ];
 
+/// A question that is being answered.
+struct Answering {
+    task: AbortHandle,
+    cost: usize,
+}
+
 /// The host's side of all sessions of a client.
 #[derive(Default)]
 pub(crate) struct Host {
@@ -92,7 +99,7 @@ pub(crate) struct Host {
     pub(crate) hear: Option<HearFn>,
     progress: Mutex<HashMap<RequestId, ProgressFn>>,
     listeners: Mutex<Vec<Weak<Listener>>>,
-    answering: Mutex<HashMap<RequestId, AbortHandle>>,
+    answering: Mutex<HashMap<RequestId, Answering>>,
     /// How many questions are being refused.
     refusing: AtomicUsize,
     /// How often the list of tools was said to have changed.
@@ -197,15 +204,16 @@ impl Host {
 
     fn taken_back(&self, params: &Object) {
         let id = CancelledParams::decode_object(params).ok().and_then(|params| params.request_id);
-        if let Some(task) = id.and_then(|id| locked(&self.answering).remove(&id)) {
-            task.abort();
+        if let Some(answering) = id.and_then(|id| locked(&self.answering).remove(&id)) {
+            answering.task.abort();
         }
     }
 
-    /// Answers a request of the server in a task of its own, because a person may take their time.
+    /// Answers a request of the server in a task of its own, because a person may take their time. `cost`: the memory that it takes.
     pub(crate) fn serve<F>(
         self: &Arc<Self>,
         request: Request,
+        cost: usize,
         send: impl FnOnce(Vec<u8>) -> F + Send + 'static,
     ) where
         F: Future<Output = ()> + Send,
@@ -213,7 +221,9 @@ impl Host {
         let id = request.id.clone();
         let host = self.clone();
         let mut answering = locked(&self.answering);
-        if answering.contains_key(&id) || answering.len() >= QUESTIONS {
+        let bytes = answering.values().map(|answering| answering.cost).sum::<usize>() + cost;
+        let full = answering.len() >= QUESTIONS || bytes > QUESTION_BYTES;
+        if answering.contains_key(&id) || full {
             drop(answering);
             self.refuse(id, send);
             return;
@@ -227,7 +237,7 @@ impl Host {
             // Not before it is sent: who does not read its answers may not ask for more and more of them.
             locked(&host.answering).remove(&request.id);
         });
-        answering.insert(id, task.abort_handle());
+        answering.insert(id, Answering { task: task.abort_handle(), cost });
     }
 
     /// Says that it is too much at a time; to whoever goes on even then, nothing.

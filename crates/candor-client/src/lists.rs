@@ -7,6 +7,7 @@ use std::time::Duration;
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, Json, Object, RawValue, raw};
 use candor_protocol::names::method;
+use sha2::{Digest as _, Sha256};
 
 use crate::cache::{Hint, Place};
 use crate::client::Client;
@@ -22,7 +23,8 @@ pub(crate) struct Pages {
     member: &'static str,
     params: Object,
     next: Next,
-    seen: HashSet<String>,
+    /// Digests of the cursors: those may be as long as the server likes.
+    seen: HashSet<[u8; 32]>,
     read: usize,
 }
 
@@ -137,7 +139,7 @@ impl Client {
             Next::End => return Ok(None),
         }
         let (answer, hint) = self.kept_or_asked(method, params).await?;
-        let cost = cost(answer.get());
+        let cost = cost(answer.get().as_bytes());
         if cost > self.limits().max_list {
             return Err(Error::list_too_large(member, self.limits().max_list));
         }
@@ -151,7 +153,7 @@ impl Client {
             None => Next::End,
             Some(cursor) => {
                 let cursor = String::decode(cursor).map_err(Error::protocol)?;
-                let again = !pages.seen.insert(cursor.clone());
+                let again = !pages.seen.insert(Sha256::digest(&cursor).into());
                 if again || pages.seen.len() >= self.limits().max_pages {
                     return Err(Error::Endless { list: member, read: pages.read });
                 }

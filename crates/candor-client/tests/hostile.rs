@@ -637,3 +637,75 @@ async fn who_asks_and_does_not_listen_is_not_answered_for_ever() {
     assert!(answers < 1000, "{answers} were kept");
     assert!(answer.contains("again"), "and there is room again: {answer}");
 }
+
+#[tokio::test]
+async fn questions_that_wait_take_bounded_memory() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+    let (ours, theirs) = tokio::io::duplex(1024 * 1024);
+    let server = tokio::spawn(async move {
+        let (input, mut output) = tokio::io::split(theirs);
+        let mut lines = BufReader::new(input).lines();
+        let opened: Value =
+            serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        let hello = json!({"jsonrpc": "2.0", "id": opened["id"], "result": {"protocolVersion": "2025-11-25",
+            "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}});
+        output.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+        lines.next_line().await.unwrap().unwrap();
+        for id in 0..6 {
+            let params = json!({"message": "x".repeat(15_000_000), "requestedSchema": {"type": "object", "properties": {}}});
+            let ask = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
+            output.write_all(format!("{ask}\n").as_bytes()).await.unwrap();
+        }
+        let mut refused = Vec::new();
+        while refused.len() < 4 {
+            let answer = lines.next_line().await.unwrap().unwrap();
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            refused.push((answer["id"].clone(), answer["error"]["code"].clone()));
+        }
+        refused
+    });
+    let (input, output) = tokio::io::split(ours);
+    let connect = Client::over(input, output).era(Era::Legacy);
+    let connect = connect.on_elicit(|_| std::future::pending());
+    let _client = soon(connect.into_future()).await.unwrap();
+    let refused = soon(server).await.unwrap();
+    assert!(refused.iter().all(|(_, code)| *code == json!(4290)), "{refused:?}");
+}
+
+/// As after a panic: nothing is awaited any more.
+#[cfg(target_os = "linux")]
+#[test]
+fn dropped_runtime_kills_the_whole_group() {
+    let file = std::env::temp_dir().join(format!("candor-group-{}", std::process::id()));
+    let script = format!(
+        "(trap '' TERM; for n in $(seq 600); do sleep 0.1; done) & echo $! > {}; wait",
+        file.display()
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let pid = runtime.block_on(async {
+        let connecting = Client::start(Program::new("sh").args(["-c", &script])).into_future();
+        let started = async {
+            loop {
+                match std::fs::read_to_string(&file) {
+                    Ok(pid) if pid.ends_with('\n') => return pid.trim().to_owned(),
+                    _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        };
+        tokio::select! {
+            pid = soon(started) => pid,
+            client = connecting => panic!("{client:?}"),
+        }
+    });
+    drop(runtime);
+    let status = format!("/proc/{pid}/status");
+    let runs =
+        || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ"));
+    let until = Instant::now() + Duration::from_secs(5);
+    while runs() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!runs());
+    std::fs::remove_file(file).unwrap();
+}

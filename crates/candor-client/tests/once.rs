@@ -93,8 +93,10 @@ async fn refused_session_without_a_new_one_may_have_run() {
     assert_eq!(server.asked("tools/call").len(), 1);
 }
 
+type Claim = fn() -> Say;
+
 /// What a server may answer to make a client call again.
-fn claims() -> Vec<(&'static str, fn() -> Say)> {
+fn claims() -> Vec<(&'static str, Claim)> {
     fn failed(code: &str) -> Say {
         let told =
             json!({"code": code, "raisedBy": "server", "retriable": true, "retryAfterMs": 1});
@@ -115,7 +117,7 @@ fn claims() -> Vec<(&'static str, fn() -> Say)> {
 }
 
 /// It claims to know keys, to make them itself, and that nothing is done twice.
-async fn claiming(claim: fn() -> Say) -> Scripted {
+async fn claiming(claim: Claim) -> Scripted {
     let capabilities = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
     modern(capabilities, move |asked| match asked.method.as_str() {
         "tools/list" => {

@@ -138,9 +138,8 @@ async fn network(url: &str, time: Option<Duration>, report: &mut Report) -> Resu
     let name = host(url).trim_start_matches('[').trim_end_matches(']');
     let port = port(url);
     let failed = |message: String| Trouble::new(Exit::Unreachable, "unreachable", message);
-    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
     let found = tokio::time::timeout(time, lookup_host((name, port))).await;
-    let addresses: Vec<SocketAddr> = match found.map_err(late).flatten() {
+    let addresses: Vec<SocketAddr> = match found.unwrap_or_else(|late| Err(late.into())) {
         Ok(addresses) => addresses.collect(),
         Err(error) => {
             let message = format!("{} has no address: {}", shown(name), shown(&error.to_string()));

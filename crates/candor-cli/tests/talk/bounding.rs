@@ -88,6 +88,21 @@ async fn timeout_covers_every_phase() {
     }
 }
 
+#[tokio::test]
+async fn timeout_covers_a_connection_that_nobody_answers() {
+    let world = World::new("bounding connections");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    // It is taken by the system, and by nobody else: also TLS waits.
+    for scheme in ["http", "https"] {
+        let target = format!("{scheme}://{at}/mcp");
+        for command in ["tools", "doctor"] {
+            let told = world.run(&[command, &target, "--timeout", "1s"]).await;
+            told.ended(4).complains("no answer within 1 s");
+        }
+    }
+}
+
 /// The most memory that a process has had, in megabytes, once it has ended.
 #[cfg(target_os = "linux")]
 async fn peak_of(mut child: tokio::process::Child) -> (Option<i32>, u64) {

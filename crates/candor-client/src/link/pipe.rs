@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use super::Outgoing;
 use super::child::{Child, patience};
 use crate::connect::Limits;
-use crate::cost::affordable;
+use crate::cost::{affordable, cost};
 use crate::error::Error;
 use crate::host::Host;
 use crate::members::locked;
@@ -291,7 +291,7 @@ impl Reading {
             Ok(Incoming::Notification(news)) => self.host.heard(&news),
             Ok(Incoming::Request(request)) => {
                 let out = self.out.clone();
-                self.host.serve(request, async move |answer| {
+                self.host.serve(request, cost(message), async move |answer| {
                     if let Some(out) = out.upgrade() {
                         let _ = out.send(answer).await;
                     }

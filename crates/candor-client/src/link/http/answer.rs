@@ -16,7 +16,7 @@ use hyper::body::Incoming as Body;
 
 use super::Shared;
 use super::refused::error_without_id;
-use crate::cost::affordable;
+use crate::cost::{affordable, cost};
 use crate::error::Error;
 use crate::link::sse::Events;
 
@@ -159,7 +159,7 @@ impl Shared {
             }
             Ok(Incoming::Request(request)) => {
                 let shared = self.clone();
-                self.host.serve(request, async move |answer| {
+                self.host.serve(request, cost(message), async move |answer| {
                     if let Err(error) = shared.tell("", answer).await {
                         tracing::warn!(%error, "an answer could not be sent");
                     }
