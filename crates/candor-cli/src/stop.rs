@@ -78,7 +78,7 @@ pub(crate) fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
-    ignored.is_none_or(|bits| bits & HANGUP != 0)
+    cfg!(target_os = "linux") && ignored.is_none_or(|bits| bits & HANGUP != 0)
 }
 
 #[cfg(not(unix))]

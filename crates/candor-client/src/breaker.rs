@@ -18,6 +18,8 @@ pub(crate) enum Work {
     Connecting,
     Calls,
     Lists,
+    /// What a call would do.
+    Evaluations,
     /// Reads, and everything else.
     Others,
     /// Streams of changes. They reconnect at their own pace, so they are neither counted nor stopped.
@@ -25,7 +27,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    const COUNTED: usize = 4;
+    const COUNTED: usize = 5;
 
     pub(crate) fn of(method: &str) -> Self {
         match method {
@@ -35,6 +37,7 @@ impl Work {
             | method::RESOURCES_LIST
             | method::RESOURCES_TEMPLATES_LIST
             | method::DIRECTORY_READ => Self::Lists,
+            method::TOOLS_ANNOTATIONS | method::TOOLS_RESOLVE => Self::Evaluations,
             _ => Self::Others,
         }
     }
@@ -44,7 +47,8 @@ impl Work {
             Self::Connecting => Some(0),
             Self::Calls => Some(1),
             Self::Lists => Some(2),
-            Self::Others => Some(3),
+            Self::Evaluations => Some(3),
+            Self::Others => Some(4),
             Self::Listening => None,
         }
     }
@@ -215,7 +219,7 @@ mod tests {
     fn listener_is_neither_counted_nor_stopped() {
         let (breaker, now) = (Breaker::default(), Instant::now());
         (0..100).for_each(|_| send(&breaker, Work::Listening, now, true).unwrap());
-        for work in [Work::Connecting, Work::Calls, Work::Lists, Work::Others] {
+        for work in [Work::Connecting, Work::Calls, Work::Lists, Work::Evaluations, Work::Others] {
             assert!(breaker.admit_at(work, now).is_ok());
         }
     }

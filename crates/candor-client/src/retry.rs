@@ -22,7 +22,7 @@ pub struct Retry {
     pub base: Duration,
     /// The longest wait at all. A server that wants more is not tried again.
     pub cap: Duration,
-    /// After this number of failures in a row of one kind of work (connecting, calls, lists, reads) that work rests.
+    /// After this number of failures in a row of one kind of work (connecting, calls, lists, evaluations, the rest) that work rests.
     pub failures: u32,
     /// The first rest. One request may then try for all; the rest doubles with every one that fails.
     pub rest: Duration,

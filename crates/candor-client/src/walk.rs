@@ -19,7 +19,7 @@ const FOLDER: &str = "inode/directory";
 
 /// A walk over resources, each before what stands beneath it.
 ///
-/// Nothing is taken for finite: there is a limit to depth, number and time, and no URI is visited twice. Only what says that it can be
+/// Nothing is taken for finite: there is a limit to depth, number, time and memory, and no URI is visited twice. Only what says that it can be
 /// listed is looked into. What cannot be listed is told, and the walk goes on.
 ///
 /// ```no_run
