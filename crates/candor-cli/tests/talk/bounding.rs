@@ -164,13 +164,13 @@ async fn changes_that_nobody_reads_take_bounded_memory() {
     let mut child = command.kill_on_drop(true).spawn().unwrap();
     let id = child.id().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // The server has sent a gigabyte.
+    // The server has sent seven hundred megabytes.
     let sent = async {
-        while !world.around.join("gigabyte").exists() {
+        while !world.around.join("many").exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), sent).await.expect("a gigabyte is sent");
+    tokio::time::timeout(Duration::from_secs(60), sent).await.expect("much is sent");
     let peak = high_water(&format!("/proc/{id}/status")).unwrap();
     assert!((1..MOST_MEGABYTES).contains(&peak), "{peak} MB");
     let missed = async {

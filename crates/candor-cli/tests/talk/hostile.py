@@ -54,8 +54,8 @@ def update():
         at += 1
         if at == 20:
             mark("flood")
-        if at == 1000:
-            mark("gigabyte")
+        if at == 700:
+            mark("many")
         uri = f"doc://a/{at}/" + "x" * 1_000_000
         send({"method": "notifications/resources/updated", "params": {"uri": uri}})
 
