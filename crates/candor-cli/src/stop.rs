@@ -1,4 +1,4 @@
-//! Signals that ask a command to stop: Ctrl-C, a service manager, a terminal that is closed. No program that was started is left behind.
+//! Signals that stop a command: Ctrl-C, SIGTERM, SIGHUP. Every way out ends the programs that the command has started.
 
 use std::process;
 use std::sync::LazyLock;
@@ -8,14 +8,14 @@ use tokio::sync::watch;
 
 use crate::exit::INTERRUPTED;
 
-/// Longer than a command takes to end that hears the signal.
+/// A command that hears the signal ends sooner.
 const GRACE: Duration = Duration::from_secs(8);
 
 /// The exit code of the signal that came.
 static CODE: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(watch::Sender::default);
 
-/// Starts to listen. A command hears the signal where it waits. Where it does not, because what a server sent takes long to work
-/// through, or because nobody reads what it writes, the process ends all the same: a little later, or at once at the second signal.
+/// Starts to listen. A command hears the signal wherever it awaits something. It may be busy with a server's data, or blocked by a full
+/// pipe: then the process exits after [`GRACE`], or at the second signal.
 pub(crate) fn listen() {
     let Ok(mut signals) = Signals::new() else { return };
     tokio::spawn(async move {
@@ -27,12 +27,12 @@ pub(crate) fn listen() {
     });
 }
 
-/// Waits until a signal asks to stop.
+/// Waits for a signal.
 pub(crate) async fn asked() {
     let _ = CODE.subscribe().wait_for(Option::is_some).await;
 }
 
-/// The exit code of a command that was asked to stop.
+/// Returns the exit code of the signal that stopped the command.
 pub(crate) fn code() -> u8 {
     CODE.borrow().unwrap_or(INTERRUPTED)
 }
@@ -55,7 +55,7 @@ impl Signals {
         })
     }
 
-    /// The exit code of the next signal, as shells name it.
+    /// Waits for the next signal and returns its exit code, as shells report it.
     async fn next(&mut self) -> u8 {
         let hangup = async {
             match &mut self.hangup {

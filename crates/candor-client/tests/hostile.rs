@@ -268,7 +268,7 @@ async fn a_server_that_keeps_asking_is_stopped() {
     let client = soon(server.client().into_future()).await.unwrap();
     let told = soon(client.call("t", json!({"x": 1})).into_future()).await.unwrap_err();
     assert!(matches!(told, Error::TooManyRounds(10)), "{told}");
-    assert!(told.may_have_been_done(), "nobody knows what it did between its questions");
+    assert!(told.may_have_been_done(), "what it did between its questions is unknown");
     let calls = server.asked("tools/call");
     assert_eq!(calls.len(), 11);
     for (nth, call) in calls.iter().enumerate().skip(1) {

@@ -174,7 +174,7 @@ async fn forged_replay_mark_without_a_key_is_ignored() {
     }
 }
 
-/// A stream with one event, and its end; whoever comes back gets another one.
+/// A stream with one event, and its end. Every reconnect gets another one.
 fn cut_off(asked: &Asked) -> Say {
     let news = json!({"jsonrpc": "2.0", "method": "notifications/message",
         "params": {"level": "info", "data": asked.nth}});

@@ -22,7 +22,7 @@ use crate::stop;
 /// Nobody at a terminal notices it.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
-/// For a server to end in, after a signal.
+/// How long a server may take to end after a signal.
 const HASTE: Duration = Duration::from_millis(500);
 
 /// What every command that talks to a server takes.
@@ -129,7 +129,7 @@ impl Server {
         reached.progress.clear();
         let closed = reached.client.close();
         match &done {
-            // Whoever wants to stop does not wait long; what is left then is ended before the process ends.
+            // The user does not wait long for a server to end; `main` ends what is left.
             Err(trouble) if trouble.is_interrupted() => {
                 let _ = tokio::time::timeout(HASTE, closed).await;
             }

@@ -69,7 +69,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     }
 }
 
-/// Lines on stdout, written by a thread: nobody may read them, and Ctrl-C has to be heard meanwhile.
+/// Writes lines to stdout in a thread: a full pipe blocks the thread, and Ctrl-C is still heard.
 struct Lines {
     lines: std::sync::mpsc::Sender<String>,
     written: mpsc::UnboundedReceiver<io::Result<()>>,
@@ -79,7 +79,7 @@ impl Lines {
     fn start() -> Self {
         let (lines, queue) = std::sync::mpsc::channel::<String>();
         let (tell, written) = mpsc::unbounded_channel();
-        // Not a task of the runtime, which would wait for it at the end.
+        // Not a runtime task: the runtime would wait for it on shutdown.
         thread::spawn(move || {
             for line in queue {
                 let mut stdout = io::stdout().lock();
@@ -92,7 +92,7 @@ impl Lines {
         Self { lines, written }
     }
 
-    /// Writes a line, and waits until it is written: so no more than one is in the queue.
+    /// Writes a line and waits until it is written, so the queue holds at most one.
     async fn write(&mut self, line: String) -> io::Result<()> {
         let _ = self.lines.send(line);
         self.written.recv().await.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))

@@ -78,7 +78,7 @@ async fn timeout_covers_every_phase() {
         let target = format!(":{}", server.next().await);
         let both = silent.starts_with("notifications/");
         for command in ["tools", "doctor"].into_iter().take(if both { 2 } else { 1 }) {
-            // Nothing here waits longer than ten seconds.
+            // `run` fails the test after ten seconds.
             let told = world.run(&[command, &target, "--timeout", "1s"]).await;
             let told = told.ended(code);
             if code == 4 {
@@ -89,11 +89,11 @@ async fn timeout_covers_every_phase() {
 }
 
 #[tokio::test]
-async fn timeout_covers_a_connection_that_nobody_answers() {
+async fn timeout_covers_a_connection_without_an_answer() {
     let world = World::new("bounding connections");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
-    // It is taken by the system, and by nobody else: also TLS waits.
+    // The kernel accepts the connection and no process answers, so TLS waits as well.
     for scheme in ["http", "https"] {
         let target = format!("{scheme}://{at}/mcp");
         for command in ["tools", "doctor"] {
@@ -103,7 +103,7 @@ async fn timeout_covers_a_connection_that_nobody_answers() {
     }
 }
 
-/// The most memory that a process has had, in megabytes, once it has ended.
+/// Waits for a process to end; returns its exit code and its peak memory in megabytes.
 #[cfg(target_os = "linux")]
 async fn peak_of(mut child: tokio::process::Child) -> (Option<i32>, u64) {
     let status = format!("/proc/{}/status", child.id().unwrap());
@@ -156,7 +156,7 @@ async fn lists_without_end_take_bounded_memory() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn changes_that_nobody_reads_take_bounded_memory() {
+async fn unread_changes_take_bounded_memory() {
     let world = World::new("bounding changes");
     let words = ["watch", "doc://a", "--json", "--", "python3", HOSTILE, "changes"];
     let mut command = Command::from(world.candor(&words));

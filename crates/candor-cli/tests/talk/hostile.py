@@ -48,7 +48,7 @@ def answer(kind, method, params):
 
 
 def update():
-    """Tells of other resources, each a megabyte long, for as long as somebody reads."""
+    """Tells of other resources, each a megabyte long, until the pipe closes."""
     at = 0
     while True:
         at += 1

@@ -25,13 +25,13 @@ async fn number(world: &World, file: &str) -> String {
     bounded(file, there).await
 }
 
-/// Whether it still does something: who has ended, and whose end nobody has asked for, does not.
+/// Returns true if the process runs; a zombie does not.
 fn runs(pid: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
 }
 
-/// Whoever was killed takes a moment to go.
+/// Waits until the process is gone: a kill takes a moment.
 async fn gone(pid: &str) {
     let gone = async {
         while runs(pid) {
@@ -47,7 +47,7 @@ fn signal(name: &str, id: u32) {
     assert!(sent.success());
 }
 
-/// Starts a command whose program leaves a stubborn process, and gives that.
+/// Starts a command whose program starts a stubborn process; returns both.
 async fn start(world: &World, words: &[&str], then: &str) -> (Program, String) {
     let _ = fs::remove_file(world.around.join("stubborn"));
     let script = with_stubborn(then);
@@ -67,7 +67,7 @@ async fn signals_before_the_connection_end_the_whole_group() {
         ("tools", "-TERM", 143),
         ("tools", "-HUP", 129),
         ("doctor", "-TERM", 143),
-        // That is how it ends.
+        // Ctrl-C is the normal end of `watch`.
         ("watch", "-INT", 0),
     ] {
         let (program, stubborn) = start(&world, &[command], "wait").await;
@@ -120,14 +120,14 @@ async fn watch_ends_at_once_and_starts_nothing_to_unsubscribe() {
         let _ = fs::remove_file(world.around.join("starts"));
         let words = ["watch", "doc://a", "--", "python3", hostile, kind];
         let mut program = Program::start(&mut world.candor(&words).into());
-        // Nobody reads what it writes.
+        // Its stdout is not read.
         program.turn_deaf();
         while !program.complaint().await.starts_with("Watching") {}
         if kind == "changes" {
             number(&world, "flood").await;
         }
         crate::interrupt(program.id());
-        // Whoever does not hear the signal is ended with another number, a while later.
+        // A command that does not hear the signal exits later, with 130.
         assert_eq!(program.ended().await.status.code(), Some(0), "{kind}");
         let starts = fs::read_to_string(world.around.join("starts")).unwrap();
         assert_eq!(starts.lines().count(), 1, "{kind}");

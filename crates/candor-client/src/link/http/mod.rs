@@ -33,7 +33,7 @@ use refused::SHOWN;
 
 pub(crate) use endpoint::Endpoint;
 
-/// For the body of a response to what has no answer.
+/// How long the body of a response to a notification is drained.
 const BODY: Duration = Duration::from_millis(500);
 
 /// What the two eras send with every request.
@@ -234,7 +234,7 @@ impl Shared {
             tokio::time::timeout(after, sent).await.map_err(|_| Error::TimedOut { after })??;
         match response.status() {
             status if status.is_success() => {
-                // So that the connection can be used again. Nothing is expected in the body, so nobody waits for its end.
+                // Drain the body so that the connection can be used again, but not for long: nothing is expected in it.
                 let body = Limited::new(response.into_body(), SHOWN).collect();
                 let _ = tokio::time::timeout(BODY, body).await;
                 Ok(())
