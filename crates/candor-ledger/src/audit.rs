@@ -1,7 +1,7 @@
 //! What is written down of each change, and of calls that change nothing in the ledger.
 //!
-//! A row never holds a value of an argument: its shape and a digest under the server's secret are what the caller of the
-//! ledger gives, and all that the ledger has.
+//! A row never holds the arguments: it has their shape and a digest under the server's secret. The error of a failed call is
+//! stored in the words that its caller got.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,21 @@ pub struct Circumstances {
     pub duration: Option<Duration>,
     /// Anything else that a reader should know, such as the name of the client.
     pub note: Option<Arc<str>>,
+    /// The error with which it failed, beside [`Event::Complete`](crate::Event::Complete) and
+    /// [`Event::Discard`](crate::Event::Discard).
+    pub error: Option<CallError>,
+    /// The arguments that the record stores for operators, beside [`Event::Ask`](crate::Event::Ask) and
+    /// [`Event::Start`](crate::Event::Start). No audit row stores them. `None` leaves what the record has.
+    pub arguments: Option<Arc<[u8]>>,
+}
+
+/// The error of a failed call, in the words that its caller got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallError {
+    /// The word for programs.
+    pub code: String,
+    /// The sentence for people.
+    pub message: String,
 }
 
 /// One row of the audit.

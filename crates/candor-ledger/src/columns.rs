@@ -13,12 +13,13 @@
 //!
 //! | column | waiting | approved | denied |
 //! |---|---|---|---|
-//! | `lapses` | until | until | until |
+//! | `lapses` | until | until | keep until |
 //! | `license`, `started_by`, `reason`, `since`, `by_whom` | license's | license's | license's |
 //! | `binding` | binding | binding | binding |
 //! | `gated` | since | since | since |
 //! | `decided_by`, `via` | – | yes | yes |
 //! | `why` | – | – | reason, if any |
+//! | `stands` | – | – | until |
 //! | `outcome` | question | – | – |
 
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub(crate) struct Columns {
     pub(crate) decided_by: Option<String>,
     pub(crate) via: Option<Via>,
     pub(crate) why: Option<String>,
+    pub(crate) stands: Option<i64>,
 }
 
 /// The name of a [`License`].
@@ -94,7 +96,8 @@ impl Columns {
                 columns.decided_by = Some(by.clone());
                 columns.via = Some(*via);
             }
-            State::Denied { by, via, reason, binding, since, license, .. } => {
+            State::Denied { by, via, reason, binding, since, until, license, .. } => {
+                columns.stands = Some(until.0);
                 columns.put_question(binding, *since, license);
                 columns.decided_by = Some(by.clone());
                 columns.via = Some(*via);
@@ -158,7 +161,13 @@ impl Columns {
                 reason: self.why.clone(),
                 binding: Binding(self.binding?),
                 since: Moment(self.gated?),
-                until: lapses?,
+                // A program of schema 1.3 does not write it, and leaves that of an earlier denial.
+                until: self
+                    .stands
+                    .filter(|until| Some(*until) >= self.gated)
+                    .map(Moment)
+                    .or(lapses)?,
+                keep_until: lapses?,
                 license: self.take_license()?,
             },
             StateKind::Claimed => State::Claimed {

@@ -259,6 +259,8 @@ pub enum Answer {
         since: Moment,
         /// When it is decided at the latest, unless its owner lives on.
         retry_after: Duration,
+        /// How long ago its owner last wrote. Owners renew their lease three times within its length.
+        silent_for: Duration,
     },
     /// It waits for an answer.
     Suspended {

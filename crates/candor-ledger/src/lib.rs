@@ -110,7 +110,9 @@ mod store;
 mod turns;
 mod watchers;
 
-pub use audit::{AuditRow, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged};
+pub use audit::{
+    AuditRow, CallError, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged,
+};
 pub use event::{Answer, Decision, Event, Harmless, Holder, Refusal, Resolution};
 pub use grant::{Grant, Granting};
 pub use id::{

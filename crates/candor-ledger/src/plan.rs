@@ -2,10 +2,12 @@
 //! stores: each reads two rows, plans, and writes what the plan says in the same transaction. A refusal comes before anything
 //! is written.
 
-use crate::audit::{AuditRow, Circumstances};
+use std::sync::Arc;
+
+use crate::audit::{AuditRow, CallError, Circumstances};
 use crate::event::{Answer, Event, Resolution};
 use crate::id::{Moment, RecordId};
-use crate::machine::{After, step};
+use crate::machine::{After, Step, step};
 use crate::record::{Record, State, StateKind};
 use crate::rules::{Quota, Rules, Usage};
 
@@ -31,10 +33,31 @@ pub(crate) fn plan(
     now: Moment,
     rules: &Rules,
 ) -> Result<Plan, Quota> {
-    let step = match outcome_limit(&event, usage, rules) {
+    let name = event.name();
+    let mut step = match outcome_limit(&event, usage, rules) {
         None => step(before, event, now, rules),
         Some(max_outcome) => step(before, event, now, &Rules { max_outcome, ..rules.clone() }),
     };
+    let made = has_changed(&step, name);
+    let error = circumstances.error.as_ref().filter(|_| made).map(within_limits);
+    if let After::Written(record) = &mut step.after
+        && made
+    {
+        if matches!(name, "complete" | "discard") {
+            record.error.clone_from(&error);
+        }
+        if let Some(arguments) = &circumstances.arguments
+            && matches!(name, "ask" | "start")
+        {
+            record.arguments = None;
+            let used = usage.changed(before, Some(record), now).bytes;
+            let room = rules.quotas.bytes.saturating_sub(used).min(rules.max_outcome);
+            // Arguments for which there is no room are left out, and never a reason to refuse a call.
+            if arguments.len() as u64 <= room {
+                record.arguments = Some(Arc::clone(arguments));
+            }
+        }
+    }
     let (after, waiting) = match &step.after {
         After::Unchanged => (usage, waiting),
         After::Written(record) => {
@@ -57,9 +80,34 @@ pub(crate) fn plan(
     let rows = step
         .transitions
         .into_iter()
-        .map(|transition| AuditRow::of_transition(id, now, transition, circumstances.clone()))
+        .map(|transition| {
+            // What time alone did before the event has no error.
+            let error = error.clone().filter(|_| transition.event == name);
+            let circumstances = Circumstances { error, arguments: None, ..circumstances.clone() };
+            AuditRow::of_transition(id, now, transition, circumstances)
+        })
         .collect();
     Ok(Plan { answer: step.answer, after: step.after, usage: after, waiting, rows })
+}
+
+/// Bytes of an error's code, and of its message, that are stored.
+const LONGEST_CODE: usize = 64;
+const LONGEST_MESSAGE: usize = 2048;
+
+fn within_limits(error: &CallError) -> CallError {
+    let cut = |text: &str, most: usize| match text.len() > most {
+        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
+        false => text.to_owned(),
+    };
+    CallError {
+        code: cut(&error.code, LONGEST_CODE),
+        message: cut(&error.message, LONGEST_MESSAGE),
+    }
+}
+
+/// Whether the event itself, and not only time, changed the record.
+fn has_changed(step: &Step, event: &str) -> bool {
+    step.transitions.iter().any(|transition| transition.event == event)
 }
 
 /// 1 if it is a question that waits, and 0 if not.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::audit::CallError;
 use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
 use crate::outcome::Outcome;
 
@@ -21,6 +22,10 @@ pub struct Record {
     /// When it was last written. For this record it is never earlier than that, whatever the clock says: a clock that is set
     /// back cannot revive a lease, nor forget a key before its time.
     pub touched: Moment,
+    /// The error of the last attempt, if that failed. The next start clears it.
+    pub error: Option<CallError>,
+    /// The arguments, as operators may see them, if they are stored. They go with the result.
+    pub arguments: Option<Arc<[u8]>>,
     /// Where the operation stands.
     pub state: State,
 }
@@ -63,7 +68,7 @@ pub enum State {
         /// Why it may be started, beside that.
         license: License,
     },
-    /// A person has said no.
+    /// A person has said no. The state outlives the denial, so that history shows it; after `until` the call may ask again.
     Denied {
         /// Who.
         by: String,
@@ -75,9 +80,11 @@ pub enum State {
         binding: Binding,
         /// When.
         since: Moment,
-        /// How long it stands.
+        /// How long it refuses the call.
         until: Moment,
-        /// Where it goes back to then. A denial does not make an unknown outcome known.
+        /// When time alone changes the record.
+        keep_until: Moment,
+        /// Why it may be started after `until`. A denial does not make an unknown outcome known.
         license: License,
     },
     /// Somebody prepares to start it. Nothing has happened yet.
@@ -184,6 +191,13 @@ pub struct Question {
 }
 
 impl Record {
+    /// How many bytes count against the principal's limit: of an outcome, a question, and arguments.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        let arguments = self.arguments.as_ref().map_or(0, |arguments| arguments.len() as u64);
+        self.state.kept() + arguments
+    }
+
     /// What is, or was, asked of a person, if it stands at that.
     #[must_use]
     pub const fn question(&self) -> Option<Question> {
@@ -371,7 +385,7 @@ impl State {
             Self::Open { until, .. }
             | Self::Waiting { until, .. }
             | Self::Approved { until, .. }
-            | Self::Denied { until, .. }
+            | Self::Denied { keep_until: until, .. }
             | Self::Suspended { until, .. }
             | Self::Tombstone { until }
             | Self::Abandoned { until, .. } => Some(*until),

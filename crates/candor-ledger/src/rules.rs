@@ -24,11 +24,11 @@ pub struct Rules {
     pub approval_wait: Duration,
     /// How long an approval may be used. 15 minutes.
     pub approval_valid: Duration,
-    /// How long a denial stands. 10 minutes.
+    /// How long a denial refuses the call. 10 minutes. History shows it for longer.
     pub denied: Duration,
     /// The largest outcome that is kept, and the largest question that may be asked. 1 MiB.
     pub max_outcome: u64,
-    /// How long rows of the audit are kept. 90 days.
+    /// How long rows of the audit are kept, and records that stand at a denial. 90 days.
     pub audit: Duration,
     /// What one principal may have.
     pub quotas: Quotas,
@@ -158,7 +158,7 @@ impl Usage {
         let live = |record: Option<&Record>| {
             u64::from(record.is_some_and(|record| !matches!(record.state, State::Tombstone { .. })))
         };
-        let kept = |record: Option<&Record>| record.map_or(0, |record| record.state.kept());
+        let kept = |record: Option<&Record>| record.map_or(0, Record::kept);
         let mut usage = self;
         usage.records = (usage.records + live(after)).saturating_sub(live(before));
         usage.bytes = (usage.bytes + kept(after)).saturating_sub(kept(before));

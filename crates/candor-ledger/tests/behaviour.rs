@@ -207,6 +207,7 @@ fn history_is_filtered_paged_and_exported() {
                 hints: Some("reads".into()),
                 duration: Some(Duration::from_micros(1_250)),
                 note: Some("over HTTP".into()),
+                ..Circumstances::default()
             },
         };
         store.note(note.clone()).await.unwrap();

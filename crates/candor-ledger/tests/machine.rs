@@ -100,14 +100,17 @@ fn states() -> impl Strategy<Value = State> {
             until,
             license,
         }),
-        (gate(), way()).prop_map(move |((license, until, binding), via)| State::Denied {
-            by: by(),
-            via,
-            reason: None,
-            binding,
-            since: Moment(15),
-            until,
-            license,
+        (gate(), way(), due()).prop_map(move |((license, until, binding), via, kept)| {
+            State::Denied {
+                by: by(),
+                via,
+                reason: None,
+                binding,
+                since: Moment(15),
+                until,
+                keep_until: until.max(kept),
+                license,
+            }
         }),
         (licenses(), due()).prop_map(move |(license, lease)| State::Claimed {
             owner,
@@ -146,6 +149,8 @@ fn records() -> impl Strategy<Value = Option<Record>> {
             by_nature,
             created: Moment(5),
             touched: Moment(touched),
+            error: None,
+            arguments: None,
             state,
         },
     );

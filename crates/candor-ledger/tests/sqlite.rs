@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use candor_ledger::*;
@@ -106,7 +107,7 @@ fn a_file_of_the_version_before_goes_on() {
     // And a program that knows only that version can still write what it knows, as it does.
     let db = rusqlite::Connection::open(&path).unwrap();
     let minor: i64 = db.query_row("SELECT minor FROM candor_ledger", [], |row| row.get(0)).unwrap();
-    assert_eq!(minor, 3);
+    assert_eq!(minor, 4);
     db.execute_batch(
         "INSERT OR REPLACE INTO usage VALUES ('ada', 2, 9, 0, 0);
          INSERT INTO audit (at, scope, event) VALUES (0, 1, 'noted');",
@@ -127,6 +128,43 @@ fn a_grant_of_the_version_before_is_there_and_void() {
         "INSERT INTO grants (id, scope, pattern, by_whom, since, until) VALUES (zeroblob(16), 1, 'any', 'olga', 0, 1)",
     )
     .unwrap();
+}
+
+#[test]
+fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
+    let folder = Folder::new();
+    let path = folder.join("ledger.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    for older in [
+        include_str!("schema-1.1/sqlite.sql"),
+        include_str!("schema-1.2/sqlite.sql"),
+        include_str!("schema-1.3/sqlite.sql"),
+    ] {
+        db.execute_batch(older).unwrap();
+    }
+    let (digest, (at, ends)) = (id("a").digest().0, common::DENIED);
+    let short = i64::from_be_bytes(digest[..8].try_into().unwrap());
+    db.execute(
+        "INSERT INTO records (short, id, scope, key, fingerprint, fence, attempt, by_nature, created, touched, last_row, \
+         state, lapses, license, binding, gated, decided_by, via) \
+         VALUES (?, ?, 1, 'a', ?, 1, 0, 0, 0, ?5, 1, 'denied', ?6, 'first', ?4, ?5, 'olga', 'operator')",
+        rusqlite::params![short, &digest[..], &SAME.0[..], &common::POLICY.0[..], at, ends],
+    )
+    .unwrap();
+    let clock = Arc::new(AtomicI64::new(at));
+    let time = Arc::clone(&clock);
+    let given = Clock::Given(Arc::new(move || time.load(Ordering::SeqCst)));
+    let store = sqlite(&path, Options { clock: given, ..Options::default() });
+    common::older_denial_counts(&store, &clock);
+    // A program that knows only that version denies the next request, as it does: that one counts.
+    db.execute(
+        "UPDATE records SET state = 'denied', gated = ?1, lapses = ?2, decided_by = 'otto', via = 'operator'",
+        [at + 2_000_000, ends + 2_000_000],
+    )
+    .unwrap();
+    clock.store(at + 2_000_001, Ordering::SeqCst);
+    let refused = wait(store.recall(&id("a"), SAME, false)).unwrap();
+    assert!(matches!(refused, Some(Answer::Denied { .. })), "{refused:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Turn, claim};
+use super::{Turn, claim, lapse};
 use crate::event::{Answer, Decision, Refusal};
 use crate::id::{Binding, Fence, Fingerprint, Moment};
 use crate::record::{License, Question, Record, State, StateKind, Via};
@@ -32,8 +32,9 @@ pub(super) fn told(record: &Record) -> Option<Answer> {
 }
 
 /// Whether it may be used for another call of the same name: nobody holds it, and nobody is asked.
-fn is_over(state: &State) -> bool {
+fn is_over(state: &State, now: Moment) -> bool {
     match state {
+        State::Denied { until, .. } => now > *until,
         State::Open { .. }
         | State::Completed { .. }
         | State::Indeterminate { .. }
@@ -41,7 +42,6 @@ fn is_over(state: &State) -> bool {
         | State::Abandoned { .. } => true,
         State::Waiting { .. }
         | State::Approved { .. }
-        | State::Denied { .. }
         | State::Claimed { .. }
         | State::Dispatched { .. }
         | State::Suspended { .. } => false,
@@ -51,7 +51,7 @@ fn is_over(state: &State) -> bool {
 pub(super) fn ask(record: Option<&Record>, ask: Asking, now: Moment, rules: &Rules) -> Turn {
     let Asking { fingerprint, binding, asked, by_nature, keyless } = ask;
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
-    let over = record.filter(|record| keyless && is_over(&record.state));
+    let over = record.filter(|record| keyless && is_over(&record.state, now));
     let (license, before) = match over {
         // Another call of the same name: nothing of the last one counts but its fence.
         Some(over) if over.fingerprint == fingerprint => (License::First, None),
@@ -81,6 +81,8 @@ pub(super) fn ask(record: Option<&Record>, ask: Asking, now: Moment, rules: &Rul
         by_nature,
         created: before.map_or(now, |record| record.created),
         touched: now,
+        error: before.and_then(|record| record.error.clone()),
+        arguments: None,
         state: State::Waiting { asked, binding, since: now, until, license },
     };
     Turn::becomes(next, answer)
@@ -98,6 +100,9 @@ pub(super) fn decide(
     let refused = |refusal| Turn::stays(Answer::Refused(refusal));
     let Some(record) = record else { return refused(Refusal::NotWaiting(StateKind::Absent)) };
     let stands = record.state.kind();
+    if matches!(record.state, State::Denied { until, .. } if now > until) {
+        return refused(Refusal::NotWaiting(stands));
+    }
     match record.question() {
         None => return refused(Refusal::NotWaiting(stands)),
         Some(asked) if asked != question => return refused(Refusal::AskedAnew),
@@ -113,7 +118,8 @@ pub(super) fn decide(
                 }
                 Decision::Deny { reason } => {
                     let until = now.after(rules.denied);
-                    State::Denied { by, via, reason, binding, since, until, license }
+                    let keep_until = lapse::denial_kept(&license, until, rules.retention);
+                    State::Denied { by, via, reason, binding, since, until, keep_until, license }
                 }
             }
         }

@@ -23,9 +23,12 @@ pub(super) fn license(
     now: Moment,
 ) -> Result<License, Answer> {
     let Some(record) = record else { return Ok(License::First) };
+    let denial_ended = matches!(record.state, State::Denied { until, .. } if now > until);
     // Nobody holds it and it never ran: the key stands for nothing yet.
-    if matches!(record.state, State::Open { license: License::First, .. }) {
-        return Ok(License::First);
+    match record.state {
+        State::Open { license: License::First, .. } => return Ok(License::First),
+        State::Denied { license: License::First, .. } if denial_ended => return Ok(License::First),
+        _ => {}
     }
     if record.fingerprint != fingerprint {
         return Err(Answer::KeyReused);
@@ -36,6 +39,7 @@ pub(super) fn license(
         state: record.state.kind(),
         since,
         retry_after: now.until(lease),
+        silent_for: record.touched.until(now),
     };
     Err(match &record.state {
         // That it was harmless then says nothing of a call that is not so now; and who approved has not been asked that.
@@ -46,6 +50,12 @@ pub(super) fn license(
         {
             Answer::OutcomeUnknown { reason: *reason, since: *since }
         }
+        State::Denied { license: License::ByNature { reason, since }, .. }
+            if denial_ended && !by_nature =>
+        {
+            Answer::OutcomeUnknown { reason: *reason, since: *since }
+        }
+        State::Denied { license, .. } if denial_ended => return Ok(license.clone()),
         State::Open { license, .. }
         | State::Waiting { license, .. }
         | State::Approved { license, .. } => return Ok(license.clone()),
@@ -122,6 +132,7 @@ pub(super) fn claim(
     };
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
     let attempt = record.map_or(0, |record| record.attempt);
+    let same = record.filter(|record| record.fingerprint == fingerprint);
     let next = Record {
         fingerprint,
         fence,
@@ -129,6 +140,8 @@ pub(super) fn claim(
         by_nature,
         created: record.map_or(now, |record| record.created),
         touched: now,
+        error: same.and_then(|record| record.error.clone()),
+        arguments: same.and_then(|record| record.arguments.clone()),
         state: State::Claimed { owner, lease: now.after(rules.lease), license },
     };
     Turn { approval, ..Turn::becomes(next, Answer::Claimed { fence, attempt: attempt + 1 }) }

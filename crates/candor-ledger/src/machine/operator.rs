@@ -33,5 +33,8 @@ pub(super) fn resolve(
             State::Abandoned { by, until: now.after(rules.retention).after(rules.tombstone) }
         }
     };
-    Turn::becomes(Record { state, ..record.clone() }, Answer::Done)
+    // There will never be a result that they would explain.
+    let closed = matches!(state, State::Abandoned { .. });
+    let arguments = record.arguments.clone().filter(|_| !closed);
+    Turn::becomes(Record { state, arguments, ..record.clone() }, Answer::Done)
 }

@@ -33,7 +33,8 @@ pub(super) fn dispatch(
                 started: now,
                 round: Default::default(),
             };
-            let next = Record { attempt: record.attempt + 1, state, ..record.clone() };
+            let attempt = record.attempt + 1;
+            let next = Record { attempt, error: None, state, ..record.clone() };
             Turn::becomes(next, Answer::Done)
         }
         _ => Turn::stays(Answer::Lost),

@@ -9,7 +9,7 @@ use tokio_postgres::types::{FromSql, ToSql};
 
 use super::schema::SHIFT;
 use super::usage::Part;
-use crate::audit::{AuditRow, Change, Circumstances};
+use crate::audit::{AuditRow, CallError, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
@@ -28,12 +28,13 @@ macro_rules! now {
 macro_rules! record_columns {
     () => {
         "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
-         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why"
+         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why, \
+         stands, error_code, error_message, arguments"
     };
 }
 
 /// Where [`id`] finds scope and key, behind a record's own columns and two more.
-pub(super) const BEHIND: usize = 24;
+pub(super) const BEHIND: usize = 28;
 
 /// A record, and the time.
 pub(super) const FIND: &str =
@@ -100,20 +101,22 @@ pub(super) const PUT: &str = concat!(
     ", id, last_row, row, principal, server, instance, tool, key) SELECT * FROM unnest($1::bytea[], $2::bigint[], \
      $3::bigint[], $4::boolean[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bytea[], $10::bigint[], \
      $11::text[], $12::bytea[], $13::text[], $14::bigint[], $15::text[], $16::text[], $17::bigint[], $18::bytea[], \
-     $19::bytea[], $20::bytea[], $21::bigint[], $22::text[], $23::text[], $24::text[], $25::bytea[], $26::bigint[], \
-     $27::bigint[], $28::text[], $29::text[], $30::text[], $31::text[], $32::text[]) ON CONFLICT (id) DO UPDATE SET (",
+     $19::bytea[], $20::bytea[], $21::bigint[], $22::text[], $23::text[], $24::text[], $25::bigint[], $26::text[], \
+     $27::text[], $28::bytea[], $29::bytea[], $30::bigint[], $31::bigint[], $32::text[], $33::text[], $34::text[], \
+     $35::text[], $36::text[]) ON CONFLICT (id) DO UPDATE SET (",
     record_columns!(),
     ", last_row) = (excluded.fingerprint, excluded.fence, excluded.attempt, excluded.by_nature, excluded.created, \
      excluded.touched, excluded.state, excluded.lapses, excluded.owner, excluded.since, excluded.license, \
      excluded.started_by, excluded.reason, excluded.round, excluded.by_whom, excluded.outcome_kind, \
      excluded.outcome_len, excluded.outcome_digest, excluded.outcome, excluded.binding, excluded.gated, \
-     excluded.decided_by, excluded.via, excluded.why, excluded.last_row)"
+     excluded.decided_by, excluded.via, excluded.why, excluded.stands, excluded.error_code, \
+     excluded.error_message, excluded.arguments, excluded.last_row)"
 );
 
 macro_rules! audit_columns {
     () => {
         "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
-         outcome_kind, by_whom, shape, digest, hints, duration, note, via, why"
+         outcome_kind, by_whom, shape, digest, hints, duration, note, via, why, error_code, error_message"
     };
 }
 pub(super) const AUDIT: &str = concat!("SELECT ", audit_columns!(), " FROM audit");
@@ -124,7 +127,7 @@ pub(super) const APPEND: &str = concat!(
     ", record, previous) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], \
      $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], \
      $15::text[], $16::text[], $17::bytea[], $18::text[], $19::bigint[], $20::text[], $21::text[], $22::text[], \
-     $23::bytea[], $24::bigint[])"
+     $23::text[], $24::text[], $25::bytea[], $26::bigint[])"
 );
 
 /// From a record's last row back to its first.
@@ -205,6 +208,7 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
         decided_by: get(row, 21)?,
         via: word(row, 22, Via::from_word)?,
         why: get(row, 23)?,
+        stands: get(row, 24)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(bytes(row, 0)?.ok_or_else(|| broken(0))?),
@@ -213,8 +217,16 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
         by_nature: get(row, 3)?,
         created: Moment(get(row, 4)?),
         touched: Moment(get(row, 5)?),
+        error: error(row, 25)?,
+        arguments: get::<Option<&[u8]>>(row, 27)?.map(Into::into),
         state: columns.state().ok_or_else(|| broken(6))?,
     })
+}
+
+/// The error of a call, from this column on.
+fn error(row: &Row, at: usize) -> Result<Option<CallError>, StoreError> {
+    let (code, message): (Option<String>, Option<String>) = (get(row, at)?, get(row, at + 1)?);
+    Ok(code.zip(message).map(|(code, message)| CallError { code, message }))
 }
 
 /// The record's name, behind its columns, and what follows it: the time, its last row, or its own number.
@@ -286,6 +298,8 @@ pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
             hints: text(17)?,
             duration: duration.map(Duration::from_micros),
             note: text(19)?,
+            error: error(row, 22)?,
+            arguments: None,
         },
     })
 }
@@ -352,6 +366,10 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
         array(all, |put| put.columns.decided_by.as_deref().map(readable)),
         array(all, |put| put.columns.via.map(Via::as_str)),
         array(all, |put| put.columns.why.as_deref().map(readable)),
+        array(all, |put| put.columns.stands),
+        array(all, |put| put.record.error.as_ref().map(|error| readable(&error.code))),
+        array(all, |put| put.record.error.as_ref().map(|error| readable(&error.message))),
+        array(all, |put| put.record.arguments.as_deref()),
         array(all, |put| &put.digest.0[..]),
         array(all, |put| put.last_row),
         array(all, |put| put.row),
@@ -381,6 +399,10 @@ pub(super) struct Append {
     pub(super) row: AuditRow,
     pub(super) record: Option<RecordDigest>,
     pub(super) previous: Option<i64>,
+}
+
+fn error_of(append: &Append) -> Option<&CallError> {
+    append.row.circumstances.error.as_ref()
 }
 
 /// For [`APPEND`].
@@ -414,6 +436,8 @@ pub(super) fn appends(all: &[Append]) -> Arrays<'_> {
         array(all, |append| append.row.circumstances.note.as_deref().map(readable)),
         array(all, |append| append.row.via.map(Via::as_str)),
         array(all, |append| append.row.why.as_deref().map(readable)),
+        array(all, |append| error_of(append).map(|error| readable(&error.code))),
+        array(all, |append| error_of(append).map(|error| readable(&error.message))),
         array(all, |append| append.record.as_ref().map(|record| &record.0[..])),
         array(all, |append| append.previous),
     ]

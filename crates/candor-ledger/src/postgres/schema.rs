@@ -17,8 +17,8 @@ pub(super) const MAJOR: u32 = 1;
 /// At most so many rows of one transaction, as a power of two. Numbers stay exact in a double for 2^43 transactions.
 pub(super) const SHIFT: u32 = 10;
 
-/// What each minor version adds, from the first on; who knows only the first meets the second as in SQLite, and who knows two the third. The columns are those of SQLite; `usage` has one row per slot (`usage`).
-const ADDED: [&str; 3] = ["
+/// What each minor version adds, from the first on; who knows only the first meets the second as in SQLite, and who knows two the third, and so on. The columns are those of SQLite; `usage` has one row per slot (`usage`).
+const ADDED: [&str; 4] = ["
     CREATE TABLE records (
         row            bigint PRIMARY KEY,
         id             bytea NOT NULL UNIQUE,
@@ -109,6 +109,11 @@ const ADDED: [&str; 3] = ["
     CREATE INDEX grants_in_force ON grants (principal, tool, until) WHERE revoked_at IS NULL;
 ", "
     ALTER TABLE grants ADD COLUMN binding bytea;
+", "
+    ALTER TABLE records ADD COLUMN stands bigint, ADD COLUMN error_code text, ADD COLUMN error_message text,
+        ADD COLUMN arguments bytea;
+
+    ALTER TABLE audit ADD COLUMN error_code text, ADD COLUMN error_message text;
 "];
 
 /// The version, if there is a ledger; nothing if the schema is not there or empty.

@@ -44,17 +44,24 @@ struct Lost {
 
 impl Command {
     fn size(&self) -> usize {
-        match &self.work {
-            Work::Apply {
-                event: Event::Complete { outcome, .. } | Event::Suspend { asked: outcome, .. },
-                ..
-            } => match &outcome.body {
-                Body::Kept(bytes) => bytes.len(),
-                Body::Omitted { .. } => 0,
-            },
-            Work::Apply { event: Event::Ask { asked, .. }, .. } => asked.len(),
-            _ => 0,
-        }
+        let arguments = match &self.work {
+            Work::Apply { circumstances, .. } => {
+                circumstances.arguments.as_ref().map_or(0, |arguments| arguments.len())
+            }
+            Work::Note(_) | Work::Grants(_) => 0,
+        };
+        arguments
+            + match &self.work {
+                Work::Apply {
+                    event: Event::Complete { outcome, .. } | Event::Suspend { asked: outcome, .. },
+                    ..
+                } => match &outcome.body {
+                    Body::Kept(bytes) => bytes.len(),
+                    Body::Omitted { .. } => 0,
+                },
+                Work::Apply { event: Event::Ask { asked, .. }, .. } => asked.len(),
+                _ => 0,
+            }
     }
 }
 

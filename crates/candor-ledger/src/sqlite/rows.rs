@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::types::{FromSqlError, Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Statement};
 
-use crate::audit::{AuditRow, Change, Circumstances};
+use crate::audit::{AuditRow, CallError, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
@@ -19,7 +19,8 @@ pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 macro_rules! record_columns {
     () => {
         "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
-         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why"
+         reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why, \
+         stands, error_code, error_message, arguments"
     };
 }
 pub(super) const FIND: &str = concat!(
@@ -31,12 +32,12 @@ pub(super) const INSERT: &str = concat!(
     "INSERT INTO records (",
     record_columns!(),
     ", last_row, short, id, scope, key) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 );
 pub(super) const UPDATE: &str = concat!(
     "UPDATE records SET (",
     record_columns!(),
-    ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE row = ?"
+    ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE row = ?"
 );
 /// In the order of the records, whatever SQLite thinks of it: that is what `CROSS` says.
 pub(super) const LIST: &str = concat!(
@@ -62,7 +63,7 @@ pub(super) const COUNT_WAITING: &str = "SELECT count(*) FROM scopes CROSS JOIN r
      WHERE principal = ? AND state = 'waiting' AND lapses >= ?";
 
 /// The place of what follows the record's own columns.
-pub(super) const BEHIND: usize = 24;
+pub(super) const BEHIND: usize = 28;
 
 fn broken(at: usize) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(FromSqlError::InvalidType))
@@ -96,6 +97,7 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         decided_by: row.get(21)?,
         via: word(row, 22, Via::from_word)?,
         why: row.get(23)?,
+        stands: row.get(24)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(row.get(0)?),
@@ -104,8 +106,16 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         by_nature: row.get(3)?,
         created: Moment(row.get(4)?),
         touched: Moment(row.get(5)?),
+        error: error(row, 25)?,
+        arguments: row.get_ref(27)?.as_blob_or_null()?.map(Into::into),
         state: columns.state().ok_or_else(|| broken(6))?,
     })
+}
+
+/// The error of a call, from this column on.
+fn error(row: &Row<'_>, at: usize) -> Result<Option<CallError>> {
+    let (code, message): (Option<_>, Option<_>) = (row.get(at)?, row.get(at + 1)?);
+    Ok(code.zip(message).map(|(code, message)| CallError { code, message }))
 }
 
 /// A record as it was found.
@@ -163,14 +173,14 @@ pub(super) fn waits(row: &Row<'_>) -> Result<(u64, Waits, u64)> {
 macro_rules! audit_columns {
     () => {
         "seq, at, principal, server, instance, tool, key, event, came_from, came_to, fence, attempt, reason, \
-         outcome_kind, by_whom, shape, digest, hints, duration, note, via, why"
+         outcome_kind, by_whom, shape, digest, hints, duration, note, via, why, error_code, error_message"
     };
 }
 pub(super) const AUDIT: &str =
     concat!("SELECT ", audit_columns!(), " FROM audit CROSS JOIN scopes ON scopes.id = scope");
 pub(super) const APPEND: &str = "INSERT INTO audit (at, previous, scope, key, event, came_from, came_to, fence, attempt, \
-    reason, outcome_kind, by_whom, shape, digest, hints, duration, note, via, why) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    reason, outcome_kind, by_whom, shape, digest, hints, duration, note, via, why, error_code, error_message) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// From a record's last row back to its first. `CROSS JOIN` keeps SQLite on that way: left alone, it prefers to read the whole
 /// audit in the order that is asked for.
@@ -231,6 +241,8 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
             hints: text(17)?,
             duration: duration.map(Duration::from_micros),
             note: text(19)?,
+            error: error(row, 22)?,
+            arguments: None,
         },
     })
 }

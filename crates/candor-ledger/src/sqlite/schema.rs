@@ -13,7 +13,8 @@ pub(super) const MAJOR: u32 = 1;
 /// What each minor version adds, from the first on. The second: approvals and grants. A program that knows only the first cannot read a
 /// record that is being approved: it refuses that call, lists with such a record, and sweeps while one is due; with others it goes on. So it
 /// never starts what waits. The third: grants are bound to their tool. What a program of the second gives has no binding and covers nothing for
-/// us; that program itself does not look at it, so as long as one of them runs, its grants hold for it as they did.
+/// us; that program itself does not look at it, so as long as one of them runs, its grants hold for it as they did. The fourth: a denial outlives its time as a state, and records and audit rows have
+/// errors and arguments. A program of the third takes such a denial to refuse the call for as long as the record keeps it.
 ///
 /// What a transition costs is the pages that it writes, and what it puts into them:
 /// - The rows of a record are a chain: the record names its last row, and each row the one before. An index on the record would do
@@ -22,7 +23,7 @@ pub(super) const MAJOR: u32 = 1;
 ///   tools for each principal.
 /// - Records are found by the first eight bytes of their digest: an index of integers is a third of the size, and compares
 ///   faster. Two that begin alike are told apart by the whole digest in the record.
-const ADDED: [&str; 3] = [
+const ADDED: [&str; 4] = [
     "
     CREATE TABLE scopes (
         id        INTEGER PRIMARY KEY,
@@ -119,6 +120,15 @@ const ADDED: [&str; 3] = [
 ",
     "
     ALTER TABLE grants ADD COLUMN binding BLOB;
+",
+    "
+    ALTER TABLE records ADD COLUMN stands INTEGER;
+    ALTER TABLE records ADD COLUMN error_code TEXT;
+    ALTER TABLE records ADD COLUMN error_message TEXT;
+    ALTER TABLE records ADD COLUMN arguments BLOB;
+
+    ALTER TABLE audit ADD COLUMN error_code TEXT;
+    ALTER TABLE audit ADD COLUMN error_message TEXT;
 ",
 ];
 

@@ -188,6 +188,10 @@ impl<'db> Tables<'db> {
         bind.maybe(columns.decided_by.as_deref())?;
         bind.maybe(columns.via.map(Via::as_str))?;
         bind.maybe(columns.why.as_deref())?;
+        bind.maybe(columns.stands)?;
+        bind.maybe(record.error.as_ref().map(|error| error.code.as_str()))?;
+        bind.maybe(record.error.as_ref().map(|error| error.message.as_str()))?;
+        bind.maybe(record.arguments.as_deref())?;
         bind.put(last_row)?;
         match place {
             Some(row) => bind.put(row)?,
@@ -208,7 +212,8 @@ impl<'db> Tables<'db> {
     /// Appends a row of the audit and returns its number. If it is about a record: that record's last row before.
     pub(super) fn append(&mut self, row: &AuditRow, previous: Option<i64>) -> Result<i64> {
         let scope = self.scope(&row.scope)?;
-        let Circumstances { shape, digest, hints, duration, note } = &row.circumstances;
+        let Circumstances { shape, digest, hints, duration, note, error, arguments: _ } =
+            &row.circumstances;
         let mut bind = Bind::new(&mut self.append);
         bind.put(row.at.0)?;
         bind.maybe(previous)?;
@@ -231,6 +236,8 @@ impl<'db> Tables<'db> {
         bind.maybe(note.as_deref())?;
         bind.maybe(row.via.map(Via::as_str))?;
         bind.maybe(row.why.as_deref())?;
+        bind.maybe(error.as_ref().map(|error| error.code.as_str()))?;
+        bind.maybe(error.as_ref().map(|error| error.message.as_str()))?;
         bind.statement.raw_execute()?;
         Ok(self.db.last_insert_rowid())
     }

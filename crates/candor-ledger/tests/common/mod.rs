@@ -218,3 +218,23 @@ pub fn older_grant_is_void(store: &dyn Store) {
         assert_eq!(store.grants_in_force(&scope).await.unwrap(), [new]);
     });
 }
+
+/// When the denial of [`older_denial_counts`] was given, and when it ends, on a given clock.
+pub const DENIED: (i64, i64) = (1_000_000, 1_600_000);
+
+/// A denial that a program of schema 1.3 wrote refuses for its time, and then stays in history.
+pub fn older_denial_counts(store: &dyn Store, clock: &AtomicI64) {
+    wait(async {
+        let (at, ends) = DENIED;
+        clock.store(at + 1, Ordering::SeqCst);
+        let refused = store.recall(&id("a"), SAME, false).await.unwrap();
+        assert!(matches!(refused, Some(Answer::Denied { until, .. }) if until == Moment(ends)));
+        clock.store(ends + 1, Ordering::SeqCst);
+        assert_eq!(store.recall(&id("a"), SAME, false).await.unwrap(), None);
+        store.sweep(10).await.unwrap();
+        let record = store.find(&id("a")).await.unwrap().unwrap().stored;
+        assert_eq!(record.state.kind(), StateKind::Denied);
+        assert_eq!((record.error, record.arguments), (None, None));
+        asked(store, &id("a")).await;
+    });
+}

@@ -302,7 +302,9 @@ impl<'a> World<'a> {
         for key in 0..KEYS {
             self.say(key, Event::Sweep);
             let stored = self.subject.stored(&id(key)).map(|record| record.state.kind());
-            assert!(matches!(stored, None | Some(StateKind::Indeterminate)), "left as {stored:?}");
+            // A denial is shown for as long as the audit, and refuses nothing.
+            let ended = [StateKind::Indeterminate, StateKind::Denied];
+            assert!(stored.is_none_or(|kind| ended.contains(&kind)), "left as {stored:?}");
         }
     }
 
@@ -490,8 +492,8 @@ impl<'a> World<'a> {
             && key == KEYLESS
             && has_grown(before.as_ref(), after.as_ref())
             && rows.last().is_some_and(|row| {
-                use StateKind::{Abandoned, Completed, Indeterminate, Open, Tombstone};
-                [Open, Completed, Indeterminate, Tombstone, Abandoned].contains(&row.from)
+                use StateKind::{Abandoned, Completed, Denied, Indeterminate, Open, Tombstone};
+                [Open, Completed, Indeterminate, Tombstone, Abandoned, Denied].contains(&row.from)
             });
         let truth = self.truth.entry(key).or_default();
         if anew {

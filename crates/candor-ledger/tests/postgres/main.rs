@@ -101,7 +101,7 @@ fn a_ledger_of_the_version_before_goes_on() {
         }
     });
     common::older_ledger_goes_on(&postgres(&schema, Rules::default()));
-    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 3);
+    assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 4);
 }
 
 #[test]
@@ -116,6 +116,31 @@ fn a_grant_of_the_version_before_is_there_and_void() {
         "INSERT INTO grants (number, id, principal, server, instance, tool, pattern, by_whom, since, until) \
          VALUES (1, '', '', '', '', '', '', '', 0, 1)",
     );
+}
+
+#[test]
+fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
+    let schema = schema!("denial_of_schema_1_3_refuses_and_then_stays_in_history");
+    schema.sql(&format!("CREATE SCHEMA {}", schema.name));
+    schema.sql(include_str!("../schema-1.1/postgres.sql"));
+    schema.sql(include_str!("../schema-1.2/postgres.sql"));
+    schema.sql(include_str!("../schema-1.3/postgres.sql"));
+    let put = "INSERT INTO records (row, id, principal, server, instance, tool, key, fingerprint, fence, attempt, \
+         by_nature, created, touched, last_row, state, lapses, license, binding, gated, decided_by, via) \
+         VALUES (1, $1, 'ada', 'invoices', 'file:data', 'create_invoice', 'a', $2, 1, 0, false, 0, $4, 1, \
+         'denied', $5, 'first', $3, $4, 'olga', 'operator')";
+    let (digest, (at, ends)) = (id("a").digest(), common::DENIED);
+    schema.with(async |client| {
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            [&&digest.0[..], &&SAME.0[..], &&common::POLICY.0[..], &at, &ends];
+        client.execute(put, &values).await.unwrap();
+    });
+    let clock = Arc::new(AtomicI64::new(at));
+    let time = Arc::clone(&clock);
+    let given = Clock::Given(Arc::new(move || time.load(Ordering::SeqCst)));
+    let options = Options { clock: given, ..Options::default() };
+    let store = PostgresStore::open(&schema.url(), options).unwrap();
+    common::older_denial_counts(&store, &clock);
 }
 
 #[test]
