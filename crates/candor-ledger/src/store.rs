@@ -43,6 +43,18 @@ pub trait Store: Send + Sync {
     /// Writes a row for a call that has no record.
     fn note(&self, note: Note) -> StoreFuture<'_, ()>;
 
+    /// Writes several rows for calls that have no record, in as few transactions as the store can.
+    fn notes(&self, notes: Vec<Note>) -> StoreFuture<'_, ()> {
+        let all: Vec<_> = notes.into_iter().map(|note| self.note(note)).collect();
+        Box::pin(async move {
+            let mut written = Ok(());
+            for note in all {
+                written = written.and(note.await);
+            }
+            written
+        })
+    }
+
     /// Ends when the record no longer stands where it was seen, be it by this process, by another, or by time. Within a
     /// process at once; otherwise within [`POLL`]. Has no end of its own: who waits knows for how long.
     ///

@@ -149,6 +149,10 @@ pub mod extension {
 pub mod waiting {
     /// A person is asked whether the call may start. Behind it stands the operation's short id.
     pub const FOR_APPROVAL: &str = "Waiting for a person's approval of operation ";
+    /// Another attempt of the call runs. Then comes the longest time until its lease ends, as `28 s`.
+    pub const FOR_RUNNING: &str = "This call is running already. Waiting for its result. If its server stopped, its lease ends within ";
+    /// The server of the running attempt missed a renewal of its lease. Then comes the longest time until that ends.
+    pub const FOR_LEASE_OF_SILENT: &str = "The server that ran this call stopped responding. Waiting for its lease, which ends within ";
 }
 
 /// Codes of failures that the framework itself reports, in `_meta["dev.candor/error"].code`.

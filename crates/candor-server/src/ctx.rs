@@ -352,3 +352,17 @@ impl Ctx {
         }
     }
 }
+
+/// Says that a request waits that has no context yet, in steps that are smaller than those of [`Ctx::waiting`], which may follow.
+pub(crate) async fn tell_of_wait(exchange: &Exchange, step: u32, message: &str) {
+    let token: Option<RequestId> = exchange.meta.read(meta::PROGRESS_TOKEN).ok().flatten();
+    let done = Number::from_f64(f64::from(step + 1) * 1e-9);
+    let (Some(token), Some(done)) = (token, done) else { return };
+    let mut params = ProgressParams::new(token, done);
+    params.message = Some(message.to_owned());
+    tokio::select! {
+        biased;
+        () = exchange.cancel.cancelled() => {}
+        () = exchange.outlet.send(write_notification(notification::PROGRESS, &params)) => {}
+    }
+}

@@ -31,7 +31,7 @@ use crate::dispatch;
 use crate::exchange::{Arrival, Exchange};
 use crate::gate::Policy;
 use crate::gate::prompts::Prompts;
-use crate::ledger::{Audit, Ledger, Setup};
+use crate::ledger::{Audit, KeepArguments, Ledger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
 use crate::provider::Source;
@@ -75,6 +75,7 @@ pub(crate) struct Parts {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) instance: String,
     pub(crate) audit: Audit,
+    pub(crate) keep_arguments: KeepArguments,
     /// Who is asked about what.
     pub(crate) policy: Policy,
 }
@@ -107,6 +108,7 @@ impl Engine {
                 instance: parts.instance.clone(),
                 digests: parts.secret.seal("candor digest v1"),
                 audit: parts.audit,
+                keep_arguments: parts.keep_arguments,
             };
             Ledger::new(setup, &parts.limits)
         });

@@ -87,7 +87,7 @@ pub use ctx::Ctx;
 pub use engine::Engine;
 pub use foresight::{Foresight, Standing};
 pub use gate::{Pattern, PatternError};
-pub use ledger::Audit;
+pub use ledger::{Audit, KeepArguments};
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};
 pub use server::{BuildError, Server};

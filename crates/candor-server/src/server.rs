@@ -12,7 +12,7 @@ use crate::answer::CacheHint;
 use crate::completion::{Completions, Subject};
 use crate::engine::{Engine, Parts};
 use crate::gate::{Policy, Rule};
-use crate::ledger::Audit;
+use crate::ledger::{Audit, KeepArguments};
 use crate::limits::Limits;
 use crate::prompt::{Prompt, PromptSet};
 use crate::provider::{Provider, Source};
@@ -52,6 +52,7 @@ pub struct Server {
     store: Option<Arc<dyn Store>>,
     instance: String,
     audit: Audit,
+    keep_arguments: KeepArguments,
     policy: Policy,
 }
 
@@ -134,6 +135,7 @@ impl Server {
             store: None,
             instance: String::new(),
             audit: Audit::default(),
+            keep_arguments: KeepArguments::default(),
             policy: Policy::default(),
         }
     }
@@ -300,6 +302,13 @@ impl Server {
         self
     }
 
+    /// Of which calls the ledger stores the arguments for operators. Without this, of those that a reviewer approved or denied.
+    #[must_use]
+    pub fn keep_arguments(mut self, keep: KeepArguments) -> Self {
+        self.keep_arguments = keep;
+        self
+    }
+
     /// Which calls a person is asked about before they start; without this, none. A tool may want more.
     #[must_use]
     pub fn ask(mut self, ask: Ask) -> Self {
@@ -453,6 +462,7 @@ impl Server {
             store: self.store,
             instance: self.instance,
             audit: self.audit,
+            keep_arguments: self.keep_arguments,
             policy: self.policy,
         }))
     }

@@ -69,9 +69,10 @@ pub use candor_macros::{args, tool, toolbox};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
     About, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Catalogue, Changes,
-    Client, Ctx, Elicit, Elicited, Engine, Foresight, FromCtx, Judgement, Limits, Listed, Need,
-    Pattern, PatternError, Said, Sample, Secret, SecretError, Server, SessionView, Standing, State,
-    Visit, auth, desk, hints, prompt, protocol, resource, store, testing, tool, transport,
+    Client, Ctx, Elicit, Elicited, Engine, Foresight, FromCtx, Judgement, KeepArguments, Limits,
+    Listed, Need, Pattern, PatternError, Said, Sample, Secret, SecretError, Server, SessionView,
+    Standing, State, Visit, auth, desk, hints, prompt, protocol, resource, store, testing, tool,
+    transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;

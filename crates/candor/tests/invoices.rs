@@ -20,6 +20,9 @@ mod http;
 #[cfg(unix)]
 #[path = "invoices/kill.rs"]
 mod kill;
+#[cfg(unix)]
+#[path = "invoices/lease.rs"]
+mod lease;
 #[path = "run/messages.rs"]
 mod messages;
 #[path = "invoices/places.rs"]

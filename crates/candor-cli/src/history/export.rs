@@ -15,8 +15,8 @@ The members of each line (null where nothing is known):
   principal, server, instance, tool, key
                       who called what, where, under which key
   event               ask, decide, start, claim, dispatch, release, suspend, resume, complete,
-                      unknown, discard, resolve, lapse (time alone), grant, revoke, or what the
-                      server noted
+                      unknown, discard, resolve, lapse (time alone), grant, revoke, replayed, or
+                      what else the server noted
   from, to            where the operation stood and stands: absent, open, waiting, approved, denied,
                       claimed, dispatched, suspended, completed, indeterminate, tombstone, abandoned
   fence, attempt      number of the claim; how often the call was started
@@ -28,7 +28,8 @@ The members of each line (null where nothing is known):
   shape, digest       of the arguments: names and kinds, and a keyed digest; never values
   hints               what the call may do
   durationMs          how long it took
-  note                anything else";
+  note                anything else
+  error               with which the call failed: an object with code and message";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

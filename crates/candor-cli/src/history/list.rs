@@ -19,7 +19,9 @@ The members of each line with --json (null where nothing is known; with --calls,
                       who called what, where, under which key
   state               absent, open, waiting, approved, denied, claimed, dispatched, suspended,
                       completed, indeterminate, tombstone or abandoned
-  outcome             success, failure or invalid, of what is completed
+  outcome             success, failure or invalid, of the last attempt that ended
+  error               with which it failed: an object with code and message
+  review              the last approval or denial: decision, by, via, at, reason
   reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
   by                  the operator who said so, or who approved or denied it
   attempts            how often the call was started

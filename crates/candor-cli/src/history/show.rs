@@ -5,8 +5,8 @@ use std::io;
 use candor::desk::find::find;
 use candor::desk::row::hex;
 use candor::desk::shown::shown;
-use candor::desk::{Operation, json, when, words};
-use candor_ledger::{Body, License, Moment, Outcome, State, Store};
+use candor::desk::{Operation, Review, json, when, words};
+use candor_ledger::{Body, License, Moment, Outcome, State, Store, Via};
 
 use crate::out::{Out, Problem};
 
@@ -15,6 +15,7 @@ pub(crate) const MEMBERS: &str = "\
 With --json, one object with the members of the list (see list --help) and these:
   fence, fingerprint  number of the last claim; digest of the arguments
   shape, hints        of the arguments, and what the call may do
+  arguments           as operators may see them, if the server stores them (--keep-arguments)
   story               its rows in the audit (see export --help), the earliest first
   resultBytes         size of the result
   omittedDigest       SHA-256 of a result that was too large to keep
@@ -34,6 +35,10 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         return Ok(());
     }
     facts(&operation, now, out)?;
+    if let Some(arguments) = operation.arguments() {
+        out.line("\narguments")?;
+        out.line(&json::pretty(arguments, "  "))?;
+    }
     story(&operation, out)?;
     result(&operation, out)?;
     advice(&operation, out)?;
@@ -76,7 +81,15 @@ pub(crate) fn lines(
     if let Some(reason) = operation.reason() {
         fact("because", words::reason(reason));
     }
-    if let Some(by) = operation.by() {
+    if let Some(review) = operation.review() {
+        fact("review", &reviewed(&review, at(review.at)));
+    }
+    if let Some(error) = operation.error() {
+        fact("error", &format!("{}: {}", shown(&error.code), shown(&error.message)));
+    }
+    // The review says so already.
+    let by = operation.by().filter(|_| !is_reviewed(operation));
+    if let Some(by) = by {
         fact("said by", &shown(by).to_string());
     }
     if let Some((name, until)) = until(operation) {
@@ -91,13 +104,30 @@ pub(crate) fn lines(
     if let Some(took) = operation.took(now) {
         fact("took", &when::length(took));
     }
-    if let Some(shape) = operation.told(|row| row.circumstances.shape.as_deref()) {
+    let shape = operation.told(|row| row.circumstances.shape.as_deref());
+    if let Some(shape) = shape.filter(|_| operation.arguments().is_none()) {
         fact("arguments", &shown(shape).to_string());
     }
     if let Some(hints) = operation.told(|row| row.circumstances.hints.as_deref()) {
         fact("hints", &shown(hints).to_string());
     }
     lines
+}
+
+/// Whether it stands at a review.
+fn is_reviewed(operation: &Operation) -> bool {
+    matches!(operation.state(), Some(State::Approved { .. } | State::Denied { .. }))
+}
+
+/// Who approved or denied it, when and why.
+fn reviewed(review: &Review, at: String) -> String {
+    let through = match review.via {
+        Via::Client => " through the caller's own client",
+        Via::Operator => "",
+    };
+    let reason = review.reason.as_deref().map(|reason| format!(": {}", shown(reason)));
+    let (word, by) = (review.word(), shown(&review.by));
+    format!("{word} by {by}{through}, {at}{}", reason.unwrap_or_default())
 }
 
 /// When time alone will change it, and what that means.
@@ -112,7 +142,7 @@ fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
         State::Denied { .. } | State::Tombstone { .. } | State::Abandoned { .. } => "reopens",
         State::Indeterminate { .. } => return None,
     };
-    Some((name, state.lapses()?))
+    Some((name, operation.until()?))
 }
 
 fn story(operation: &Operation, out: &mut Out) -> io::Result<()> {

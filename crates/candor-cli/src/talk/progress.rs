@@ -28,6 +28,8 @@ pub(super) struct Progress {
     written: AtomicBool,
     /// Whether it was told that the call waits for a person: once is enough.
     told_of_wait: AtomicBool,
+    /// How much was told of an attempt that runs already: nothing, that it runs, that its server is silent.
+    told_of_lease: AtomicUsize,
     /// How many questions stand on the terminal: nothing is written over them.
     paused: AtomicUsize,
 }
@@ -42,6 +44,7 @@ impl Progress {
             json,
             written,
             told_of_wait,
+            told_of_lease: AtomicUsize::new(0),
             paused: AtomicUsize::new(0),
         }
     }
@@ -81,6 +84,11 @@ impl Progress {
             self.say("waiting for the decision; Ctrl-C ends");
             return;
         }
+        if let Some((silent, seconds)) = lease(news) {
+            self.tell_of_lease(silent, seconds);
+            self.say("waiting for the attempt that runs already; Ctrl-C ends");
+            return;
+        }
         let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
         self.say(&format!("{} {message}", bar(news.done, news.total)));
     }
@@ -98,6 +106,27 @@ impl Progress {
             "this call waits for a person's approval, who is not asked here (operation {operation})\n  \
              in the server's console, or: candor approvals approve {operation} (--ledger, if the server has one of its own)"
         );
+    }
+
+    /// Tells that another attempt of the call runs, and how long it may keep this one waiting. Each of the two sentences once.
+    fn tell_of_lease(&self, silent: bool, seconds: u32) {
+        let is_silent = (self.json && !self.shown) || self.paused.load(Ordering::Acquire) > 0;
+        let sentence = 1 + usize::from(silent);
+        if is_silent || self.told_of_lease.fetch_max(sentence, Ordering::AcqRel) >= sentence {
+            return;
+        }
+        self.clear();
+        let mut stderr = io::stderr().lock();
+        let _ = match silent {
+            true => writeln!(
+                stderr,
+                "The server that ran this call stopped responding. Waiting up to {seconds} s for its lease to end."
+            ),
+            false => writeln!(
+                stderr,
+                "This call is running already. Waiting for its result. If its server stopped, its lease ends within {seconds} s."
+            ),
+        };
     }
 
     /// Whether it was told that the call waits for a person.
@@ -136,6 +165,17 @@ fn awaited(news: &candor_client::Progress) -> Option<&str> {
     let is_id = (1..=64).contains(&operation.len())
         && operation.bytes().all(|letter| letter.is_ascii_hexdigit());
     is_id.then_some(operation)
+}
+
+/// Whether the server of a running attempt is silent, and in how many seconds its lease ends, if the server says that it waits for
+/// that. Of its words only the number is used.
+fn lease(news: &candor_client::Progress) -> Option<(bool, u32)> {
+    let message = news.message.as_deref()?;
+    let rest = |prefix: &str| message.strip_prefix(prefix)?.strip_suffix(" s")?.parse().ok();
+    match rest(waiting::FOR_LEASE_OF_SILENT) {
+        Some(seconds) => Some((true, seconds)),
+        None => rest(waiting::FOR_RUNNING).map(|seconds| (false, seconds)),
+    }
 }
 
 /// `[####      ] 40%`, or how much is done if nobody knows of how much.

@@ -75,6 +75,7 @@ impl Mark {
             Some(State::Waiting { .. } | State::Approved { .. }) => Self::Waiting,
             Some(State::Denied { .. }) => Self::Refused,
             Some(State::Indeterminate { .. }) => Self::Unknown,
+            _ if operation.record.as_ref().is_some_and(words::has_failed) => Self::Failed,
             _ => Self::Other,
         }
     }

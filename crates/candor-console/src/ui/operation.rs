@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use candor_server::desk::{Operation, find, json, when, words};
-use candor_server::store::{Body, Scope, State};
+use candor_server::store::{Body, Scope, State, Via};
 
 use super::history::Mark;
 use super::shell::{self, Page, Section, shown, verdict_of_words};
@@ -30,7 +30,7 @@ pub(crate) async fn page(
     });
     let shape = operation.told(|row| row.circumstances.shape.as_deref());
     let shape =
-        shape.map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">names, kinds and lengths; values only where the author says so</span></dd>", shown(shape)));
+        shape.filter(|_| operation.arguments().is_none()).map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">names, kinds and lengths; values only where the author says so</span></dd>", shown(shape)));
     let again = console.engine.as_ref().filter(|engine| engine.name() == server).map(|_| {
         html!(
             "<a class=\"button\" href=\"{}/ui/tools/{}\">Open the tool</a>",
@@ -52,13 +52,15 @@ pub(crate) async fn page(
         "<p class=\"back\"><a href=\"{}/ui/history\">History</a></p>\
          <h1 class=\"name\">{}</h1><p class=\"lead\" data-testid=\"stands\" data-state=\"{}\">{}</p>\
          <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>{}\
-         <dl>{}{}{}<dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}<dt>Operation</dt><dd class=\"mono\">{}</dd></dl>\
-         <div class=\"actions\">{}{}</div><h2>What happened</h2>{}{}",
+         <dl>{}{}{}{}{}<dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}<dt>Operation</dt><dd class=\"mono\">{}</dd></dl>\
+         <div class=\"actions\">{}{}</div>{}<h2>What happened</h2>{}{}",
         asked.base,
         shown(tool),
         Mark::of(&operation).as_str(),
         shown(&stands(&operation)),
         resolve(&operation),
+        review(&operation),
+        error(&operation),
         effect,
         shape,
         key,
@@ -69,6 +71,7 @@ pub(crate) async fn page(
         operation.digits(),
         decide,
         again,
+        arguments(&operation),
         story(&operation),
         result(&operation)
     );
@@ -87,6 +90,41 @@ fn stands(operation: &Operation) -> String {
         (_, None, Some(by)) => format!("{words}, says {by}"),
         (_, None, None) => words.to_owned(),
     }
+}
+
+/// Who approved or denied it, when and why.
+fn review(operation: &Operation) -> Option<Html> {
+    let review = operation.review()?;
+    let through = match review.via {
+        Via::Client => " through the caller's own client",
+        Via::Operator => "",
+    };
+    let reason = review.reason.as_deref().map(|reason| html!(": {}", shown(reason)));
+    Some(html!(
+        "<dt>Review</dt><dd data-testid=\"review\">{} by {}{} <time datetime=\"{}\" class=\"soft mono\">{}</time>{}</dd>",
+        review.word(),
+        shown(&review.by),
+        through,
+        when::written(review.at),
+        when::written(review.at),
+        reason
+    ))
+}
+
+/// The error with which its last attempt failed.
+fn error(operation: &Operation) -> Option<Html> {
+    let error = operation.error()?;
+    Some(html!(
+        "<dt>Error</dt><dd data-testid=\"error\"><span class=\"mono\">{}</span> {}</dd>",
+        shown(&error.code),
+        shown(&error.message)
+    ))
+}
+
+/// The arguments, with secrets redacted.
+fn arguments(operation: &Operation) -> Option<Html> {
+    let pretty = json::pretty(operation.arguments()?, "");
+    Some(html!("<h2>Arguments</h2><pre data-testid=\"arguments\">{}</pre>", shown(&pretty)))
 }
 
 fn story(operation: &Operation) -> Html {

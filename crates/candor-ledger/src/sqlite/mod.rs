@@ -142,7 +142,11 @@ impl Store for SqliteStore {
     }
 
     fn note(&self, note: Note) -> StoreFuture<'_, ()> {
-        let report = self.send(Work::Note(Box::new(note)));
+        self.notes(vec![note])
+    }
+
+    fn notes(&self, notes: Vec<Note>) -> StoreFuture<'_, ()> {
+        let report = self.send(Work::Notes(notes));
         Box::pin(async move { report.await.map(drop) })
     }
 

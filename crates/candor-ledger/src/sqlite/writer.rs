@@ -38,7 +38,7 @@ pub(super) struct Command {
 
 pub(super) enum Work {
     Apply(Box<Apply>),
-    Note(Box<Note>),
+    Notes(Vec<Note>),
     Sweep { most: usize },
     Grant { id: GrantId, granting: Granting },
     Revoke { id: GrantId, by: String },
@@ -185,9 +185,11 @@ impl Session<'_> {
     fn carry_out(&mut self, work: &Work, batch: &mut Batch) -> Result<Report, StoreError> {
         match work {
             Work::Apply(apply) => self.apply(apply, batch).map(Report::Answer),
-            Work::Note(note) => {
-                let row = AuditRow::of_note(Note::clone(note), batch.now);
-                self.tables.append(&row, None).map_err(explained)?;
+            Work::Notes(notes) => {
+                for note in notes {
+                    let row = AuditRow::of_note(note.clone(), batch.now);
+                    self.tables.append(&row, None).map_err(explained)?;
+                }
                 Ok(Report::Noted)
             }
             Work::Sweep { most } => self.sweep(*most, batch).map(Report::Swept),

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use candor_ledger::{AuditRow, Entry, Filter, Moment, OutcomeKind, State, StateKind};
 
+use super::words;
+
 /// Which of many.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
@@ -104,8 +106,14 @@ impl Standing {
             Self::Done => outcome == OutcomeKind::Success,
             Self::Failed => outcome == OutcomeKind::Failure,
             Self::Invalid => outcome == OutcomeKind::Invalid,
-            _ => true,
+            Self::Ended => true,
+            _ => false,
         }
+    }
+
+    /// Whether calls that failed are among them.
+    fn has_failed(self) -> bool {
+        matches!(self, Self::Failed | Self::Ended)
     }
 }
 
@@ -126,7 +134,9 @@ impl Filters {
     /// For records.
     #[must_use]
     pub fn of_records(&self) -> Filter {
-        Filter { state: self.state.map(Standing::kind), ..self.of_any() }
+        // A call that failed without an effect stands at `open`, so what failed is told by [`Filters::has_entry`].
+        let state = self.state.filter(|standing| !standing.has_failed());
+        Filter { state: state.map(Standing::kind), ..self.of_any() }
     }
 
     /// The same, of which nobody knows.
@@ -150,11 +160,13 @@ impl Filters {
     /// Whether a record that the ledger's filter has let through is meant.
     #[must_use]
     pub fn has_entry(&self, entry: &Entry) -> bool {
-        match (self.state, entry.seen.as_ref().map(|record| &record.state)) {
-            // Its time is over: it is only not swept yet.
-            (_, None) => false,
-            (Some(standing), Some(State::Completed { outcome, .. })) => standing.has(outcome.kind),
-            _ => true,
+        // Its time is over: it is only not swept yet.
+        let Some(record) = &entry.seen else { return false };
+        let Some(standing) = self.state else { return true };
+        match &record.state {
+            State::Completed { outcome, .. } => standing.has(outcome.kind),
+            _ if words::has_failed(record) => standing.has_failed(),
+            state => standing.kind() == state.kind(),
         }
     }
 
@@ -163,7 +175,9 @@ impl Filters {
     pub fn has_row(&self, row: &AuditRow) -> bool {
         match self.state {
             Some(standing) if standing.kind() == StateKind::Completed => {
+                let has_failed = row.event == "discard" && row.circumstances.error.is_some();
                 row.outcome.is_some_and(|outcome| standing.has(outcome))
+                    || (has_failed && standing.has_failed())
             }
             _ => true,
         }

@@ -2,7 +2,7 @@
 //! ledger and no server, so that one place shows what all servers do that write to it.
 //!
 //! - [`Waiting`], [`Asked`]: a call that waits, and what a person is told of it; [`decide`], [`Permission`]: their word on it.
-//! - [`Operation`]: a call that is on record, with its story; [`find`](mod@find), [`filter`], [`Given`], [`resolve`].
+//! - [`Operation`]: a call that is on record, with its story and its [`Review`]; [`find`](mod@find), [`filter`], [`Given`], [`resolve`].
 //! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.
 
 mod decide;
@@ -11,6 +11,7 @@ pub mod find;
 pub mod given;
 pub mod operation;
 pub mod permission;
+mod review;
 pub mod row;
 pub mod waiting;
 pub mod words;
@@ -24,6 +25,7 @@ pub use decide::{decide, meanwhile, resolve};
 pub use given::Given;
 pub use operation::Operation;
 pub use permission::Permission;
+pub use review::Review;
 pub use waiting::{Asked, Waiting};
 
 /// Why something cannot be seen or done.

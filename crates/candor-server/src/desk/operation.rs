@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use candor_ledger::{
-    AuditRow, Body, Entry, License, Moment, Outcome, Reason, Record, RecordId, Scope, State,
-    StateKind, Store, StoreError,
+    AuditRow, Body, CallError, Entry, License, Moment, Outcome, OutcomeKind, Reason, Record,
+    RecordId, Scope, State, StateKind, Store, StoreError,
 };
 use serde_json::{Map, Value, json};
 
+use super::review::Review;
 use super::row::{hex, millis};
 use super::shown::json_shown;
 use super::{json as text, when};
@@ -132,6 +133,45 @@ impl Operation {
         self.story.iter().rev().find_map(tell)
     }
 
+    /// The error with which its last attempt failed.
+    pub fn error(&self) -> Option<&CallError> {
+        match &self.record {
+            Some(record) => match &record.state {
+                State::Completed { outcome, .. } if outcome.kind == OutcomeKind::Success => None,
+                State::Dispatched { .. }
+                | State::Suspended { .. }
+                | State::Indeterminate { .. } => None,
+                _ => record.error.as_ref(),
+            },
+            None => {
+                let ended = |row: &&AuditRow| {
+                    let word = row.event.as_str();
+                    matches!(word, "start" | "complete" | "discard" | "unknown" | "resolve")
+                };
+                self.story.iter().rev().find(ended)?.circumstances.error.as_ref()
+            }
+        }
+    }
+
+    /// The last review of it.
+    pub fn review(&self) -> Option<Review> {
+        let given = self.state().and_then(Review::of_state);
+        given.or_else(|| self.told(Review::of_row))
+    }
+
+    /// Its arguments as JSON, with secrets redacted, if they are stored.
+    pub fn arguments(&self) -> Option<&str> {
+        self.record.as_ref()?.arguments.as_deref().and_then(text::text)
+    }
+
+    /// When time alone changes it, or lets its caller ask again.
+    pub fn until(&self) -> Option<Moment> {
+        match self.state()? {
+            State::Denied { until, .. } => Some(*until),
+            state => state.lapses(),
+        }
+    }
+
     /// Why nobody knows what came of it.
     pub fn reason(&self) -> Option<Reason> {
         match self.state()? {
@@ -147,8 +187,8 @@ impl Operation {
         let state = self.state();
         let kind = state.map_or(StateKind::Absent, State::kind);
         let ended = match state {
-            Some(State::Completed { outcome, .. }) => Some(outcome.kind.as_str()),
-            _ => None,
+            Some(State::Completed { outcome, .. }) => Some(outcome.kind),
+            _ => record.filter(|record| words::has_failed(record)).map(|_| OutcomeKind::Failure),
         };
         let members = json!({
             "id": self.digits(),
@@ -158,7 +198,9 @@ impl Operation {
             "tool": tool,
             "key": self.id.key.as_str(),
             "state": kind.as_str(),
-            "outcome": ended,
+            "outcome": ended.map(OutcomeKind::as_str),
+            "error": self.error().map(row::error_json),
+            "review": self.review().as_ref().map(Review::json),
             "reason": self.reason().map(Reason::as_str),
             "by": self.by(),
             "attempts": record.map(|record| record.attempt),
@@ -166,7 +208,7 @@ impl Operation {
             "created": self.created().and_then(when::exact),
             "changed": record.and_then(|record| when::exact(record.touched)),
             "since": self.since.and_then(when::exact),
-            "until": state.and_then(State::lapses).and_then(when::exact),
+            "until": self.until().and_then(when::exact),
             "durationMs": self.took(now).map(millis),
         });
         match members {
@@ -175,7 +217,7 @@ impl Operation {
         }
     }
 
-    /// The same with its story and its result, on one line. The result stands last, as it is stored: digit for digit.
+    /// The same with its story, its arguments and its result, on one line. The last two are as they are stored: digit for digit.
     pub fn full_json(&self, now: Moment) -> String {
         let mut members = self.json(now);
         let record = self.record.as_ref();
@@ -199,7 +241,10 @@ impl Operation {
         add("omittedDigest", digest.into());
         let members = json_shown(&Value::Object(members).to_string());
         let members = members.strip_suffix('}').unwrap_or(&members);
-        format!("{members},\"result\":{}}}", result.as_deref().unwrap_or("null"))
+        let arguments = self.arguments().map(text::compact);
+        let [arguments, result] =
+            [&arguments, &result].map(|json| json.as_deref().unwrap_or("null"));
+        format!("{members},\"arguments\":{arguments},\"result\":{result}}}")
     }
 }
 

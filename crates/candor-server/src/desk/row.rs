@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use candor_ledger::{AuditRow, Change, Circumstances, Key, OutcomeKind, Reason, Scope, Via};
+use candor_ledger::{
+    AuditRow, CallError, Change, Circumstances, Key, OutcomeKind, Reason, Scope, Via,
+};
 use serde_json::{Value, json};
 
 use super::when;
@@ -26,7 +28,7 @@ pub fn json(row: &AuditRow) -> Value {
         circumstances,
     } = row;
     let Scope { principal, server, instance, tool } = scope;
-    let Circumstances { shape, digest, hints, duration, note } = circumstances;
+    let Circumstances { shape, digest, hints, duration, note, error, arguments: _ } = circumstances;
     let of_change = |tell: fn(&Change) -> Value| change.as_ref().map(tell);
     json!({
         "seq": seq,
@@ -52,7 +54,13 @@ pub fn json(row: &AuditRow) -> Value {
         "hints": hints.as_deref(),
         "durationMs": duration.map(millis),
         "note": note.as_deref(),
+        "error": error.as_ref().map(error_json),
     })
+}
+
+/// The error of a failed call.
+pub fn error_json(error: &CallError) -> Value {
+    json!({"code": error.code, "message": error.message})
 }
 
 /// In milliseconds, to the microsecond.

@@ -1,14 +1,31 @@
 //! What the ledger knows, in words for people. Programs get the ledger's own words.
 
-use candor_ledger::{AuditRow, OutcomeKind, Reason, Record, State, StateKind, Via};
+use candor_ledger::{AuditRow, CallError, OutcomeKind, Reason, Record, State, StateKind, Via};
+
+use super::shown::cut;
+
+/// Letters of an error's message in a line.
+const LETTERS: usize = 120;
 
 /// Where an operation stands. Nothing: its time is over.
 pub fn state(record: Option<&Record>) -> &'static str {
     match record.map(|record| &record.state) {
         None => "forgotten",
         Some(State::Completed { outcome, .. }) => ended(outcome.kind),
+        Some(_) if record.is_some_and(has_failed) => ended(OutcomeKind::Failure),
         Some(other) => kind(other.kind()),
     }
+}
+
+/// Whether its last attempt failed without an effect, so that its key may be used again.
+pub fn has_failed(record: &Record) -> bool {
+    matches!(record.state, State::Open { .. }) && record.error.is_some()
+}
+
+/// An error, as one line.
+pub fn error(error: &CallError) -> String {
+    let line = error.message.lines().next().unwrap_or_default();
+    format!("{}: {}", error.code, cut(line, LETTERS))
 }
 
 /// How a call ended.
@@ -64,6 +81,8 @@ pub fn event(row: &AuditRow) -> String {
     let why = row.reason.map_or("nobody knows why", reason);
     let by = row.by.as_deref().unwrap_or("an operator");
     let ended = row.outcome.map_or("ended", ended);
+    let failed = row.circumstances.error.as_ref().map(|of| format!(": {}", error(of)));
+    let failed = failed.unwrap_or_default();
     match (row.event.as_str(), to) {
         ("ask", Some(_)) => "a person is asked".to_owned(),
         ("decide", Some(StateKind::Denied)) => {
@@ -77,12 +96,12 @@ pub fn event(row: &AuditRow) -> String {
         ("release", Some(_)) => "not started after all".to_owned(),
         ("suspend", Some(_)) => "asked something".to_owned(),
         ("resume", Some(_)) => "answered, goes on".to_owned(),
-        ("complete", Some(_)) => ended.to_owned(),
+        ("complete", Some(_)) => format!("{ended}{failed}"),
         ("left", None) => "its caller left before it ended".to_owned(),
         ("unknown", Some(_)) | ("lapse", Some(StateKind::Indeterminate)) => {
             format!("outcome UNKNOWN: {why}")
         }
-        ("discard", Some(_)) => "failed without harm, may start again".to_owned(),
+        ("discard", Some(_)) => format!("failed without harm, may start again{failed}"),
         ("resolve", Some(StateKind::Completed)) => format!("{by} said: {ended}"),
         ("resolve", Some(StateKind::Open)) => format!("{by} said: not done, may start once more"),
         ("resolve", Some(StateKind::Abandoned)) => format!("{by} said: abandoned"),

@@ -22,9 +22,10 @@ use super::{Pattern, Policy};
 use crate::admission::plan::{Look, Planned};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::ledger::Call;
+use crate::ledger::join::Listener;
 use crate::ledger::operation::{Operation, Told};
 use crate::ledger::words;
+use crate::ledger::{Call, readable};
 use crate::people::shown::{json_shown, shown};
 use crate::round::{Questions, Resumes, Round};
 use crate::tool::{Entry, ToolError, effects, secret};
@@ -145,7 +146,7 @@ impl<'a> Approval<'a> {
                 Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
                 None => self.planned,
             };
-            let (fence, until) = match self.put(&asked).await? {
+            let (fence, until) = match self.put(ctx, &asked).await? {
                 Put::Approved => return Ok(Approved { binding: Some(asked.binding), planned }),
                 Put::Waiting { fence, until } => (fence, until),
                 Put::Changed => continue,
@@ -177,6 +178,19 @@ impl<'a> Approval<'a> {
             }
         }
         Err(self.required(None))
+    }
+
+    /// The approval that this call has and has not used, bound to `binding`, unless what it was given for has changed since.
+    pub(crate) async fn given(&self, binding: Binding) -> Result<Approved<'a>, Told> {
+        let asked = self.question().await;
+        if asked.binding != binding {
+            return Ok(Approved { binding: None, planned: self.planned });
+        }
+        let planned = match &asked.look {
+            Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
+            None => self.planned,
+        };
+        Ok(Approved { binding: Some(binding), planned })
     }
 
     fn request(&self, asked: &Asked<'_>) -> InputRequest {
@@ -213,7 +227,7 @@ impl<'a> Approval<'a> {
     }
 
     /// Puts the question where every operator sees it, or finds it there.
-    async fn put(&self, asked: &Asked<'_>) -> Result<Put, Told> {
+    async fn put(&self, ctx: &Ctx, asked: &Asked<'_>) -> Result<Put, Told> {
         let event = Event::Ask {
             fingerprint: self.operation.fingerprint(),
             binding: asked.binding,
@@ -221,13 +235,13 @@ impl<'a> Approval<'a> {
             by_nature: self.operation.by_nature(),
             keyless: self.operation.is_keyless(),
         };
-        match self.operation.say(event).await {
+        match self.operation.ask(event, self.call).await {
             Ok(Answer::Approved { .. }) => Ok(Put::Approved),
             Ok(Answer::Waiting { fence, until, .. }) => Ok(Put::Waiting { fence, until }),
             Ok(Answer::Refused(Refusal::TooLarge { len, most })) => {
                 Err(Told::Refused(words::too_large_to_ask(len, most)))
             }
-            Ok(other) => match self.operation.answered(other).await {
+            Ok(other) => match self.operation.answered(other, Listener::Ctx(ctx)).await {
                 Some(told) => Err(told),
                 None => Ok(Put::Changed),
             },
@@ -339,12 +353,6 @@ pub(crate) async fn verdict(
         return (Judgement::Allow, operation.filter(|kept| !kept.is_keyless()));
     }
     (verdict, operation)
-}
-
-/// The arguments as a person may see them.
-fn readable(call: &Call<'_>) -> Value {
-    let schema = serde_json::from_str(call.entry.definition.input_schema.get());
-    secret::covered(&schema.unwrap_or_default(), call.entry.without_key(call.arguments).as_value())
 }
 
 /// Only a clear yes is one. Who leaves without an answer has decided nothing.

@@ -37,12 +37,24 @@ const SHORT: usize = 1024;
 /// Which calls leave a durable row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Audit {
-    /// Those that have a key or may change something, and refusals. The last thousand others are remembered in memory: calls that
-    /// only read, replays, and refusals that say no more than that now is not the time.
+    /// Those that have a key or may change something, replays, and refusals. The last thousand others are remembered in memory:
+    /// calls that only read, and refusals that say no more than that now is not the time.
     #[default]
     Writes,
     /// All.
     All,
+}
+
+/// Of which calls the ledger stores the arguments for operators, with secrets redacted, for as long as it stores results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeepArguments {
+    /// Those that a reviewer approved or denied.
+    #[default]
+    Decided,
+    /// Also those with a key that start without a review.
+    All,
+    /// None. While a reviewer is asked, the request holds them in any case.
+    None,
 }
 
 /// The arguments without their values: names, kinds, lengths. Those that are named in `recorded` with their values.
@@ -160,16 +172,19 @@ impl Known {
         Self { permitted: by, ..self }
     }
 
+    pub(super) fn client(&self) -> Option<Arc<str>> {
+        self.client.clone()
+    }
+
     /// Without the digest, which costs more than all the rest of a repetition.
     pub(super) fn in_words(&self) -> Circumstances {
         let said: Vec<_> =
             self.client.as_deref().into_iter().chain(self.permitted.as_deref()).collect();
         Circumstances {
             shape: Some(self.shape.as_str().into()),
-            digest: None,
             hints: Some(self.hints.in_words().into()),
-            duration: None,
             note: (!said.is_empty()).then(|| said.join(", ").into()),
+            ..Circumstances::default()
         }
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! - `key`: where keys stand.
 //! - `operation`: a call that has one, and what its record answers.
+//! - `join`: waiting for an attempt that runs already.
 //! - `once`: starting it, in a task that outlives its caller, up to the last word in its record.
 //! - `words`: what callers are told whose call is not started.
-//! - `audit`: what is written down of a call.
+//! - `audit`: what is written down of a call. `replays`: the same of a replay, without waiting for the disk.
 //!
 //! What a record is and how it changes is for `candor_ledger` to know.
 
 mod audit;
+pub(crate) mod join;
 pub(crate) mod key;
 pub(crate) mod once;
 pub(crate) mod operation;
+mod replays;
 pub(crate) mod words;
 
 use std::sync::{Arc, Once, Weak};
@@ -20,6 +23,7 @@ use std::time::{Duration, Instant};
 use candor_hints::Hints;
 use candor_ledger::{AuditRow, Fingerprint, OutcomeKind, Scope, Store};
 use candor_protocol::json::Object;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -30,10 +34,11 @@ use crate::exchange::Exchange;
 use crate::limits::Limits;
 use crate::room::Room;
 use crate::seal::Seal;
-use crate::tool::{Entry, ToolError};
+use crate::tool::{Entry, ToolError, secret};
 
-pub use audit::Audit;
+pub use audit::{Audit, KeepArguments};
 use audit::{Known, Row};
+use replays::ReplayRows;
 
 /// How often somebody looks after the store, and after how many records at once.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -54,6 +59,8 @@ struct Inner {
     /// Makes digests of arguments that nobody else can make.
     digests: Seal,
     audit: Audit,
+    keep_arguments: KeepArguments,
+    replays: ReplayRows,
     recent: audit::Recent,
     clients: audit::Clients,
     /// Calls that go on whether or not their callers wait.
@@ -73,6 +80,7 @@ pub(crate) struct Setup {
     pub(crate) instance: String,
     pub(crate) digests: Seal,
     pub(crate) audit: Audit,
+    pub(crate) keep_arguments: KeepArguments,
 }
 
 /// What is known of a call before it runs.
@@ -85,13 +93,15 @@ pub(crate) struct Call<'a> {
 
 impl Ledger {
     pub(crate) fn new(setup: Setup, limits: &Limits) -> Self {
-        let Setup { store, server, instance, digests, audit } = setup;
+        let Setup { store, server, instance, digests, audit, keep_arguments } = setup;
         Self(Arc::new(Inner {
             store,
             server,
             instance,
             digests,
             audit,
+            keep_arguments,
+            replays: ReplayRows::default(),
             recent: audit::Recent::default(),
             clients: audit::Clients::default(),
             running: TaskTracker::new(),
@@ -162,6 +172,16 @@ impl Ledger {
     /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
     pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> Watched<'a> {
         Watched { ledger: self, call, begun: Instant::now(), ended: false }
+    }
+
+    /// The arguments that a record stores of a call that a reviewer is asked about.
+    pub(crate) fn reviewed_arguments(&self, call: &Call<'_>) -> Option<Arc<[u8]>> {
+        (self.0.keep_arguments != KeepArguments::None).then(|| stored(call))
+    }
+
+    /// The arguments that a record stores of a call that starts.
+    fn started_arguments(&self, call: &Call<'_>) -> Option<Arc<[u8]>> {
+        (self.0.keep_arguments == KeepArguments::All).then(|| stored(call))
     }
 
     /// Whether a row is durable because of what its call may do.
@@ -267,6 +287,16 @@ async fn tend(ledger: Weak<Inner>) {
 /// The arguments that a key stands for, in one spelling.
 fn canonical(call: &Call<'_>) -> String {
     candor_schema::canonical(call.entry.without_key(call.arguments).as_value())
+}
+
+fn stored(call: &Call<'_>) -> Arc<[u8]> {
+    readable(call).to_string().into_bytes().into()
+}
+
+/// The arguments as an operator may see them: secrets are redacted.
+pub(crate) fn readable(call: &Call<'_>) -> Value {
+    let schema = serde_json::from_str(call.entry.definition.input_schema.get());
+    secret::covered(&schema.unwrap_or_default(), call.entry.without_key(call.arguments).as_value())
 }
 
 fn fingerprint(canonical: &str) -> Fingerprint {

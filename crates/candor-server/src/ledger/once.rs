@@ -7,17 +7,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use candor_ledger::{
-    Answer, Binding, Circumstances, Event, Fence, Harmless, Holder, Outcome, OutcomeKind, Owner,
-    Reason, Round, StoreError,
+    Answer, Binding, CallError, Circumstances, Event, Fence, Harmless, Holder, Outcome,
+    OutcomeKind, Owner, Reason, Round, StoreError,
 };
 use candor_protocol::json::raw;
+use candor_protocol::names::{extension, failure};
 use candor_protocol::rpc::ErrorObject;
-use candor_protocol::types::CallToolResult;
+use candor_protocol::types::{CallToolResult, Content};
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
+use super::join::Listener;
 use super::operation::{Applied, Came, Mark, Operation, Told};
 use super::words;
 use crate::ctx::Ctx;
@@ -53,6 +56,28 @@ impl Ended {
             Self::Asks(_) | Self::Unasked(_) | Self::Panicked => None,
         }
     }
+
+    /// The error that the caller gets, for history.
+    fn error(&self) -> Option<CallError> {
+        match self {
+            Self::Result { result, kind, .. } if *kind != OutcomeKind::Success => {
+                Some(error_of(result))
+            }
+            Self::Unasked(error) => {
+                Some(CallError { code: error.code.to_string(), message: error.message.clone() })
+            }
+            Self::Result { .. } | Self::Asks(_) | Self::Panicked => None,
+        }
+    }
+}
+
+fn error_of(result: &CallToolResult) -> CallError {
+    let details = result.meta.as_ref().and_then(|meta| meta.get(extension::ERROR));
+    let details = details.and_then(|json| serde_json::from_str::<Value>(json.text()).ok());
+    let code = details.as_ref().and_then(|details| details["code"].as_str());
+    let code = code.unwrap_or(failure::FAILED).to_owned();
+    let texts: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
+    CallError { code, message: texts.join("\n") }
 }
 
 /// Why a handler did not end by itself.
@@ -139,9 +164,10 @@ impl Operation {
             // What it has begun on other threads is not dropped with it.
             caller.stop();
         }
+        let error = ended.as_ref().ok().and_then(Ended::error);
         let (event, told) = self.conclude(claim, ended);
-        let circumstances =
-            Circumstances { duration: Some(begun.elapsed()), ..Circumstances::default() };
+        let duration = Some(begun.elapsed());
+        let circumstances = Circumstances { duration, error, ..Circumstances::default() };
         let written = self.apply(event.clone(), circumstances.clone()).await;
         // A task that the handler has left running says nothing after the answer.
         caller.end().await;
@@ -166,6 +192,7 @@ impl Operation {
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature());
         // Who brings an answer goes on with what has asked for it, or with nothing: that was approved, if it had to be, and a new start
         // was not.
+        let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
         let event = match resumes {
             None | Some(Resumes::Approval { .. }) => {
                 Event::Start { fingerprint, owner, by_nature, approval }
@@ -184,19 +211,19 @@ impl Operation {
             if self.ledger.0.halt.is_cancelled() {
                 return Err(Some(Told::Refused(words::busy())));
             }
-            match self.apply(event.clone(), self.digested()).await.map_err(refused)? {
+            match self.apply(event.clone(), self.starting()).await.map_err(refused)? {
                 Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
-                // Another call like it was quicker, and has used up what a person has approved once. This one is another call,
-                // and must not be told what came of that.
-                _ if self.keyless && approval.is_some() => {
+                // Another call like it was quicker, and has used up what a reviewer approved once, or closed the request. This one is
+                // another call, and must not be told what came of that.
+                _ if self.keyless && !goes_on => {
                     return Err(Some(Told::Refused(words::approval_gone())));
                 }
                 answer => {
                     let told = tokio::select! {
                         biased;
-                        told = self.told(answer, until) => told,
+                        told = self.told(answer, until, Listener::Ctx(caller)) => told,
                         () = caller.gone().cancelled() => return Err(None),
                     };
                     if told.is_some() {

@@ -2,12 +2,13 @@
 //!
 //! Starting it is another matter: see `once`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Body, Circumstances, Event, Fingerprint, Grant, Key, Moment, Record, RecordDigest,
-    RecordId, Seen, State, StoreError,
+    Answer, Binding, Body, Circumstances, Event, Fingerprint, Grant, Key, Moment, Note, Record,
+    RecordDigest, RecordId, Seen, State, StateKind, StoreError,
 };
 use candor_protocol::Principal;
 use candor_protocol::json::{Decode, Object, RawValue};
@@ -16,7 +17,9 @@ use candor_protocol::types::CallToolResult;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::audit::{Known, Row};
+use super::join::Listener;
 use super::{Audit, Call, Ledger, Noted, canonical, fingerprint, words};
+use crate::exchange::Exchange;
 use crate::hex::hex;
 use crate::people::when;
 use crate::round::{Questions, Resumes};
@@ -36,6 +39,8 @@ pub(crate) struct Operation {
     known: Known,
     /// The arguments that the key stands for.
     canonical: String,
+    /// The arguments that its record stores from the start on, if it does.
+    arguments: Option<Arc<[u8]>>,
 }
 
 /// What the caller is told.
@@ -132,6 +137,7 @@ impl Operation {
             principal: call.exchange.principal.clone(),
             known: ledger.known(call),
             canonical,
+            arguments: ledger.started_arguments(call),
             id: RecordId { scope: ledger.scope(call), key },
             sharer: call.exchange.sharer().cloned(),
             hints: call.hints,
@@ -177,6 +183,13 @@ impl Operation {
         self.apply(event, self.digested()).await
     }
 
+    /// Asks a reviewer; the record stores the arguments of this call, if the server wants that.
+    pub(crate) async fn ask(&self, event: Event, call: &Call<'_>) -> Applied {
+        self.ledger.tend();
+        let arguments = self.ledger.reviewed_arguments(call);
+        self.apply(event, Circumstances { arguments, ..self.digested() }).await
+    }
+
     /// Ends when its record no longer stands there.
     pub(crate) async fn changed(&self, seen: Seen) -> Result<(), StoreError> {
         self.ledger.0.store.watch(&self.id, seen).await
@@ -202,8 +215,19 @@ impl Operation {
     }
 
     /// What the caller is told of a record that is in the way of asking.
-    pub(crate) async fn answered(&self, answer: Answer) -> Option<Told> {
-        self.told(answer, Instant::now() + self.ledger.0.join).await
+    pub(crate) async fn answered(&self, answer: Answer, listener: Listener<'_>) -> Option<Told> {
+        self.told(answer, Instant::now() + self.ledger.0.join, listener).await
+    }
+
+    /// The request for a review of this call that stands open, or was approved and not used: its state, and what it is bound to.
+    pub(crate) async fn request(&self) -> Result<Option<(StateKind, Binding)>, StoreError> {
+        let record = self.ledger.0.store.find(&self.id).await?.and_then(|entry| entry.seen);
+        let record = record.filter(|record| record.fingerprint == self.fingerprint);
+        Ok(record.and_then(|record| {
+            let kind = record.state.kind();
+            let is_open = matches!(kind, StateKind::Waiting | StateKind::Approved);
+            record.question().filter(|_| is_open).map(|question| (kind, question.binding))
+        }))
     }
 
     /// What is on record of it, without any waiting.
@@ -223,7 +247,7 @@ impl Operation {
     }
 
     /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
-    pub(crate) async fn recall(&self) -> Option<Told> {
+    pub(crate) async fn recall(&self, exchange: &Exchange) -> Option<Told> {
         let until = Instant::now() + self.ledger.0.join;
         loop {
             let store = &self.ledger.0.store;
@@ -231,7 +255,8 @@ impl Operation {
                 // Whether a person must still be asked is for the gate to say.
                 Ok(None | Some(Answer::Waiting { .. })) => return None,
                 Ok(Some(answer)) => {
-                    if let Some(told) = self.told(answer, until).await {
+                    let listener = Listener::Exchange(exchange);
+                    if let Some(told) = self.told(answer, until, listener).await {
                         return Some(told);
                     }
                 }
@@ -241,7 +266,12 @@ impl Operation {
     }
 
     /// What the caller is told of a record that is in the way; nothing if it was waited for, and has changed.
-    pub(super) async fn told(&self, answer: Answer, until: Instant) -> Option<Told> {
+    pub(super) async fn told(
+        &self,
+        answer: Answer,
+        until: Instant,
+        listener: Listener<'_>,
+    ) -> Option<Told> {
         let key = &self.id.key;
         Some(match answer {
             Answer::Replay { outcome, completed, attempt, resolved_by } => match &outcome.body {
@@ -254,14 +284,9 @@ impl Operation {
                     None => Told::Refused(words::unreadable()),
                 },
             },
-            Answer::InFlight { fence, state, since, retry_after } => {
-                let left = until.saturating_duration_since(Instant::now());
-                let watch = self.ledger.0.store.watch(&self.id, Seen { fence, state });
-                match tokio::time::timeout(left, watch).await {
-                    Ok(Ok(())) => return None,
-                    Ok(Err(error)) => Told::Refused(words::unavailable(&error)),
-                    Err(_) => Told::Refused(words::in_progress(Some(since), retry_after)),
-                }
+            Answer::InFlight { fence, state, .. } => {
+                // Boxed: few calls come to it, and all carry room for it.
+                return Box::pin(self.join(Seen { fence, state }, until, listener)).await;
             }
             Answer::Suspended { fence, round, asked, .. } => {
                 let kept = match &asked.body {
@@ -304,15 +329,27 @@ impl Operation {
 
     /// Notes what a repetition was told.
     pub(crate) async fn note(&self, told: &Told) {
-        // A replay is a read: to write it down for good would make it a hundred times as dear.
-        let all = self.ledger.0.audit == Audit::All;
         let (event, stays) = match told {
-            Told::Result { .. } | Told::Replay { .. } => ("replayed", all),
-            Told::Asks { .. } => ("asked again", all),
+            Told::Result { .. } | Told::Replay { .. } => return self.note_replay().await,
+            Told::Asks { .. } => ("asked again", self.ledger.0.audit == Audit::All),
             Told::Refused(error) => return self.note_refusal(error).await,
             Told::Failed(_) => ("refused", true),
         };
         self.noted(event, stays).await;
+    }
+
+    /// The record's other rows have all that is known of the arguments.
+    async fn note_replay(&self) {
+        let ledger = &self.ledger.0;
+        let note = Note {
+            scope: self.id.scope.clone(),
+            key: Some(self.id.key.clone()),
+            event: "replayed".to_owned(),
+            outcome: None,
+            circumstances: Circumstances { note: self.known.client(), ..Circumstances::default() },
+        };
+        self.ledger.tend();
+        ledger.replays.push(note, &ledger.store, &ledger.running).await;
     }
 
     pub(crate) async fn note_refusal(&self, error: &ToolError) {
@@ -332,6 +369,11 @@ impl Operation {
 
     pub(super) fn digested(&self) -> Circumstances {
         Circumstances { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.in_words() }
+    }
+
+    /// What is written beside its start.
+    pub(super) fn starting(&self) -> Circumstances {
+        Circumstances { arguments: self.arguments.clone(), ..self.digested() }
     }
 }
 

@@ -32,6 +32,16 @@ pub(super) fn in_progress(since: Option<Moment>, retry_after: Duration) -> ToolE
     .retry_after(retry_after.clamp(Duration::from_secs(1), ASK_AGAIN))
 }
 
+/// Its owner missed a renewal of its lease. Nothing is known before that ends.
+pub(super) fn owner_silent(ends_in: Duration) -> ToolError {
+    ToolError::new(
+        "The server that ran this call stopped responding. The call may have run. Repeat the call with the same arguments and the \
+         same key when its lease has ended.",
+    )
+    .code(code::IN_PROGRESS)
+    .retry_after(ends_in.max(Duration::from_secs(1)))
+}
+
 pub(crate) fn waits_elsewhere() -> ToolError {
     ToolError::new("This call waits for an answer that another client was asked for.")
         .code(code::IN_PROGRESS)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use candor_server::tool::Split;
 use candor_server::transport::http::PublicUrl;
-use candor_server::{Ask, Audit, Limits, Server};
+use candor_server::{Ask, Audit, KeepArguments, Limits, Server};
 use clap::Args;
 
 use super::value;
@@ -51,6 +51,15 @@ pub struct ServeArgs {
     /// Which calls leave a durable row in the ledger, besides those that have a key
     #[arg(long, value_name = "WHICH", env = "CANDOR_AUDIT", value_enum, default_value_t)]
     pub audit: AuditFlag,
+
+    /// Of which calls the ledger stores the arguments for operators, secrets redacted, for as long as it stores results
+    #[arg(long, value_name = "WHICH", env = "CANDOR_KEEP_ARGUMENTS", value_enum, default_value_t)]
+    pub keep_arguments: KeepArgumentsFlag,
+
+    /// How long a call of this server counts as running after the server stopped responding, from 1s to 1h; a repeat with the same
+    /// key waits for it [default: 30s]
+    #[arg(long, value_name = "TIME", env = "CANDOR_LEASE", value_parser = value::lease)]
+    pub lease: Option<Duration>,
 
     /// Ask a person before calls that may do this start; they decide in the console, with `candor approvals`, or, if the
     /// server knows who calls (--stdio, --tokens), in their own client [default: as the server's author says]
@@ -109,7 +118,7 @@ impl From<AskFlag> for Ask {
 /// Which calls leave a durable row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum AuditFlag {
-    /// Those that may change something, or were refused.
+    /// Those that may change something, were refused or replayed.
     #[default]
     Writes,
     /// All of them.
@@ -121,6 +130,28 @@ impl From<AuditFlag> for Audit {
         match flag {
             AuditFlag::Writes => Self::Writes,
             AuditFlag::All => Self::All,
+        }
+    }
+}
+
+/// Of which calls the ledger stores the arguments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum KeepArgumentsFlag {
+    /// Those that a reviewer approved or denied.
+    #[default]
+    Decided,
+    /// Also those with a key that start without a review.
+    All,
+    /// None.
+    None,
+}
+
+impl From<KeepArgumentsFlag> for KeepArguments {
+    fn from(flag: KeepArgumentsFlag) -> Self {
+        match flag {
+            KeepArgumentsFlag::Decided => Self::Decided,
+            KeepArgumentsFlag::All => Self::All,
+            KeepArgumentsFlag::None => Self::None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candor_server::store::{Options, Place, StoreError, default_path};
+use candor_server::store::{Options, Place, Rules, StoreError, default_path};
 
 use super::args::{ServeArgs, in_file, read};
 use crate::{Ask, Error, Result, Secret, Server};
@@ -19,7 +19,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     let opened =
         place(args.ledger.as_deref()).map_err(|problem| (None, problem)).and_then(|place| {
             let Some(place) = place else { return Ok(None) };
-            match place.open(Options::default()) {
+            match place.open(Options { rules: rules(args), ..Options::default() }) {
                 Ok(store) => Ok(Some((place, store))),
                 Err(problem) => Err((Some(place), problem)),
             }
@@ -59,7 +59,12 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
         None => server,
         Some(secret) => server.secret(secret),
     };
-    Ok(server.audit(args.audit.into()))
+    Ok(server.audit(args.audit.into()).keep_arguments(args.keep_arguments.into()))
+}
+
+fn rules(args: &ServeArgs) -> Rules {
+    let rules = Rules::default();
+    Rules { lease: args.lease.unwrap_or(rules.lease), ..rules }
 }
 
 /// Why there must be a ledger, if there must.

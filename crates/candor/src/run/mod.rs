@@ -31,7 +31,7 @@ use tokio::task::JoinSet;
 use crate::{Error, Result, Server};
 
 use args::Way;
-pub use args::{AskFlag, AuditFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
+pub use args::{AskFlag, AuditFlag, KeepArgumentsFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
 pub use console::console;
 pub use http::stop_signal;
 pub use serving::Serving;

@@ -119,6 +119,16 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     length(text).and_then(|time| if time.is_zero() { Err(NO_TIME.to_owned()) } else { Ok(time) })
 }
 
+/// A lease. Its owner renews it three times within its length, and a repeated call may have to wait for its end.
+pub(super) fn lease(text: &str) -> Result<Duration, String> {
+    let time = length(text)?;
+    if (Duration::from_secs(1)..=Duration::from_secs(60 * 60)).contains(&time) {
+        Ok(time)
+    } else {
+        Err("a lease lasts from 1s to 1h".to_owned())
+    }
+}
+
 const NO_TIME: &str = "write a time as 500ms, 30s, 5m or 1h";
 
 #[cfg(test)]
@@ -155,6 +165,10 @@ mod tests {
             assert!(time(bad).is_err(), "{bad}");
         }
         assert_eq!(length("0"), Ok(Duration::ZERO));
+        assert_eq!((lease("1s"), lease("1h")), (time("1s"), time("1h")));
+        for bad in ["", "0", "999ms", "61m", "x"] {
+            assert!(lease(bad).is_err(), "{bad}");
+        }
         for bad in ["", "s", "-1s", "0d", "0.5s"] {
             assert!(length(bad).is_err(), "{bad}");
         }

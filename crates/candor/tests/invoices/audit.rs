@@ -1,11 +1,14 @@
 //! What is written down of every call: what it may do, and who has let it.
 
+use candor::desk::find::find;
+use candor::desk::when;
 use candor::hints::Hints;
 use candor::store::{AuditRow, Circumstances, Decision, Event, Filter, Options, Order, Page, Via};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Kind, Person, everywhere};
 use crate::desk::code;
+use crate::messages::text;
 use crate::shop::{Shop, order};
 
 /// All rows, the earliest first.
@@ -69,6 +72,67 @@ async fn every_call_leaves_its_hints() {
         assert!(names.into_iter().all(|row| row.circumstances.note.as_deref() == Some("tester 1")));
     })
     .await;
+}
+
+#[tokio::test]
+async fn replay_is_a_durable_audit_row() {
+    let shop = Shop::new("audit, replayed");
+    let mut expected = 0;
+    // The first server ends in good order and the second is stopped; neither loses a row.
+    for round in 0..2 {
+        let (server, desk) = shop.stdio(&[]);
+        for _ in 0..3 {
+            desk.settle("k").await.unwrap();
+        }
+        expected += if round == 0 { 2 } else { 3 };
+        #[cfg(unix)]
+        if round == 1 {
+            server.terminate();
+        }
+        drop(desk);
+        assert_eq!(server.ended().await.status.code(), Some(0));
+        let rows = rows(&shop).await;
+        let replays: Vec<_> = rows.iter().filter(|row| row.event == "replayed").collect();
+        assert_eq!(replays.len(), expected, "{rows:?}");
+        for row in replays {
+            let key = row.key.as_ref().map(ToString::to_string);
+            assert_eq!((key.as_deref(), &*row.scope.tool), (Some("k"), "create_invoice"));
+        }
+    }
+    assert_eq!(shop.invoices()["k"].len(), 1);
+}
+
+/// The operation with this key, as history shows it.
+async fn shown(shop: &Shop, key: &str) -> (String, Value) {
+    let ledger = shop.ledger(Options::default());
+    let operation = find(&*ledger, key).await.unwrap();
+    let full = serde_json::from_str(&operation.full_json(when::now())).unwrap();
+    (operation.words().to_owned(), full)
+}
+
+#[tokio::test]
+async fn released_key_shows_as_failed_with_its_error() {
+    let shop = Shop::new("audit, released");
+    let (_server, desk) = shop.stdio(&["--keep-arguments", "all"]);
+    desk.settle("before").await.unwrap();
+    let books = shop.books();
+    books.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let answer = desk.call("create_invoice", &order("k")).await;
+    assert_eq!(code(&answer), Some("busy"), "{answer}");
+    let (words, full) = shown(&shop, "k").await;
+    assert_eq!((&*words, &full["outcome"]), ("failed", &json!("failure")), "{full}");
+    assert_eq!(full["error"]["code"], "busy", "{full}");
+    let message = full["error"]["message"].as_str().unwrap();
+    assert!(text(&answer).contains(message), "{message} in {answer}");
+    assert_eq!(full["arguments"]["amount_cents"], order("k")["amount_cents"], "{full}");
+
+    books.execute_batch("ROLLBACK").unwrap();
+    desk.settle("k").await.unwrap();
+    let (words, full) = shown(&shop, "k").await;
+    assert_eq!((&*words, &full["error"]), ("done", &Value::Null), "{full}");
+    let errors: Vec<_> =
+        full["story"].as_array().unwrap().iter().map(|row| &row["error"]).collect();
+    assert_eq!(errors.iter().filter(|error| error["code"] == "busy").count(), 1, "{errors:?}");
 }
 
 /// The decision stands in a row of its own and in that of the start: who, and on which way.

@@ -1,7 +1,7 @@
 //! The gate: whether a call may start, whether a person must be asked first, and what it waits for.
 
 use candor_hints::Judgement;
-use candor_ledger::{Binding, Grant};
+use candor_ledger::{Binding, Grant, StateKind};
 
 use crate::BoxFuture;
 use crate::admission::plan::Planned;
@@ -39,6 +39,8 @@ pub(super) struct Gated<'c, 'p> {
     asks: bool,
     /// What a person has permitted already.
     grant: Option<Box<Grant>>,
+    /// What the approval of this very call is bound to, which is used before a grant.
+    given: Option<Binding>,
     preview: Option<&'p Entry>,
     planned: Planned<'p>,
 }
@@ -70,8 +72,10 @@ impl<'c, 'p> AtGate<'c, 'p> {
             };
             operation = Some(Operation::keyless(ledger, call));
         }
+        // The answer of the caller's own client counts before a grant: it may be a no.
+        let answers = matches!(resumes, Some(Resumes::Approval { .. }));
         let grant = match &operation {
-            Some(kept) if asks => {
+            Some(kept) if asks && !answers => {
                 Box::pin(applicable_grant(policy, call, kept, expects_approval)).await
             }
             _ => Ok(None),
@@ -83,13 +87,24 @@ impl<'c, 'p> AtGate<'c, 'p> {
             let error = words::decision_changed(name, grant.as_deref());
             return Err(refuse(ledger, call, operation.as_deref(), error).await);
         }
-        if let Some(grant) = &grant {
-            // What is permitted for a while is not asked about, and needs no record to be asked about once.
-            operation =
-                operation.filter(|kept| !kept.is_keyless()).map(|kept| kept.permitted(grant));
-        }
         let asks = asks && grant.is_none();
-        Ok(Gated { call, operation, resumes, asks, grant, preview, planned })
+        let mut given = None;
+        if let Some(grant) = &grant
+            && let Some(kept) = operation.take()
+        {
+            let request = kept.request().await;
+            operation = match request.map_err(|error| Told::Refused(words::unavailable(&error)))? {
+                Some((StateKind::Approved, binding)) => {
+                    given = Some(binding);
+                    Some(kept)
+                }
+                // What is permitted for a while is not asked about, and needs no record.
+                None if kept.is_keyless() => None,
+                // The start closes an open request of this call, so that no reviewer decides on a call that has run.
+                _ => Some(kept.permitted(grant)),
+            };
+        }
+        Ok(Gated { call, operation, resumes, asks, grant, given, preview, planned })
     }
 }
 
@@ -142,18 +157,23 @@ impl Gated<'_, '_> {
         ctx: &Ctx,
         operation: Box<Operation>,
     ) -> Result<Entered, Told> {
-        let Self { call, resumes, asks, grant, preview, planned, .. } = self;
-        let mut approved = Approved { binding: None, planned };
-        if asks {
-            let operation = &operation;
-            approved = Approval { engine, call, operation, preview, planned }.get(ctx).await?;
-        }
+        let Self { call, resumes, asks, grant, given, preview, planned, .. } = self;
+        let review = Approval { engine, call, operation: &operation, preview, planned };
+        let approved = match given {
+            Some(binding) => review.given(binding).await?,
+            None if asks => review.get(ctx).await?,
+            None => Approved { binding: None, planned },
+        };
         let Approved { binding: approval, planned } = approved;
         // Counted only now: who comes back while a person thinks about it has not called again.
         let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
         let coming = Coming { key: Some(operation.key()), goes_on };
         match admit(engine, &planned, call, coming, ctx).await {
             Ok(admitted) => {
+                let operation = match (&grant, given.is_some() && approval.is_none()) {
+                    (Some(grant), true) => operation.permitted(grant),
+                    _ => operation,
+                };
                 Ok(Entered { admitted, grant, kept: Some(Kept { operation, resumes, approval }) })
             }
             Err(error) => Err(refuse(engine.ledger(), call, Some(&operation), error).await),

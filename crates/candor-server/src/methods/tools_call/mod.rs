@@ -114,7 +114,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let says = Says { carried, ..says };
     if resumes.is_none()
         && let Some(operation) = &operation
-        && let Some(told) = Box::pin(operation.recall()).await
+        && let Some(told) = Box::pin(operation.recall(exchange)).await
     {
         Box::pin(operation.note(&told)).await;
         return says.told(told, &binding);

@@ -1,0 +1,61 @@
+//! What a reviewer answered to an approval request, as history shows it.
+
+use candor_ledger::{AuditRow, Moment, State, StateKind, Via};
+use serde_json::{Value, json};
+
+use super::when;
+
+/// An approval or a denial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// Whether it was an approval.
+    pub is_approval: bool,
+    /// The reviewer.
+    pub by: String,
+    /// The channel that the answer came from.
+    pub via: Via,
+    /// When.
+    pub at: Moment,
+    /// Why it was denied, if the reviewer said so.
+    pub reason: Option<String>,
+}
+
+impl Review {
+    /// The review that the record stands at.
+    pub(super) fn of_state(state: &State) -> Option<Self> {
+        let (is_approval, by, via, at, reason) = match state {
+            State::Approved { by, via, since, .. } => (true, by, via, since, None),
+            State::Denied { by, via, since, reason, .. } => (false, by, via, since, reason.clone()),
+            _ => return None,
+        };
+        Some(Self { is_approval, by: by.clone(), via: *via, at: *at, reason })
+    }
+
+    /// The review that an audit row tells of.
+    pub(super) fn of_row(row: &AuditRow) -> Option<Self> {
+        let to = row.change.filter(|_| row.event == "decide")?.to;
+        Some(Self {
+            is_approval: to == StateKind::Approved,
+            by: row.by.clone()?,
+            via: row.via?,
+            at: row.at,
+            reason: row.why.clone(),
+        })
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        if self.is_approval { "approved" } else { "denied" }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "decision": self.word(),
+            "by": self.by,
+            "via": self.via.as_str(),
+            "at": when::exact(self.at),
+            "reason": self.reason,
+        })
+    }
+}

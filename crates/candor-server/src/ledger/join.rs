@@ -1,0 +1,118 @@
+//! Waiting for an attempt that runs already, here or in another process, and saying what is waited for.
+
+use std::time::{Duration, Instant};
+
+use candor_ledger::{Answer, Moment, Seen};
+use candor_protocol::names::waiting;
+
+use super::operation::{Operation, Told};
+use super::words;
+use crate::ctx::{self, Ctx};
+use crate::exchange::Exchange;
+use crate::tool::ToolError;
+
+/// Most attempts end sooner, and then there is nothing to say.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How often it is said again.
+const SAY_SO: Duration = Duration::from_secs(10);
+
+/// The caller that waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Listener<'a> {
+    /// Before the call has a context.
+    Exchange(&'a Exchange),
+    Ctx(&'a Ctx),
+}
+
+impl Listener<'_> {
+    async fn hear(&self, step: u32, message: &str) {
+        match self {
+            Self::Exchange(exchange) => ctx::tell_of_wait(exchange, step, message).await,
+            Self::Ctx(ctx) => ctx.waiting(message).await,
+        }
+    }
+}
+
+/// What is known of the owner of a running attempt.
+#[derive(Clone, Copy)]
+struct Lease {
+    started: Moment,
+    ends_in: Duration,
+    silent_for: Duration,
+}
+
+impl Lease {
+    /// Owners renew a lease three times within its length, so half of it without a word is a missed renewal.
+    fn is_silent(&self) -> bool {
+        self.silent_for > self.ends_in
+    }
+
+    fn notice(&self, left: Duration) -> String {
+        let prefix =
+            if self.is_silent() { waiting::FOR_LEASE_OF_SILENT } else { waiting::FOR_RUNNING };
+        format!("{prefix}{} s", seconds(self.ends_in.min(left)))
+    }
+
+    /// When there may be something else to say.
+    fn pause(&self) -> Duration {
+        let half = (self.silent_for + self.ends_in) / 2;
+        match self.is_silent() {
+            true => SAY_SO,
+            false => (half.saturating_sub(self.silent_for) + QUIET / 10).min(SAY_SO),
+        }
+    }
+
+    /// What the caller is told that waits no longer.
+    fn refusal(&self) -> ToolError {
+        match self.is_silent() {
+            true => words::owner_silent(self.ends_in),
+            false => words::in_progress(Some(self.started), self.ends_in),
+        }
+    }
+}
+
+/// In whole seconds, and never none.
+fn seconds(time: Duration) -> u64 {
+    (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
+}
+
+impl Operation {
+    /// Waits until the running attempt ends, or its lease does, or until `until`. `None`: the record has changed.
+    pub(super) async fn join(
+        &self,
+        seen: Seen,
+        until: Instant,
+        listener: Listener<'_>,
+    ) -> Option<Told> {
+        let store = &self.ledger.0.store;
+        let mut watch = store.watch(&self.id, seen);
+        let (mut pause, mut step) = (QUIET, 0);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match tokio::time::timeout(left.min(pause), &mut watch).await {
+                Ok(Ok(())) => return None,
+                Ok(Err(error)) => return Some(Told::Refused(words::unavailable(&error))),
+                Err(_) => {}
+            }
+            let lease = match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
+                Ok(Some(Answer::InFlight { since, retry_after, silent_for, .. })) => {
+                    Lease { started: since, ends_in: retry_after, silent_for }
+                }
+                Ok(_) => return None,
+                Err(error) => return Some(Told::Refused(words::unavailable(&error))),
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(Told::Refused(lease.refusal()));
+            }
+            if lease.is_silent() {
+                let (tool, ends_in) = (&self.id.scope.tool, seconds(lease.ends_in));
+                tracing::info!(tool, ends_in, "a call waits for the lease of a silent server");
+            }
+            listener.hear(step, &lease.notice(left)).await;
+            step += 1;
+            pause = lease.pause();
+        }
+    }
+}
