@@ -50,6 +50,9 @@ mod process;
 #[path = "approvals/questions.rs"]
 mod questions;
 #[cfg(unix)]
+#[path = "approvals/reviewed.rs"]
+mod reviewed;
+#[cfg(unix)]
 #[path = "approvals/served.rs"]
 mod served;
 #[path = "approvals/showing.rs"]

@@ -16,8 +16,9 @@ use candor_server::store::{
 };
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Plan, Tool, ToolError, code};
-use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, Pattern, Secret, Server};
+use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, KeepArguments, Pattern, Secret, Server};
 use common::{CAPABILITIES_KEY, Call, Session, Site, modern};
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
 /// A tool of which the worst must be expected, and how often it was started.
@@ -634,6 +635,52 @@ async fn secrets_are_for_the_handler_and_not_for_who_decides() {
     });
     let ran = person.call("reset", arguments).await;
     assert_eq!(ran.structured(), Some(&json!({"length": 7})), "{}", ran.text());
+    // Nor for who looks at history.
+    let stored = client.engine().store().unwrap().find(&entry.id).await.unwrap().unwrap().stored;
+    let stored: Value = serde_json::from_slice(&stored.arguments.unwrap()).unwrap();
+    assert_eq!(stored, covered);
+}
+
+#[tokio::test]
+async fn secrets_of_calls_that_nobody_reviews_are_redacted_too() {
+    let schema = json!({"type": "object", "properties": {"password": {"type": "string", "format": "password"}}});
+    let reset = JsonTool::new("reset", &schema, |_, _| async { Ok::<_, ToolError>("reset") });
+    let server = Server::new("files", "1").keep_arguments(KeepArguments::All).tool(reset);
+    let client = server.test().keyed("k");
+    client.call("reset", json!({"password": "hunter2"})).await;
+    let store = client.engine().store().unwrap();
+    let all = store.records(Filter::default(), Page::default()).await.unwrap().items;
+    let stored: Value = serde_json::from_slice(all[0].stored.arguments.as_ref().unwrap()).unwrap();
+    assert_eq!(stored, json!({"password": "•••• (7 characters)"}));
+}
+
+#[tokio::test]
+async fn denial_in_the_callers_client_counts_before_a_grant() {
+    for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
+        let (tool, starts) = tool("delete");
+        let client = asking().tool(tool).test().speaking(revision);
+        let store = Arc::clone(client.engine().store().unwrap());
+        // While the user of the client thinks about it, an operator grants such calls.
+        let user = client.by("tester").on_elicit(move |_| {
+            let granted = async {
+                let entry =
+                    store.waiting(Filter::default(), Page::default()).await?.items.remove(0);
+                let granting = Granting {
+                    binding: entry.stored.question().unwrap().binding,
+                    scope: entry.id.scope,
+                    pattern: Pattern::like(&json!({"path": "a"}), &[], &[]).unwrap().to_string(),
+                    by: "olga".to_owned(),
+                    lasts: Duration::from_secs(900),
+                };
+                store.grant(granting).await
+            };
+            granted.now_or_never().expect("a store in memory").unwrap();
+            json!({"decision": "deny"})
+        });
+        let told = delete(&user, "a").await;
+        assert_eq!(told.code(), Some(code::DENIED), "{}", told.text());
+        assert_eq!(starts.load(Ordering::SeqCst), 0);
+    }
 }
 
 #[test]

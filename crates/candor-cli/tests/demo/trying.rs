@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
+use crate::process::output;
 use crate::{Demo, Machine};
 
 fn names<'a>(list: &'a Value, member: &str) -> Vec<&'a str> {
@@ -100,6 +101,33 @@ async fn a_charge_with_one_key_is_made_once() {
     assert_eq!((replayed(&first), replayed(&again)), (false.into(), true.into()));
     let page = demo.done("list_invoices", json!({})).await;
     assert_eq!(page["invoices"].as_array().unwrap().len(), 6);
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn call_says_that_it_waits_for_the_lease_of_a_silent_server() {
+    let machine = Machine::new("lease");
+    let demo = Demo::start(&machine, &["--lease", "4s"]).await;
+    let address = format!("http://{}/mcp", demo.address);
+    let customer = "customer_id=550e8400-e29b-41d4-a716-446655440000";
+    let words = ["call", &address, "create_invoice", customer, "amount_cents=1999", "--key", "k"];
+    let first = output(&mut machine.candor(&words)).await;
+    assert_eq!(first.status.code(), Some(0), "{:?}", first.stderr);
+    // As if another server of this ledger had been killed while it ran the call.
+    let ledger = rusqlite::Connection::open(demo.world.join("ledger.db")).unwrap();
+    let now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+    let killed = format!(
+        "UPDATE records SET state = 'dispatched', owner = zeroblob(16), round = 0, outcome = NULL, touched = {now}, \
+         lapses = {now} + 4000"
+    );
+    ledger.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+    ledger.execute_batch(&killed).unwrap();
+    let again = output(&mut machine.candor(&words)).await;
+    let told = again.stderr.join("\n");
+    let waits =
+        "The server that ran this call stopped responding. Waiting up to 2 s for its lease to end.";
+    assert!(told.contains(waits), "{told}");
+    assert!(told.contains("nobody knows what came of it"), "{told}");
     demo.end().await;
 }
 

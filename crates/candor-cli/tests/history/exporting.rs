@@ -50,6 +50,7 @@ fn every_row_with_all_its_members_the_earliest_first() {
         "hints": null,
         "durationMs": 12.345,
         "note": null,
+        "error": null,
     });
     assert_eq!(last, expected);
     assert_eq!(rows[0]["digest"], "ab".repeat(32));

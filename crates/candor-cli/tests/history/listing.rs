@@ -127,6 +127,8 @@ fn exact_facts_for_programs() {
         "key": "order-17",
         "state": "completed",
         "outcome": "success",
+        "error": null,
+        "review": null,
         "reason": null,
         "by": null,
         "attempts": 1,

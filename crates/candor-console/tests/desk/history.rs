@@ -6,7 +6,7 @@ use candor_server::Server;
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::page;
+use crate::desk::{Desk, note, page};
 use crate::site::{Site, server};
 
 /// A tool that does as it is told.
@@ -249,4 +249,50 @@ async fn everything_can_be_taken_away_as_lines_of_json() {
     assert_eq!(of_pay.len(), 1, "{of_pay:?}");
     assert_eq!((&of_pay[0]["key"], &of_pay[0]["event"]), (&json!("order-6"), &json!("complete")));
     assert_eq!(export("?tool=nothing").await, [Value::Null; 0]);
+}
+
+/// One operation over REST, and its page.
+async fn both(site: &Site, id: &str) -> (Value, String) {
+    let rest = site.ask("GET", &format!("/history/{id}")).known().send().await.ok();
+    (rest, page(site, &format!("/ui/history/{id}")).await)
+}
+
+#[tokio::test]
+async fn review_and_arguments_of_a_denied_call_are_shown() {
+    let desk = Desk::impatient();
+    desk.call(note("a<b")).await.unwrap();
+    let waiting = desk.one().await;
+    let body = json!({"question": waiting.question, "reason": "not <i>today</i>"});
+    desk.deny(&waiting.id, body).await.ok();
+    let (rest, html) = both(&desk.site, &waiting.id).await;
+    let review = &rest["review"];
+    assert_eq!((&review["decision"], &review["via"]), (&json!("denied"), &json!("operator")));
+    assert_eq!(
+        (&review["by"], &review["reason"]),
+        (&json!("operator"), &json!("not <i>today</i>"))
+    );
+    assert_eq!(rest["arguments"], note("a<b"));
+    for part in ["denied by operator", "not &lt;i&gt;today", "data-testid=\"arguments\"", "a&lt;b"]
+    {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert!(html.contains("data-testid=\"stands\" data-state=\"refused\""), "{html}");
+}
+
+#[tokio::test]
+async fn error_of_a_released_key_is_shown() {
+    let tool = JsonTool::open("book", |_, _| async {
+        Err::<String, _>(ToolError::new("The <seat> is taken").code("conflict").not_started())
+    });
+    let site = Site::of(server().tool(tool));
+    let ask = site.ask("POST", "/tools/book/call").known().header("idempotency-key", "seat-7");
+    ask.json(&json!({})).send().await.ok();
+    let (rest, html) = both(&site, "seat-7").await;
+    assert_eq!((&rest["state"], &rest["outcome"]), (&json!("open"), &json!("failure")), "{rest}");
+    let error = json!({"code": "conflict", "message": "The <seat> is taken"});
+    assert_eq!(rest["error"], error, "{rest}");
+    assert!(html.contains("data-state=\"failed\"") && html.contains("conflict"), "{html}");
+    assert!(html.contains("The &lt;seat&gt; is taken"), "{html}");
+    assert_eq!(keys(&history(&site, "?state=failed").await), ["seat-7"]);
+    assert_eq!(keys(&history(&site, "?state=not-done").await), [""; 0]);
 }

@@ -68,21 +68,25 @@ async fn a_repetition_and_a_refusal_are_noted() {
         .keyed("k");
     client.call("act", json!({"n": 1})).await;
     client.call("act", json!({"n": 1})).await;
+    // The row of a replay is written a moment later.
+    client.engine().settle().await;
     client.call("act", json!({"n": 2})).await;
     let all = rows(client.engine()).await;
-    // A replay reads, so it is remembered and not written down; a refusal is.
-    assert_eq!(events(&all), ["start", "complete", "refused"]);
-    assert_eq!(client.engine().recent_calls()[0].event, "replayed");
+    assert_eq!(events(&all), ["start", "complete", "replayed", "refused"]);
+    assert!(client.engine().recent_calls().is_empty());
     let row = &all[2];
+    assert_eq!(row.key.as_ref().unwrap().as_str(), "k");
+    assert!(row.change.is_none() && row.circumstances.note.is_some());
+    let row = &all[3];
     assert_eq!(row.key.as_ref().unwrap().as_str(), "k");
     assert!(row.change.is_none() && row.circumstances.digest.is_some());
     assert_eq!(shape(row), json!({"n": "integer"}));
     client.call("look", json!({"n": 1})).await;
     client.call("look", json!({"n": 1})).await;
+    client.engine().settle().await;
     client.call("look", json!({"n": 2})).await;
     let all = rows(client.engine()).await;
-    assert_eq!(events(&all[3..]), ["start", "complete", "refused"]);
-    assert_eq!(client.engine().recent_calls()[0].event, "replayed");
+    assert_eq!(events(&all[4..]), ["start", "complete", "replayed", "refused"]);
 }
 
 /// What was refused stays, whatever it would have done; that now is not the time does not.
@@ -198,6 +202,7 @@ async fn an_operator_who_wants_all_gets_all() {
     client.call("look", json!({})).await;
     client.keyed("k").call("look", json!({})).await;
     client.keyed("k").call("look", json!({})).await;
+    client.engine().settle().await;
     let all = rows(client.engine()).await;
     assert_eq!(events(&all), ["called", "start", "complete", "replayed"]);
     assert!(client.engine().recent_calls().is_empty());
@@ -218,7 +223,8 @@ async fn no_value_is_written_down_that_nobody_allowed() {
                 assert_eq!(answer.accepted().unwrap()["word"], SECRET);
             }
             match args["fail"] == true {
-                true => Err(ToolError::new(format!("{SECRET} is wrong")).log(SECRET)),
+                // What the author writes for the caller is stored; what is for the log is not.
+                true => Err(ToolError::new("That is wrong").log(SECRET)),
                 false => Ok(json!({"said": SECRET, "number": number})),
             }
         }
