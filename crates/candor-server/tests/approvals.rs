@@ -655,6 +655,26 @@ async fn secrets_of_calls_that_nobody_reviews_are_redacted_too() {
 }
 
 #[tokio::test]
+async fn denial_after_a_grant_counts_before_it() {
+    let (tool, starts) = tool("delete");
+    let client = asking().tool(tool).test();
+    delete(&client, "a").await;
+    let entry = waiting(client.engine()).await.remove(0);
+    let granting = Granting {
+        binding: entry.stored.question().unwrap().binding,
+        scope: entry.id.scope,
+        pattern: Pattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
+        by: "olga".to_owned(),
+        lasts: Duration::from_secs(900),
+    };
+    client.engine().store().unwrap().grant(granting).await.unwrap();
+    operator(client.engine(), Decision::Deny { reason: None }).await;
+    assert_eq!(delete(&client, "a").await.code(), Some(code::DENIED));
+    assert!(!delete(&client, "b").await.is_error(), "that one was not denied");
+    assert_eq!(starts.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn denial_in_the_callers_client_counts_before_a_grant() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let (tool, starts) = tool("delete");

@@ -8,7 +8,7 @@ use std::time::Instant;
 use candor_hints::Hints;
 use candor_ledger::{
     Answer, Binding, Body, Circumstances, Event, Fingerprint, Grant, Key, Moment, Note, Record,
-    RecordDigest, RecordId, Seen, State, StateKind, StoreError,
+    RecordDigest, RecordId, Seen, State, StoreError,
 };
 use candor_protocol::Principal;
 use candor_protocol::json::{Decode, Object, RawValue};
@@ -55,6 +55,20 @@ pub(crate) enum Told {
     Refused(ToolError),
     /// The same as an error of the protocol.
     Failed(ErrorObject),
+}
+
+/// How far the review of a call has come.
+pub(crate) enum Request {
+    /// No reviewer is asked, or the answer is used or has ended.
+    None,
+    Open,
+    /// Bound to this, and not used yet.
+    Approved(Binding),
+    /// It still refuses the call, with this error.
+    Denied {
+        since: Moment,
+        error: ToolError,
+    },
 }
 
 /// What is said of a record, beside a result.
@@ -219,15 +233,25 @@ impl Operation {
         self.told(answer, Instant::now() + self.ledger.0.join, listener).await
     }
 
-    /// The request for a review of this call that stands open, or was approved and not used: its state, and what it is bound to.
-    pub(crate) async fn request(&self) -> Result<Option<(StateKind, Binding)>, StoreError> {
-        let record = self.ledger.0.store.find(&self.id).await?.and_then(|entry| entry.seen);
-        let record = record.filter(|record| record.fingerprint == self.fingerprint);
-        Ok(record.and_then(|record| {
-            let kind = record.state.kind();
-            let is_open = matches!(kind, StateKind::Waiting | StateKind::Approved);
-            record.question().filter(|_| is_open).map(|question| (kind, question.binding))
-        }))
+    /// What reviewers know of this call.
+    pub(crate) async fn request(&self) -> Result<Request, StoreError> {
+        let store = &self.ledger.0.store;
+        let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
+        Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
+            Some(Record { state: State::Waiting { .. }, .. }) => Request::Open,
+            Some(Record { state: State::Approved { binding, .. }, .. }) => {
+                Request::Approved(binding)
+            }
+            Some(Record { state: State::Denied { since, .. }, .. }) => {
+                match store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
+                    Some(Answer::Denied { by, reason, .. }) => {
+                        Request::Denied { since, error: words::denied(&by, reason.as_deref()) }
+                    }
+                    _ => Request::None,
+                }
+            }
+            _ => Request::None,
+        })
     }
 
     /// What is on record of it, without any waiting.

@@ -1,7 +1,7 @@
 //! The gate: whether a call may start, whether a person must be asked first, and what it waits for.
 
 use candor_hints::Judgement;
-use candor_ledger::{Binding, Grant, StateKind};
+use candor_ledger::{Binding, Grant};
 
 use crate::BoxFuture;
 use crate::admission::plan::Planned;
@@ -11,7 +11,7 @@ use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::gate::Policy;
 use crate::gate::approval::{Approval, Approved, granted};
-use crate::ledger::operation::{Operation, Told};
+use crate::ledger::operation::{Operation, Request, Told};
 use crate::ledger::{Call, Ledger, words};
 use crate::round::Resumes;
 use crate::tool::{Entry, ToolError};
@@ -94,12 +94,16 @@ impl<'c, 'p> AtGate<'c, 'p> {
         {
             let request = kept.request().await;
             operation = match request.map_err(|error| Told::Refused(words::unavailable(&error)))? {
-                Some((StateKind::Approved, binding)) => {
+                Request::Approved(binding) => {
                     given = Some(binding);
                     Some(kept)
                 }
+                // A denial of this very call counts, unless an operator granted such calls later.
+                Request::Denied { since, error } if since >= grant.since => {
+                    return Err(refuse(ledger, call, Some(&kept), error).await);
+                }
                 // What is permitted for a while is not asked about, and needs no record.
-                None if kept.is_keyless() => None,
+                Request::None | Request::Denied { .. } if kept.is_keyless() => None,
                 // The start closes an open request of this call, so that no reviewer decides on a call that has run.
                 _ => Some(kept.permitted(grant)),
             };
