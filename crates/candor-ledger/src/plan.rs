@@ -95,9 +95,12 @@ const LONGEST_CODE: usize = 64;
 const LONGEST_MESSAGE: usize = 2048;
 
 fn within_limits(error: &CallError) -> CallError {
-    let cut = |text: &str, most: usize| match text.len() > most {
-        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
-        false => text.to_owned(),
+    let cut = |text: &str, most: usize| {
+        if text.len() <= most {
+            return text.to_owned();
+        }
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        format!("{}…", &text[..end])
     };
     CallError {
         code: cut(&error.code, LONGEST_CODE),

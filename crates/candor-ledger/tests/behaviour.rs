@@ -343,3 +343,23 @@ fn a_record_is_found_by_the_first_digits_of_its_digest() {
         assert_eq!(store.beginning(all, 2).await.unwrap().len(), 2);
     });
 }
+
+#[test]
+fn several_notes_become_rows_in_their_order() {
+    on_each(&Rules::default(), async |told| {
+        let store = &*told.store;
+        let note = |n: usize| Note {
+            scope: id("x").scope,
+            key: Some(Key::new(format!("k-{n}")).unwrap()),
+            event: "replayed".into(),
+            outcome: None,
+            circumstances: Circumstances::default(),
+        };
+        store.notes(Vec::new()).await.unwrap();
+        store.notes((0..200).map(note).collect()).await.unwrap();
+        let page = Page { most: 500, order: Order::Oldest, ..Page::default() };
+        let rows = store.rows(Filter::default(), page).await.unwrap().items;
+        let keys: Vec<_> = rows.iter().map(|row| row.key.clone().unwrap().to_string()).collect();
+        assert_eq!(keys, (0..200).map(|n| format!("k-{n}")).collect::<Vec<_>>());
+    });
+}

@@ -82,7 +82,7 @@ pub(crate) fn lines(
         fact("because", words::reason(reason));
     }
     if let Some(review) = operation.review() {
-        fact("review", &reviewed(&review, at(review.at)));
+        fact("review", &reviewed(&review, &at(review.at)));
     }
     if let Some(error) = operation.error() {
         fact("error", &format!("{}: {}", shown(&error.code), shown(&error.message)));
@@ -120,7 +120,7 @@ fn is_reviewed(operation: &Operation) -> bool {
 }
 
 /// Who approved or denied it, when and why.
-fn reviewed(review: &Review, at: String) -> String {
+fn reviewed(review: &Review, at: &str) -> String {
     let through = match review.via {
         Via::Client => " through the caller's own client",
         Via::Operator => "",

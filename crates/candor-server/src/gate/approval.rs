@@ -347,7 +347,8 @@ pub(crate) async fn verdict(
         None => (verdict == Judgement::Ask).then(|| Operation::keyless(ledger, call)),
     });
     if let (Judgement::Ask, Some(kept)) = (verdict, &operation)
-        && let Ok(Some(_)) = granted(policy, call, kept).await
+        && let Ok(Some(grant)) = granted(policy, call, kept).await
+        && !kept.request().await.is_ok_and(|request| request.precedes(&grant))
     {
         // Without a key there is no record to find.
         return (Judgement::Allow, operation.filter(|kept| !kept.is_keyless()));

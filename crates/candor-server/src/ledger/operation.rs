@@ -71,6 +71,18 @@ pub(crate) enum Request {
     },
 }
 
+impl Request {
+    /// Returns true if the review of this very call counts, and not the grant: an approval is used first, and a denial holds
+    /// unless an operator granted such calls later.
+    pub(crate) fn precedes(&self, grant: &Grant) -> bool {
+        match self {
+            Self::Approved(_) => true,
+            Self::Denied { since, .. } => *since >= grant.since,
+            Self::None | Self::Open => false,
+        }
+    }
+}
+
 /// What is said of a record, beside a result.
 pub(crate) struct Mark {
     /// The name that the caller has given to it.

@@ -93,18 +93,19 @@ impl<'c, 'p> AtGate<'c, 'p> {
             && let Some(kept) = operation.take()
         {
             let request = kept.request().await;
-            operation = match request.map_err(|error| Told::Refused(words::unavailable(&error)))? {
-                Request::Approved(binding) => {
+            let request = request.map_err(|error| Told::Refused(words::unavailable(&error)))?;
+            operation = match (request.precedes(grant), request) {
+                (true, Request::Approved(binding)) => {
                     given = Some(binding);
                     Some(kept)
                 }
-                // A denial of this very call counts, unless an operator granted such calls later.
-                Request::Denied { since, error } if since >= grant.since => {
+                (true, Request::Denied { error, .. }) => {
                     return Err(refuse(ledger, call, Some(&kept), error).await);
                 }
-                // What is permitted for a while is not asked about, and needs no record.
-                Request::None | Request::Denied { .. } if kept.is_keyless() => None,
                 // The start closes an open request of this call, so that no reviewer decides on a call that has run.
+                (_, Request::Open) => Some(kept.permitted(grant)),
+                // What is permitted for a while is not asked about, and needs no record.
+                _ if kept.is_keyless() => None,
                 _ => Some(kept.permitted(grant)),
             };
         }
