@@ -146,7 +146,9 @@ impl Store for SqliteStore {
     }
 
     fn notes(&self, notes: Vec<Note>) -> StoreFuture<'_, ()> {
-        let report = self.send(Work::Notes(notes));
+        // Made here, because there is one writer for all.
+        let row = |note| AuditRow::of_note(note, Moment(0));
+        let report = self.send(Work::Notes(notes.into_iter().map(row).collect()));
         Box::pin(async move { report.await.map(drop) })
     }
 

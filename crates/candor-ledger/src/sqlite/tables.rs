@@ -210,12 +210,17 @@ impl<'db> Tables<'db> {
     }
 
     /// Appends a row of the audit and returns its number. If it is about a record: that record's last row before.
-    pub(super) fn append(&mut self, row: &AuditRow, previous: Option<i64>) -> Result<i64> {
+    pub(super) fn append(
+        &mut self,
+        row: &AuditRow,
+        at: Moment,
+        previous: Option<i64>,
+    ) -> Result<i64> {
         let scope = self.scope(&row.scope)?;
         let Circumstances { shape, digest, hints, duration, note, error, arguments: _ } =
             &row.circumstances;
         let mut bind = Bind::new(&mut self.append);
-        bind.put(row.at.0)?;
+        bind.put(at.0)?;
         bind.maybe(previous)?;
         bind.put(scope)?;
         bind.maybe(row.key.as_ref().map(Key::as_str))?;

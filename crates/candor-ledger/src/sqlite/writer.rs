@@ -16,7 +16,7 @@ use super::grants;
 use super::queue::Queue;
 use super::rows;
 use super::tables::Tables;
-use crate::audit::{AuditRow, Circumstances, Note};
+use crate::audit::{AuditRow, Circumstances};
 use crate::event::{Answer, Event};
 use crate::grant::{Grant, Granting};
 use crate::id::{GrantId, Moment, RecordDigest, RecordId};
@@ -38,10 +38,19 @@ pub(super) struct Command {
 
 pub(super) enum Work {
     Apply(Box<Apply>),
-    Notes(Vec<Note>),
-    Sweep { most: usize },
-    Grant { id: GrantId, granting: Granting },
-    Revoke { id: GrantId, by: String },
+    /// Rows whose time is that of their transaction.
+    Notes(Vec<AuditRow>),
+    Sweep {
+        most: usize,
+    },
+    Grant {
+        id: GrantId,
+        granting: Granting,
+    },
+    Revoke {
+        id: GrantId,
+        by: String,
+    },
 }
 
 pub(super) struct Apply {
@@ -186,9 +195,8 @@ impl Session<'_> {
         match work {
             Work::Apply(apply) => self.apply(apply, batch).map(Report::Answer),
             Work::Notes(notes) => {
-                for note in notes {
-                    let row = AuditRow::of_note(note.clone(), batch.now);
-                    self.tables.append(&row, None).map_err(explained)?;
+                for row in notes {
+                    self.tables.append(row, batch.now, None).map_err(explained)?;
                 }
                 Ok(Report::Noted)
             }
@@ -214,7 +222,7 @@ impl Session<'_> {
         let grant = Grant::new(id, granting.clone(), now);
         self.tables.put_grant(&grant).map_err(explained)?;
         let row = AuditRow::of_grant("grant", &grant, &grant.by, now);
-        self.tables.append(&row, None).map_err(explained)?;
+        self.tables.append(&row, now, None).map_err(explained)?;
         Ok(grant)
     }
 
@@ -224,7 +232,7 @@ impl Session<'_> {
         if grant.revoked.is_none() && now <= grant.until {
             grants::revoke(self.tables.db, id, by, now).map_err(explained)?;
             let row = AuditRow::of_grant("revoke", &grant, by, now);
-            self.tables.append(&row, None).map_err(explained)?;
+            self.tables.append(&row, now, None).map_err(explained)?;
             grant.revoked = Some((by.to_owned(), now));
         }
         Ok(Some(grant))
@@ -250,7 +258,7 @@ impl Session<'_> {
         let plan = plan(id, before, *has, waiting, event, circumstances, now, rules)?;
         *has = plan.usage;
         for row in &plan.rows {
-            last_row = Some(self.tables.append(row, last_row).map_err(explained)?);
+            last_row = Some(self.tables.append(row, now, last_row).map_err(explained)?);
         }
         match &plan.after {
             After::Unchanged => return Ok(plan.answer),

@@ -39,11 +39,14 @@ impl Operation {
         Ok(Self::with(entry, story))
     }
 
-    /// For a list: with its story only where that tells how long it took. Where rows of the audit are given up before records
-    /// are, a store looks for a story everywhere, which is too long for each of many.
+    /// For a list: with its story only where that tells how long it took, or who reviewed it. Where rows of the audit are given up
+    /// before records are, a store looks for a story everywhere, which is too long for each of many.
     pub async fn brief(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+        use StateKind::{Completed, Dispatched, Open, Suspended, Waiting};
         match entry.seen.as_ref().map(|record| record.state.kind()) {
-            Some(StateKind::Completed) => Self::of(store, entry).await,
+            Some(Completed | Dispatched | Open | Suspended | Waiting) => {
+                Self::of(store, entry).await
+            }
             _ => Ok(Self::with(entry, Vec::new())),
         }
     }

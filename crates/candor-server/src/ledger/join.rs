@@ -48,10 +48,10 @@ impl Lease {
         self.silent_for > self.ends_in
     }
 
-    fn notice(&self, left: Duration) -> String {
+    fn notice(&self) -> String {
         let prefix =
             if self.is_silent() { waiting::FOR_LEASE_OF_SILENT } else { waiting::FOR_RUNNING };
-        format!("{prefix}{} s", seconds(self.ends_in.min(left)))
+        format!("{prefix}{} s", seconds(self.ends_in))
     }
 
     /// When there may be something else to say.
@@ -102,15 +102,14 @@ impl Operation {
                 Ok(_) => return None,
                 Err(error) => return Some(Told::Refused(words::unavailable(&error))),
             };
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if Instant::now() >= until {
                 return Some(Told::Refused(lease.refusal()));
             }
             if lease.is_silent() {
                 let (tool, ends_in) = (&self.id.scope.tool, seconds(lease.ends_in));
                 tracing::info!(tool, ends_in, "a call waits for the lease of a silent server");
             }
-            listener.hear(step, &lease.notice(left)).await;
+            listener.hear(step, &lease.notice()).await;
             step += 1;
             pause = lease.pause();
         }
