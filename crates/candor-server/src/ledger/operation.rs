@@ -234,10 +234,7 @@ impl Operation {
 
     /// Returns true if a reviewer has been asked about this call, and the request, approval or denial still holds.
     pub(crate) async fn is_under_review(&self) -> Result<bool, StoreError> {
-        Ok(matches!(
-            self.look().await?,
-            Some(Answer::Waiting { .. } | Answer::Approved { .. } | Answer::Denied { .. })
-        ))
+        Ok(!matches!(self.request().await?, Request::None))
     }
 
     /// What the caller is told of a record that is in the way of asking.
