@@ -17,16 +17,20 @@ const standings = {
   unavailable: () => "The ledger cannot be asked just now",
 };
 
+/** Returns true if the tool does not declare its effect: the verdict is only what must be assumed. */
+export const isUnclassified = ({ sources }) => sources.readOnlyHint === "default" && sources.destructiveHint === "default";
+
 /** Says all that the server's answer says. `errors` are its errors, each with the name of its field. */
 export function foretell(panel, answer, errors) {
   panel.dataset.state = answer.exact ? "exact" : "partial";
-  panel.dataset.verdict = answer.verdict;
+  const unclassified = isUnclassified(answer);
+  panel.dataset.verdict = unclassified ? "unclassified" : answer.verdict;
   // A word that is not known here is not taken for a harmless one.
   const verdict = answer.verdict in words ? answer.verdict : "deletes";
-  by("verdict").replaceChildren(make("span", { class: `verdict ${verdict}` }, words[verdict]));
+  by("verdict").replaceChildren(make("span", { class: `verdict ${verdict}` }, unclassified ? "Unclassified" : words[verdict]));
   const hints = answer.annotations;
   by("besides").className = "besides";
-  by("besides").textContent = `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;
+  by("besides").textContent = unclassified ? "treated as the worst case" : `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;
   by("exact").textContent = answer.exact ? "With these very arguments" : "What is still possible with what is written so far";
   for (const row of panel.querySelectorAll("[data-hint]")) {
     const name = row.dataset.hint;

@@ -1,7 +1,7 @@
 // The page of one tool: what the call that is being written would do, and making it.
 import { ask, base, operator, say, told } from "./console.js";
 import { elsewhere } from "./elsewhere.js";
-import { cannotTell, foretell } from "./foresight.js";
+import { cannotTell, foretell, isUnclassified } from "./foresight.js";
 import { canon, covers, live, locate, parse, read, target, write } from "./form.js";
 import { isEmpty, json, make, raw as rawJson, show } from "./result.js";
 
@@ -374,8 +374,11 @@ async function check() {
 function confirmed({ answer, value }) {
   if (answer.verdict !== "deletes" || answer.standing?.state === "replay") return Promise.resolve(true);
   const dialog = by("confirm");
-  by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, "Deletes"),
-    ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
+  const does = isUnclassified(answer)
+    ? " The tool does not declare its effect, so it is treated as the worst case."
+    : ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.`;
+  by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, by("verdict").textContent),
+    `${does}${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
   by("confirm-arguments").textContent = json(value);
   const instead = panel.querySelector("[data-testid=instead-tool]")?.textContent;
   by("confirm-undo").textContent = (answer.undo ? `To take it back: ${answer.undo}.` : "No tool is known that takes this back.")

@@ -40,8 +40,8 @@ async fn tools_are_listed_with_one_verdict_each() {
     assert_eq!(html.matches("data-testid=\"tool\"").count(), 2);
     assert!(html.contains("<li data-verdict=\"reads\""), "{html}");
     assert!(html.contains("href=\"/ui/tools/get_weather\""), "{html}");
-    let (_, deletes) = html.split_once("<li data-verdict=\"deletes\"").unwrap();
-    assert!(deletes.contains("<b>delete_record</b>"), "nothing declared is the worst case");
+    let (_, deletes) = html.split_once("<li data-verdict=\"unclassified\"").unwrap();
+    assert!(deletes.contains("<b>delete_record</b>"), "nothing is declared");
     is_harmless(&html);
 }
 
@@ -157,6 +157,19 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
     assert_eq!(shown, [schema, gives]);
     assert!(!html.contains("data-testid=\"preview\""), "it has none");
     is_harmless(&html);
+}
+
+/// What is only assumed must not read like a declaration, neither in the list nor on the tool's page.
+#[tokio::test]
+async fn unclassified_tool_is_never_shown_as_deleting() {
+    let site = Site::of(server().tool(tool("any", &json!({"type": "object"})).unclassified()));
+    for path in ["/", "/ui/tools/any"] {
+        let html = page(&site, path).await;
+        assert!(html.contains(">Unclassified</span>"), "{html}");
+        assert!(html.contains("treated as the worst case"), "{html}");
+        assert!(html.contains("data-verdict=\"unclassified\""), "{html}");
+        assert!(!html.contains(">Deletes</span>"), "{html}");
+    }
 }
 
 /// Exactly what must be there, with its default, even one that is false; and nothing of what is inside.

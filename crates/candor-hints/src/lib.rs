@@ -37,4 +37,4 @@ pub use hints::Hints;
 pub use pointer::Pointer;
 pub use table::{Row, Table};
 pub use test::Test;
-pub use verdict::Verdict;
+pub use verdict::{UNCLASSIFIED, Verdict};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::declared::{Effective, Source};
 use crate::hints::Hints;
 use crate::pointer::Pointer;
 use crate::table::Table;
@@ -63,6 +64,33 @@ impl Verdict {
 /// What parts the words of a line.
 const BETWEEN: &str = " · ";
 
+/// The words for a tool that does not declare its effect.
+pub const UNCLASSIFIED: &str = "Unclassified (treated as the worst case)";
+
+impl Effective {
+    /// Returns true if nothing says whether a call reads or deletes: the hints are only what must be assumed.
+    #[must_use]
+    pub fn is_unclassified(&self) -> bool {
+        let [read_only, destructive, ..] = self.sources;
+        read_only == Source::Default && destructive == Source::Default
+    }
+
+    /// Returns the line of [`Hints::in_words`], or [`UNCLASSIFIED`] and what is declared besides.
+    ///
+    /// An assumption must not read like the tool's own declaration.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        if !self.is_unclassified() {
+            return self.hints.in_words();
+        }
+        let [_, _, idempotent, open_world] = self.sources;
+        let mut words = vec![UNCLASSIFIED];
+        words.extend((idempotent != Source::Default).then(|| self.hints.again()));
+        words.extend((open_world != Source::Default).then(|| self.hints.world()));
+        words.join(BETWEEN)
+    }
+}
+
 impl Hints {
     /// The word for it.
     #[must_use]
@@ -78,9 +106,15 @@ impl Hints {
     /// A line of words: `DELETES · repeatable · stays local`. [`Verdict::of_words`] reads it.
     #[must_use]
     pub fn in_words(self) -> String {
-        let again = if self.is_idempotent() { "repeatable" } else { "not repeatable" };
-        let world = if self.is_open_world() { "reaches outside" } else { "stays local" };
-        [self.verdict().in_a_line(), again, world].join(BETWEEN)
+        [self.verdict().in_a_line(), self.again(), self.world()].join(BETWEEN)
+    }
+
+    const fn again(self) -> &'static str {
+        if self.is_idempotent() { "repeatable" } else { "not repeatable" }
+    }
+
+    const fn world(self) -> &'static str {
+        if self.is_open_world() { "reaches outside" } else { "stays local" }
     }
 }
 
@@ -135,7 +169,18 @@ fn words_of(at: &Pointer, test: &Test) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::declared::Declared;
     use crate::table::Row;
+
+    #[test]
+    fn assumption_does_not_read_like_a_declaration() {
+        let words = |declared: Declared| declared.effective().in_words();
+        assert_eq!(words(Declared::default()), UNCLASSIFIED);
+        let local = Declared { open_world: Some(false), ..Declared::default() };
+        assert_eq!(words(local), format!("{UNCLASSIFIED} · stays local"));
+        let writes = Declared { read_only: Some(false), ..Declared::default() };
+        assert_eq!(words(writes), "DELETES · not repeatable · reaches outside");
+    }
 
     #[test]
     fn the_words_are_those_of_the_console_and_the_command_line() {

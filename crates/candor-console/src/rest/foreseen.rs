@@ -81,7 +81,7 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
             "openWorldHint": open_world,
         },
         "verdict": hints.verdict().as_str(),
-        "summary": hints.in_words(),
+        "summary": foreseen.effective.in_words(),
         "exact": foreseen.exact,
         "approval": match foreseen.judgement {
             Judgement::Allow => "none",

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use candor_server::desk;
 use candor_server::desk::shown::fools;
-use candor_server::hints::{Hints, Verdict};
+use candor_server::hints::{Effective, UNCLASSIFIED, Verdict};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
@@ -275,14 +275,27 @@ fn where_the_token_is(console: &Inner) -> &'static str {
 }
 
 /// The verdict on what a call does: the one thing in the console that has a colour.
-pub(crate) fn verdict(hints: Hints) -> Html {
-    coloured(hints.verdict(), &hints.verdict().to_string())
+pub(crate) fn verdict(effect: Effective) -> Html {
+    let verdict = effect.hints.verdict();
+    match effect.is_unclassified() {
+        true => coloured(verdict, "Unclassified"),
+        false => coloured(verdict, &verdict.to_string()),
+    }
+}
+
+/// The word by which tools are filtered.
+pub(crate) fn verdict_word(effect: Effective) -> &'static str {
+    if effect.is_unclassified() { "unclassified" } else { effect.hints.verdict().as_str() }
 }
 
 /// The same from the words that the ledger keeps, and what they say besides. Of words that are not ours, the worst.
 pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
     match Verdict::of_words(words) {
         Some((verdict, besides)) => (coloured(verdict, &verdict.to_string()), besides),
+        None if words.starts_with(UNCLASSIFIED) => {
+            let besides = words.split_once(' ').map_or("", |(_, besides)| besides);
+            (coloured(Verdict::Deletes, "Unclassified"), besides)
+        }
         None => (not_known(), words),
     }
 }
@@ -297,7 +310,11 @@ fn coloured(verdict: Verdict, word: &str) -> Html {
 }
 
 /// What else is to be known of it, in small print.
-pub(crate) fn besides(hints: Hints) -> Html {
+pub(crate) fn besides(effect: Effective) -> Html {
+    let hints = effect.hints;
+    if effect.is_unclassified() {
+        return html!("<span class=\"besides\">treated as the worst case</span>");
+    }
     let world = if hints.is_open_world() { "reaches outside" } else { "stays local" };
     let again = if hints.is_idempotent() { "repeatable" } else { "not repeatable" };
     html!("<span class=\"besides\">{} · {}</span>", world, again)
@@ -331,6 +348,8 @@ pub(crate) fn deceives(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use candor_server::hints::Hints;
+
     use super::*;
 
     #[test]
@@ -345,6 +364,9 @@ mod tests {
         let (verdict, besides) = verdict_of_words(&words);
         assert_eq!(verdict.into_string(), "<span class=\"verdict reads\">Reads</span>");
         assert_eq!(besides, "repeatable · stays local");
+        let (verdict, besides) = verdict_of_words(UNCLASSIFIED);
+        assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Unclassified</span>");
+        assert_eq!(besides, "(treated as the worst case)");
         let (verdict, besides) = verdict_of_words("reads <nothing>");
         assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Not known</span>");
         assert_eq!(besides, "reads <nothing>");

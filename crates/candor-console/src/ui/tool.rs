@@ -9,7 +9,7 @@ use candor_server::tool::{Idempotency, KEY_ARGUMENT};
 use candor_server::{Judgement, Listed};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, home, shown, verdict};
+use super::shell::{self, Page, Section, besides, home, shown, verdict, verdict_word};
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
 use crate::html::{Html, html};
@@ -78,8 +78,8 @@ fn head(base: &str, tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> 
          <p class=\"signature mono\" data-testid=\"signature\">{}</p>",
         home(base),
         shown(&definition.name),
-        verdict(tool.worst.hints),
-        besides(tool.worst.hints),
+        verdict(tool.worst),
+        besides(tool.worst),
         depends,
         title,
         shown(definition.description.as_deref().unwrap_or_default()),
@@ -185,7 +185,6 @@ fn no_script() -> Html {
 
 /// What a call would do. Until somebody types, the worst.
 fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
-    let hints = tool.worst.hints;
     let asks = match tool.judgement {
         Judgement::Allow => "Runs without asking",
         Judgement::Ask => "Waits until a person approves",
@@ -217,9 +216,9 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
          <dt id=\"standing-is\" hidden>On record</dt><dd id=\"standing\" data-testid=\"standing\" hidden></dd>\
          {}{}{}{}{}</dl>{}\
          <details><summary>The server's answer</summary><pre id=\"answer\" tabindex=\"0\" data-testid=\"answer\">–</pre></details></aside>",
-        hints.verdict().as_str(),
-        verdict(hints),
-        besides(hints),
+        verdict_word(tool.worst),
+        verdict(tool.worst),
+        besides(tool.worst),
         asks,
         other("Preview", tool.preview, "preview-tool"),
         must,

@@ -8,7 +8,7 @@ use candor_server::Listed;
 use candor_server::hints::Verdict;
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, shown, verdict};
+use super::shell::{self, Page, Section, besides, shown, verdict, verdict_word};
 use crate::Inner;
 use crate::form::{self, Kind};
 use crate::html::{Html, html};
@@ -58,15 +58,16 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
 
 /// A box for each verdict that there is.
 fn filters(tools: &[Listed<'_>]) -> Html {
-    Verdict::ALL
-        .into_iter()
-        .filter_map(|verdict| {
-            let of = tools.iter().filter(|tool| tool.worst.hints.verdict() == verdict);
+    let words = Verdict::ALL.into_iter().map(Verdict::as_str);
+    words
+        .chain(["unclassified"])
+        .filter_map(|word| {
+            let of = tools.iter().filter(|tool| verdict_word(tool.worst) == word);
             let count = of.clone().count();
-            let shown = shell::verdict(of.clone().next()?.worst.hints);
+            let shown = verdict(of.clone().next()?.worst);
             Some(html!(
                 "<label><input type=\"checkbox\" name=\"verdict\" value=\"{}\"> {} <span class=\"soft\">{}</span></label>",
-                verdict.as_str(),
+                word,
                 shown,
                 count
             ))
@@ -101,21 +102,20 @@ fn row(base: &str, tool: &Listed<'_>) -> Html {
         searched.push_str(title);
     }
     let searched: String = searched.chars().take(SEARCHED).collect();
-    let hints = tool.worst.hints;
     let depends = tool.dynamic.then(|| html!(" · depends on the arguments"));
     html!(
         "<li data-verdict=\"{}\" data-more=\"{}\"><a data-item data-testid=\"tool\" href=\"{}/ui/tools/{}\">\
          <span>{}</span><span class=\"what\"><span class=\"name\"><b>{}</b><span class=\"soft\">({})</span></span>\
          <span class=\"text\">{}</span></span><span class=\"small\">{}{}</span></a></li>",
-        hints.verdict().as_str(),
+        verdict_word(tool.worst),
         searched.trim(),
         base,
         encoded(&definition.name),
-        verdict(hints),
+        verdict(tool.worst),
         shown(&definition.name),
         shown(&parameters.join(", ")),
         shown(first),
-        besides(hints),
+        besides(tool.worst),
         depends
     )
 }

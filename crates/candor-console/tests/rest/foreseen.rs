@@ -55,6 +55,14 @@ async fn valid_or_not_is_an_answer() {
 }
 
 #[tokio::test]
+async fn unclassified_tool_is_explained_as_such() {
+    let tool = JsonTool::open("any", |_, _| async { Ok::<_, ToolError>("") }).unclassified();
+    let site = Site::of(server().tool(tool));
+    let told = site.ask("POST", "/tools/any/annotations").json(&json!({})).send().await.ok();
+    assert_eq!(told["summary"], "Unclassified (treated as the worst case)");
+}
+
+#[tokio::test]
 async fn pointers_are_escaped() {
     let schema = json!({"type": "object", "properties": {"a/b~c": {"type": "integer"}}});
     let tool = JsonTool::new("t", &schema, |_, _| async { Ok::<_, ToolError>("") });

@@ -281,7 +281,7 @@ impl<'a> Approval<'a> {
             // Nobody can permit the same value again of what was not kept.
             "secrets": secret::changed(sent.as_value(), &readable),
             "arguments": readable,
-            "effect": hints.in_words(),
+            "effect": entry.with_sources(*hints).in_words(),
             "annotations": effects::annotations(*hints),
             "description": entry.tool.definition().description,
             "client": exchange.client.info().map(|client| format!("{} {}", client.name, client.version)),
@@ -304,7 +304,7 @@ impl<'a> Approval<'a> {
         let message = format!(
             "May {} run?\n{}\nArguments:\n{pretty}{}\nOperation {}",
             shown(entry.name()),
-            hints.in_words(),
+            entry.with_sources(*hints).in_words(),
             preview.unwrap_or_default(),
             self.operation.short_id()
         );

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use candor_hints::Hints;
+use candor_hints::Effective;
 use candor_ledger::{AuditRow, Circumstances, Key, Moment, Note, Scope};
 use candor_protocol::Principal;
 use candor_protocol::types::Implementation;
@@ -153,7 +153,7 @@ pub(super) struct Row {
 pub(super) struct Known {
     client: Option<Arc<str>>,
     shape: String,
-    hints: Hints,
+    effect: Effective,
     /// By what it was permitted that a person would have been asked about.
     permitted: Option<String>,
 }
@@ -163,7 +163,7 @@ impl Known {
         Self {
             client: clients.name(&call.exchange.client),
             shape: shape(call.arguments.as_value(), call.entry.tool.recorded()),
-            hints: call.hints,
+            effect: call.entry.with_sources(call.hints),
             permitted: None,
         }
     }
@@ -182,7 +182,7 @@ impl Known {
             self.client.as_deref().into_iter().chain(self.permitted.as_deref()).collect();
         Circumstances {
             shape: Some(self.shape.as_str().into()),
-            hints: Some(self.hints.in_words().into()),
+            hints: Some(self.effect.in_words().into()),
             note: (!said.is_empty()).then(|| said.join(", ").into()),
             ..Circumstances::default()
         }

@@ -23,7 +23,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             "idempotentHint": idempotent,
             "openWorldHint": open_world,
         },
-        "summary": foreseen.effective.hints.in_words(),
+        "summary": foreseen.effective.in_words(),
     });
     let mut result = ToolAnnotationsResult::new(foreseen.annotations);
     let meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use candor_hints::{Ask, Declared, Effective, Source};
+use candor_hints::{Ask, Declared, Effective, Hints, Source};
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
@@ -208,6 +208,16 @@ impl Entry {
         Effective {
             hints: effective.hints.repeatable(),
             sources: [read_only, destructive, source, open_world],
+        }
+    }
+
+    /// Returns what a call does together with where that is known from, so that an assumption is not taken for a declaration.
+    pub(crate) fn with_sources(&self, hints: Hints) -> Effective {
+        match self.effects {
+            Effects::Unclassified | Effects::Fixed(_) => {
+                Effective { hints, sources: self.effects.worst().sources }
+            }
+            Effects::Table(_) | Effects::Function(_) => Effective::resolved(hints),
         }
     }
 

@@ -210,7 +210,7 @@ async fn an_unclassified_tool_is_the_worst_case() {
     for result in results(&Site::of(told()), ASK, &params).await {
         assert_eq!(result["annotations"], is(Hints::WORST));
         assert_eq!(result["_meta"][OURS]["sources"]["readOnlyHint"], "default");
-        assert_eq!(result["_meta"][OURS]["summary"], "DELETES · not repeatable · reaches outside");
+        assert_eq!(result["_meta"][OURS]["summary"], "Unclassified (treated as the worst case)");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use candor_server::hints::Hints;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{AuditRow, OutcomeKind, Reason, Rules, StateKind};
@@ -31,7 +32,8 @@ fn shape(row: &AuditRow) -> Value {
 #[tokio::test]
 async fn a_call_with_a_key_leaves_its_whole_story() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
-        let client = server().tool(Work::new().tool("act")).test().speaking(revision).keyed("k");
+        let act = Work::new().tool("act").does(Hints::ADDS);
+        let client = server().tool(act).test().speaking(revision).keyed("k");
         client.call("act", json!({"name": "Ada", "deep": {"n": 1.5}, "list": [1, 2]})).await;
         let rows = rows(client.engine()).await;
         let [start, complete] = &rows[..] else { panic!("{:?}", events(&rows)) };
