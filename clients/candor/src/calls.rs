@@ -152,6 +152,15 @@ pub(crate) async fn call(stage: &Stage, client: &Client) {
         }
     })
     .await;
+    check("refuses a key that the server would not keep", async {
+        let reading = stage.peer.reads();
+        let call = client.call_safely(&reading.tool, reading.arguments.clone()).key("k");
+        match (client.has_keys(), call.await) {
+            (false, Err(Error::KeysUnsupported)) | (true, Ok(_)) => Ok(()),
+            (keys, other) => Err(Mismatch(format!("keys: {keys}; {other:?}"))),
+        }
+    })
+    .await;
     check("makes twenty calls at once", async {
         let all = join_all((0..20).map(|_| reads(stage, client)));
         all.await.into_iter().collect::<Checked>()

@@ -65,6 +65,8 @@ pub struct Call<'a> {
     pub(crate) tool: String,
     pub(crate) arguments: Value,
     pub(crate) key: Option<Key>,
+    /// The key is sent even where nothing makes use of it.
+    pub(crate) unsafe_key: bool,
     pub(crate) plan: Option<String>,
     /// The call runs only with an approval that the server asks for.
     pub(crate) expects_approval: bool,
@@ -91,6 +93,7 @@ impl<'a> Call<'a> {
             tool,
             arguments,
             key: None,
+            unsafe_key: false,
             plan: None,
             expects_approval: false,
             progress: None,
@@ -99,10 +102,28 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Names the operation. A server that knows keys starts it at most once, so it may be tried again; others are only told.
+    /// Sets the idempotency key: a server that has keys starts the call at most once, so it may be tried again. Others would start
+    /// it again, so a call of theirs fails with [`Error::KeysUnsupported`] and nothing is sent. See
+    /// [`Client::has_keys`](crate::Client::has_keys).
+    ///
+    /// An argument of the tool's own that happens to be a key is an argument like others: put it among them.
     pub fn key(mut self, key: impl Into<Key>) -> Self {
         self.key = Some(key.into());
         self
+    }
+
+    /// Sends the key also to a server without idempotency keys. A repeat may run the call twice.
+    pub fn unsafe_key(mut self) -> Self {
+        self.unsafe_key = true;
+        self
+    }
+
+    /// Refuses a key that the server makes no use of: the caller would repeat the call and rely on it.
+    pub(crate) fn check_key(&self) -> Result<(), Error> {
+        match self.key.is_some() && !self.unsafe_key && !self.client.has_keys() {
+            true => Err(Error::KeysUnsupported),
+            false => Ok(()),
+        }
     }
 
     /// The token of a preview that this call follows.
@@ -141,10 +162,10 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Puts the key among the arguments where that is the only place for it. A server that knows keys has another.
+    /// Puts the key among the arguments where a server that has keys wants it there. On any other server an argument of that
+    /// name means whatever the tool says it means.
     pub(crate) fn put_key(&mut self, tool: &KnownTool) -> Result<(), Error> {
-        let only_there =
-            tool.demands_key() || (tool.takes_key_argument() && !self.client.knows_keys());
+        let only_there = tool.demands_key() && self.client.has_keys();
         let key = self.key.clone().filter(|_| only_there);
         let arguments = self.members()?;
         if let Some(key) = key
@@ -158,15 +179,16 @@ impl<'a> Call<'a> {
     /// Returns true if a stored result can be meant: by a key that is sent, or that a trusted server makes of the arguments.
     fn has_key(&self, tool: Option<&KnownTool>) -> bool {
         let derives = tool.is_some_and(KnownTool::derives_keys) && self.is_trusted();
-        self.key.is_some()
-            || self.arguments.get(argument::IDEMPOTENCY_KEY).is_some()
-            || (derives && self.client.knows_keys())
+        let among = || self.arguments.get(argument::IDEMPOTENCY_KEY).is_some();
+        // Without keys on the server nothing is stored, and an argument of that name is the tool's own.
+        self.client.has_keys() && (self.key.is_some() || among() || derives)
     }
 
     /// Makes it by what was last known of the tool; once more if the server has another definition by now.
     async fn as_known(&mut self) -> Result<CallResult, Error> {
         loop {
             let tool = self.client.last_known(&self.tool).await?;
+            self.check_key()?;
             if let Some(tool) = &tool {
                 self.put_key(tool)?;
             }
@@ -224,7 +246,7 @@ impl<'a> Call<'a> {
         let has_key = self.key.is_some() || tool.is_some_and(KnownTool::derives_keys);
         hints.is_read_only()
             || hints.is_idempotent()
-            || (has_key && self.is_trusted() && self.client.knows_keys())
+            || (has_key && self.is_trusted() && self.client.has_keys())
     }
 
     /// Returns true if a failed call is sent again: if it is safe to retry, if it never left this client, or if a trusted server says

@@ -345,7 +345,9 @@ impl Client {
         self.0.cache.forget(&self.0.name, |kept| kept == method::TOOLS_LIST);
     }
 
-    pub(crate) fn knows_keys(&self) -> bool {
+    /// Returns true if the server has idempotency keys: it starts calls with the same key once.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
         self.known(Session::knows_keys) == Some(true)
     }
 

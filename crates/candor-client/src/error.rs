@@ -79,6 +79,9 @@ pub enum Error {
         /// Names that are like it.
         like: Vec<String>,
     },
+    /// The call has an idempotency key, and the server has no idempotency keys: a repeat would run it again. Nothing was sent.
+    /// [`Call::unsafe_key`](crate::Call::unsafe_key) sends it all the same.
+    KeysUnsupported,
     /// The arguments do not fit the tool's schema. Nothing was sent.
     InvalidArguments(Invalid),
     /// The server could not say what the call would do, and the tool declares nothing. Nothing was called.
@@ -243,6 +246,9 @@ impl fmt::Display for Error {
                     like => write!(f, ". Did you mean {}?", like.join(" or ")),
                 }
             }
+            Self::KeysUnsupported => f.write_str(
+                "This server has no idempotency keys: a repeat with the same key may run the call twice. Nothing was run.",
+            ),
             Self::InvalidArguments(invalid) => write!(f, "{invalid}"),
             Self::Unforeseeable { tool, why } => write!(
                 f,

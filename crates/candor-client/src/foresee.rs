@@ -153,8 +153,8 @@ impl Client {
                 tracing::debug!(tool = tool.name(), %error, "no verdict for these arguments");
                 Ok(decide(None, None))
             }
-            // The arguments are wrong: they must not be sent as they are.
-            Err(error @ Error::Server(_)) if is_invalid(&error) => Err(error),
+            // Whatever the error is: what a tool declares for all its calls holds for this one, and the server checks the arguments
+            // of the call once more.
             Err(error) if tool.declares() || policy.proceed_unforeseen => {
                 tracing::warn!(tool = tool.name(), %error, "Failed to get dynamic annotations, using static");
                 Ok(decide(None, Some(error)))
@@ -240,7 +240,7 @@ impl Client {
         let mut failed = 0;
         loop {
             match self.ask_once(tool, arguments, way).await {
-                Err(error) if error.is_passing() => {
+                Err(error) if error.is_passing() || may_differ(&error) => {
                     failed += 1;
                     match self.retry().wait(failed, error.retry_after()) {
                         Some(wait) => tokio::time::sleep(wait).await,
@@ -299,10 +299,27 @@ impl Client {
 }
 
 impl Foreseen {
+    /// Has the host ask its own question, whatever its policy and the server say of the call, unless it may not run at all.
+    pub fn ask_here(&mut self) {
+        if self.judgement != Judgement::Deny {
+            self.judgement = Judgement::Ask;
+        }
+        self.defers = false;
+    }
+
+    /// Returns what the call does at worst, in words for people. What is only assumed of a tool that declares nothing does not
+    /// read like a declaration.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        Effective { hints: self.hints, sources: self.said.sources }.in_words()
+    }
+
     fn for_model(&self, tool: &str, arguments: &Value, trust: Trust) -> String {
         let hints = self.hints;
         let does = if hints.is_read_only() {
             "only reads: nothing is changed by it"
+        } else if self.said.is_unclassified() && hints.is_destructive() {
+            "is unclassified: treat it as one that may delete or overwrite what is there"
         } else if hints.is_destructive() {
             "may delete or overwrite what is there"
         } else if hints.is_idempotent() {
@@ -388,8 +405,12 @@ fn asked_sources(said: &Declared) -> Effective {
     effective
 }
 
-fn is_invalid(error: &Error) -> bool {
-    matches!(error, Error::Server(error) if error.code() == code::INVALID_PARAMS)
+/// Whether the same question may have another answer: not if it is the question that the server refuses.
+fn may_differ(error: &Error) -> bool {
+    matches!(error, Error::Server(error) if !matches!(
+        error.code(),
+        code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST | code::PARSE_ERROR
+    ))
 }
 
 /// What the server says of all calls of a tool.

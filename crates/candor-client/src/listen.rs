@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use candor_protocol::Era;
 use candor_protocol::json::Object;
 use candor_protocol::names::{meta, method, notification};
-use candor_protocol::rpc::{Notification, RequestId};
+use candor_protocol::rpc::{Notification, RequestId, code};
 use candor_protocol::types::{AcknowledgedParams, ListenParams, SubscriptionFilter};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
@@ -164,6 +164,21 @@ impl Listener {
     }
 }
 
+fn no_subscriptions() -> Error {
+    let missing = "the capability resources.subscribe, so it reports no changes of resources";
+    Error::Unsupported(missing.to_owned())
+}
+
+fn no_list_changes() -> Error {
+    let missing = "any of the capabilities tools.listChanged, prompts.listChanged and \
+                   resources.listChanged, so it reports no changes of its lists";
+    Error::Unsupported(missing.to_owned())
+}
+
+fn no_method() -> Error {
+    Error::Unsupported(format!("the method {}, so it reports no changes", method::LISTEN))
+}
+
 /// Whether a URI is this one, or stands beneath it.
 fn is_beneath(uri: &str, at: &str) -> bool {
     let rest = uri.strip_prefix(at);
@@ -249,9 +264,17 @@ impl Client {
 
     async fn subscribe(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
         let uris = listener.interest.uris.clone();
-        if !uris.is_empty() && self.capabilities().resources.and_then(|r| r.subscribe) != Some(true)
-        {
-            return Err(Error::Unsupported("news of resources".to_owned()));
+        let can = self.capabilities();
+        let lists = [
+            can.tools.as_ref().and_then(|tools| tools.list_changed),
+            can.prompts.as_ref().and_then(|prompts| prompts.list_changed),
+            can.resources.as_ref().and_then(|resources| resources.list_changed),
+        ];
+        if !uris.is_empty() && can.resources.and_then(|r| r.subscribe) != Some(true) {
+            return Err(no_subscriptions());
+        }
+        if listener.interest.lists && uris.is_empty() && !lists.contains(&Some(true)) {
+            return Err(no_list_changes());
         }
         let mut listening =
             Listening { listener, task: None, subscribed: Some((self.clone(), Vec::new())) };
@@ -311,9 +334,19 @@ impl Client {
             }
             Err(_) => return Err(Error::TimedOut { after: wait }),
         };
+        let lists = [
+            honoured.tools_list_changed,
+            honoured.prompts_list_changed,
+            honoured.resources_list_changed,
+        ];
         let uris = honoured.resource_subscriptions.unwrap_or_default();
-        match listener.interest.uris.iter().find(|uri| !uris.contains(uri)) {
-            Some(uri) => Err(Error::Unsupported(format!("news of {uri}"))),
+        let Interest { lists: wants_lists, uris: wanted } = &listener.interest;
+        if *wants_lists && wanted.is_empty() && !lists.contains(&Some(true)) {
+            return Err(no_list_changes());
+        }
+        match wanted.iter().find(|uri| !uris.contains(uri)) {
+            Some(_) if uris.is_empty() => Err(no_subscriptions()),
+            Some(uri) => Err(Error::Unsupported(format!("changes of {uri}"))),
             None => Ok(listening),
         }
     }
@@ -375,7 +408,9 @@ impl Client {
             };
             locked(&listener.acknowledged).clear();
             if let (Some(tell), Err(error)) = (first.take(), ended) {
-                let _ = tell.send(Err(error));
+                let unknown =
+                    matches!(&error, Error::Server(e) if e.code() == code::METHOD_NOT_FOUND);
+                let _ = tell.send(Err(if unknown { no_method() } else { error }));
                 return;
             }
             // A stream that is cut at once is no success, however often the server opens it.

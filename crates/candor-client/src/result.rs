@@ -42,6 +42,8 @@ pub struct CallResult {
     boxed: Option<String>,
     /// Whether the call had a key: without one, nothing can be replayed.
     pub(crate) keyed: bool,
+    /// The server promised to ask for approval before it runs the call.
+    expected_approval: bool,
 }
 
 /// What a failed call says to programs, if the server is one that does.
@@ -75,7 +77,7 @@ impl CallResult {
             let members = structured.as_deref().and_then(Value::as_object);
             members.is_some_and(|members| members.len() == 1 && members.contains_key(field))
         });
-        Ok(Self { raw, structured, boxed, keyed: false })
+        Ok(Self { raw, structured, boxed, keyed: false, expected_approval: false })
     }
 
     /// Whether the tool says that it failed.
@@ -153,6 +155,28 @@ impl CallResult {
         let told = self.meta(extension::IDEMPOTENCY);
         let told = told.and_then(|told| told.get("replayed").and_then(Value::as_bool));
         self.keyed.then(|| told == Some(true))
+    }
+
+    /// Returns true if the call started with an approval, as the server says.
+    #[must_use]
+    pub fn is_approved(&self) -> bool {
+        let told = self.meta(extension::APPROVAL);
+        told.is_some_and(|told| told.get("approved").and_then(Value::as_bool) == Some(true))
+    }
+
+    /// Returns true if the server broke its promise: it announced that it asks for approval of this call, was left to ask, and ran
+    /// the call without. Do not leave the question to it again.
+    #[must_use]
+    pub fn skipped_approval(&self) -> bool {
+        let refused = self.failure().is_some_and(|failure| failure.by_server);
+        let told = self.meta(extension::IDEMPOTENCY);
+        let replayed = told.is_some_and(|told| told.get("replayed") == Some(&Value::Bool(true)));
+        self.expected_approval && !refused && !replayed && !self.is_approved()
+    }
+
+    pub(crate) fn expecting_approval(mut self, expected: bool) -> Self {
+        self.expected_approval = expected;
+        self
     }
 
     /// The token of a preview, to be sent with the call that it is about.

@@ -21,6 +21,7 @@ use crate::result::CallResult;
 use crate::tools::KnownTool;
 
 type SendFn = Box<dyn FnMut(Option<&Key>) + Send>;
+type ReviewFn = Box<dyn FnMut(&KnownTool, &Value, &mut Foreseen) + Send>;
 type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
 
 /// What a person is asked to confirm: exactly what will be sent.
@@ -71,7 +72,7 @@ impl Proposal {
             "{} {}\n{} ({known}){preview}{changed}\n{question}",
             self.tool.name(),
             self.arguments,
-            hints.in_words()
+            self.foreseen.in_words()
         )
     }
 
@@ -98,6 +99,7 @@ fn fingerprint(tool: &str, arguments: &Value) -> String {
 #[must_use = "a call is made when it is awaited"]
 pub struct SafeCall<'a> {
     call: Call<'a>,
+    review: Option<ReviewFn>,
     confirm: Option<ConfirmFn>,
     on_send: Option<SendFn>,
 }
@@ -110,7 +112,17 @@ impl fmt::Debug for SafeCall<'_> {
 
 impl<'a> SafeCall<'a> {
     pub(crate) fn new(call: Call<'a>) -> Self {
-        Self { call, confirm: None, on_send: None }
+        Self { call, review: None, confirm: None, on_send: None }
+    }
+
+    /// Reviews what is known of the call before anything is decided. A host that knows more than its policy, such as what its user
+    /// agreed to before, has the user asked with [`Foreseen::ask_here`].
+    pub fn review(
+        mut self,
+        review: impl FnMut(&KnownTool, &Value, &mut Foreseen) + Send + 'static,
+    ) -> Self {
+        self.review = Some(Box::new(review));
+        self
     }
 
     /// Asks a person, where the policy says so and the server does not ask for approval itself. Nobody to ask never means yes.
@@ -123,9 +135,16 @@ impl<'a> SafeCall<'a> {
         self
     }
 
-    /// Names the operation; see [`Call::key`]. Without it, a tool that has an argument for a key gets a new one.
+    /// Sets the idempotency key; see [`Call::key`]. Without it, a tool that has an argument for a key gets a new one, if the server
+    /// has keys.
     pub fn key(mut self, key: impl Into<Key>) -> Self {
         self.call = self.call.key(key);
+        self
+    }
+
+    /// Sends the key also to a server without idempotency keys; see [`Call::unsafe_key`].
+    pub fn unsafe_key(mut self) -> Self {
+        self.call = self.call.unsafe_key();
         self
     }
 
@@ -152,6 +171,7 @@ impl<'a> SafeCall<'a> {
     async fn run(mut self) -> Result<CallResult, Error> {
         let client = self.call.client;
         let tool = client.tool(&self.call.tool).await?;
+        self.call.check_key()?;
         let makes_key = MakesKey::of(&mut self.call, &tool, self.on_send.is_some())?;
         if makes_key == MakesKey::AtOnce {
             self.call.key = Some(Key::new());
@@ -174,13 +194,17 @@ impl<'a> SafeCall<'a> {
         // How often the server was left to ask, and refused.
         let mut changes = 0;
         let result = loop {
-            let foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
+            let mut foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
+            if let Some(review) = &mut self.review {
+                review(&tool, &self.call.arguments, &mut foreseen);
+            }
             let hints = foreseen.hints;
             if makes_key.when_foreseen(&foreseen) && self.call.key.is_none() {
                 self.call.key = Some(Key::new());
             }
+            // Also where the host would not ask: a server that announces an approval and runs the call without one is found out.
             self.call.expects_approval =
-                foreseen.judgement == Judgement::Ask && foreseen.defers && changes < MOST_CHANGES;
+                foreseen.judgement != Judgement::Deny && foreseen.defers && changes < MOST_CHANGES;
             if !self.call.expects_approval {
                 self.agree(&tool, foreseen, preview.take(), changes > 0).await?;
             }
@@ -189,7 +213,8 @@ impl<'a> SafeCall<'a> {
             }
             let result = self.call.perform(Some(&tool), hints).await;
             if !self.call.expects_approval || !is_decision_changed(&result) {
-                break result;
+                let expected = self.call.expects_approval;
+                break result.map(|result| result.expecting_approval(expected));
             }
             changes += 1;
         };
@@ -269,13 +294,14 @@ impl MakesKey {
     /// `heard`: somebody wants to hear of it, to ask again with it.
     fn of(call: &mut Call<'_>, tool: &KnownTool, heard: bool) -> Result<Self, Error> {
         let has_key = call.key.is_some() || call.members()?.contains_key(argument::IDEMPOTENCY_KEY);
-        let (takes, knows) = (tool.takes_key_argument(), call.client.knows_keys());
-        Ok(if has_key {
+        let takes = tool.takes_key_argument();
+        Ok(if has_key || !call.client.has_keys() {
+            // A key that nothing makes use of promises what does not hold.
             Self::Never
-        } else if takes && (tool.demands_key() || !knows) {
+        } else if tool.demands_key() {
             // It can only be an argument.
             Self::AtOnce
-        } else if knows && !tool.derives_keys() && (takes || heard) {
+        } else if !tool.derives_keys() && (takes || heard) {
             Self::Foreseen
         } else {
             // Nobody would know it, or it would be a second one beside that which the server makes, or nobody asks for one.

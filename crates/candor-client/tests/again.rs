@@ -89,7 +89,8 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
             failing(keys, |asked| if asked.nth < 2 { overloaded() } else { said("done") }).await;
         let client =
             soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
-        let told = soon(client.call_safely("adds", json!({})).key(Key::new()).into_future()).await;
+        let call = client.call_safely("adds", json!({})).key(Key::new()).unsafe_key();
+        let told = soon(call.into_future()).await;
         assert_eq!(told.is_ok(), keys);
         let calls = server.asked("tools/call");
         assert_eq!(calls.len(), attempts);
@@ -102,9 +103,25 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
     }
 }
 
+/// Whoever sends a key relies on it when the answer is lost.
+#[tokio::test]
+async fn key_for_a_server_without_keys_is_an_error_and_nothing_is_sent() {
+    let server = failing(false, |_| said("done")).await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    assert!(!client.has_keys());
+    let told = soon(client.call("adds", json!({})).key("k").into_future()).await;
+    assert!(matches!(told, Err(Error::KeysUnsupported)), "{told:?}");
+    let told = soon(client.call_safely("adds", json!({})).key("k").into_future()).await;
+    assert!(matches!(&told, Err(error @ Error::KeysUnsupported) if !error.may_have_been_done()));
+    assert_eq!(server.asked("tools/call").len(), 0);
+    soon(client.call("adds", json!({})).key("k").unsafe_key().into_future()).await.unwrap();
+    assert_eq!(server.asked("tools/call").len(), 1);
+}
+
 #[tokio::test]
 async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
-    // Where the server has a place for keys, beside the arguments; otherwise among them, before anybody is asked.
+    // A server that has keys gets it beside the arguments, or among them where the tool demands it. Others get none: an argument
+    // of that name is the tool's own.
     for (keys, demanded) in [(true, false), (true, true), (false, false)] {
         let mut capabilities = json!({"tools": {}});
         if keys {
@@ -134,9 +151,9 @@ async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
         assert_eq!(call.params["arguments"], *shown.arguments);
         let sent = &call.params["_meta"]["dev.candor/idempotencyKey"];
         assert_eq!(sent.as_str(), shown.key.as_ref().map(Key::as_str), "{keys} {demanded}");
-        assert!(sent.is_string());
+        assert_eq!(sent.is_string(), keys);
         let among = &call.params["arguments"]["idempotency_key"];
-        assert_eq!(among.is_string(), demanded || !keys);
+        assert_eq!(among.is_string(), demanded);
     }
 }
 

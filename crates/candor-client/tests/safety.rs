@@ -263,17 +263,40 @@ async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn arguments_that_the_server_refuses_are_not_called() {
+async fn refused_query_falls_back_to_static_hints() {
+    for (code, times) in [(-32602, 1), (-32601, 1), (-32000, 4)] {
+        let server = modern(capabilities(), move |asked| match asked.method.as_str() {
+            "tools/list" => tools(&json!([manage(&hints(WORST))])),
+            "tools/annotations" => Say::Error(code, "no"),
+            _ => said("done"),
+        })
+        .await;
+        let client = server.client().trust(Trust::Known).retry(quick());
+        let client = soon(client.into_future()).await.unwrap();
+        let (shown, confirm) = person(true);
+        soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
+        let shown = shown.lock().unwrap().remove(0).foreseen;
+        assert_eq!((shown.hints, shown.basis), (Hints::WORST, Basis::Declared));
+        assert!(matches!(shown.failed, Some(Error::Server(error)) if error.code() == code));
+        assert_eq!(server.asked("tools/annotations").len(), times);
+    }
+}
+
+/// A host that knows more than its policy has the user asked, also where the server would.
+#[tokio::test]
+async fn review_has_the_user_asked() {
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
-        "tools/list" => tools(&json!([manage(&hints(WORST))])),
-        "tools/annotations" => Say::Error(-32602, "Invalid params"),
-        other => panic!("{other}"),
+        "tools/list" => tools(&json!([tool("reads", &hints([true, false, true, false]))])),
+        _ => said("done"),
     })
     .await;
     let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
-    let (_, confirm) = person(true);
-    let told = soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await;
-    assert!(matches!(told, Err(Error::Server(error)) if error.code() == -32602));
+    let call = || client.call_safely("reads", json!({})).review(|_, _, call| call.ask_here());
+    let told = soon(call().into_future()).await;
+    assert!(matches!(told, Err(Error::Refused(Refusal::NobodyToAsk))), "{told:?}");
+    let (shown, confirm) = person(true);
+    soon(call().confirm(confirm).into_future()).await.unwrap();
+    assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
 }
 
 #[tokio::test]

@@ -25,6 +25,9 @@ pub(crate) fn patience(limits: &Limits) -> Duration {
 /// Lines of stderr that are kept to explain an end.
 const KEPT_LINES: usize = 20;
 
+/// What parts the end of a program from its own words.
+const SAID: &str = "; it said: ";
+
 /// The longest line of stderr.
 const LONGEST_LINE: u64 = 4096;
 
@@ -36,6 +39,7 @@ pub(crate) struct Child {
     /// Closed once nothing of its group is left.
     gone: watch::Receiver<()>,
     words: Arc<Mutex<VecDeque<String>>>,
+    heard: watch::Receiver<()>,
 }
 
 /// What a child said before it ended, and how it ended.
@@ -43,6 +47,8 @@ pub(crate) struct Child {
 pub(crate) struct LastWords {
     ended: watch::Receiver<Option<String>>,
     words: Arc<Mutex<VecDeque<String>>>,
+    /// Closes when stderr has been read to its end.
+    heard: watch::Receiver<()>,
 }
 
 pub(crate) fn start(
@@ -86,19 +92,28 @@ pub(crate) fn start(
     let words = Arc::new(Mutex::new(VecDeque::new()));
     let (tell_end, ended) = watch::channel(None);
     let (closing, told_to_close) = watch::channel(false);
-    tokio::spawn(listen(stderr, words.clone(), program.stderr.clone()));
+    let (hearing, heard) = watch::channel(());
+    let listening = listen(stderr, words.clone(), program.stderr.clone());
+    tokio::spawn(async move {
+        listening.await;
+        drop(hearing);
+    });
     let (until_gone, gone) = watch::channel(());
     let patience = patience(limits);
     tokio::spawn(async move {
         keep(child, group, told_to_close, tell_end, patience).await;
         drop(until_gone);
     });
-    Ok((Child { ended, closing, gone, words }, stdout, stdin))
+    Ok((Child { ended, closing, gone, words, heard }, stdout, stdin))
 }
 
 impl Child {
     pub(crate) fn last_words(&self) -> LastWords {
-        LastWords { ended: self.ended.clone(), words: self.words.clone() }
+        LastWords {
+            ended: self.ended.clone(),
+            words: self.words.clone(),
+            heard: self.heard.clone(),
+        }
     }
 
     /// Waits until nothing of it is left; its input has been closed.
@@ -115,15 +130,23 @@ impl LastWords {
         // The status follows the end of the pipe at once, if the child is what has ended.
         let mut ended = self.ended.clone();
         let wait = ended.wait_for(Option::is_some);
-        let end = tokio::time::timeout(Duration::from_millis(500), wait).await;
-        let mut told = match end {
+        let mut told = match tokio::time::timeout(Duration::from_millis(500), wait).await {
             Ok(Ok(status)) => status.clone().unwrap_or_default(),
             _ => why.to_owned(),
         };
+        // A grandchild may keep stderr open, so the wait has an end.
+        let mut heard = self.heard.clone();
+        let _ = tokio::time::timeout(Duration::from_millis(200), heard.changed()).await;
         let words = locked(&self.words);
-        if !words.is_empty() {
-            told.push_str("; it said: ");
-            told.push_str(&words.iter().map(String::as_str).collect::<Vec<_>>().join(" / "));
+        let mut lines = words.iter().map(String::as_str);
+        // The last line first: in a traceback it names the cause.
+        if let Some(last) = lines.next_back() {
+            told.push_str(SAID);
+            told.push_str(last);
+            let before = lines.collect::<Vec<_>>().join(" / ");
+            if !before.is_empty() {
+                told.push_str(&format!(" (before that: {before})"));
+            }
         }
         told
     }
@@ -188,10 +211,11 @@ async fn listen(
             Ok(_) => {}
         }
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-        match &heard {
-            Some(heard) => heard.0(&line),
-            None => tracing::debug!(line, "a server's stderr"),
+        if let Some(heard) = &heard {
+            heard.0(&line);
+            continue;
         }
+        tracing::debug!(line, "a server's stderr");
         if !line.is_empty() {
             let mut words = locked(&words);
             if words.len() == KEPT_LINES {
