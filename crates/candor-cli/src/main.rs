@@ -37,6 +37,7 @@ mod talk;
 mod terminal;
 mod token;
 mod toml;
+mod width;
 
 use std::env;
 use std::ffi::OsStr;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::exit::Failure;
 use crate::ledger::{Ledger, Reading};
 use crate::terminal;
+use crate::width::{columns, padded};
 
 /// Why a command ends early.
 pub(crate) enum Problem {
@@ -116,17 +117,17 @@ impl Out {
         let mut widths = head.map(str::len);
         for (_, line) in lines {
             for (width, cell) in widths.iter_mut().zip(line) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(columns(cell));
             }
         }
         let joined = |cells: [&str; N]| {
             let columns = cells.iter().zip(widths).enumerate();
-            let padded = columns.map(|(at, (cell, width))| match at + 1 == N {
+            let cells = columns.map(|(at, (cell, width))| match at + 1 == N {
                 // One cell of megabytes is no reason to write as many spaces into every line.
                 true => (*cell).to_owned(),
-                false => format!("{cell:<width$}"),
+                false => padded(cell, width),
             });
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         self.line(&joined(head))?;
         for (marked, line) in lines {

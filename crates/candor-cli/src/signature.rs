@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use candor::desk::shown::{cut, json_shown, shown};
+use candor::desk::shown::{json_shown, shown};
 use candor_schema::BOX_KEYWORD;
 use serde_json::Value;
 
 use crate::shape::{Kinds, Shape, Way};
+use crate::width::{columns, cut};
 
 /// A tool, as a server describes it. All of it is the word of a stranger.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,7 @@ impl Tool<'_> {
                 self.output.map(|output| format!(" -> {}", writer.returned(output, depth)));
             (parameters, returned.unwrap_or_default())
         };
-        let fits = |text: &String| text.chars().count() <= width;
+        let fits = |text: &String| columns(text) <= width;
         for depth in [3, 1, 0] {
             let (parameters, returned) = parts(depth);
             let line = format!("{name}({}){returned}", parameters.join(", "));
@@ -173,7 +174,7 @@ fn quoted(text: &str) -> String {
 /// A value, cut where it is long.
 fn literal(value: &Value) -> String {
     match value {
-        Value::String(text) if text.chars().count() > LETTERS => quoted(&cut(text, LETTERS)),
+        Value::String(text) if columns(text) > LETTERS => quoted(&cut(text, LETTERS)),
         Value::Array(_) | Value::Object(_) => {
             cut(&shown(&json_shown(&value.to_string())).to_string(), LETTERS)
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::exit::INTERRUPTED;
+use crate::terminal;
 
 /// A command that hears the signal ends sooner.
 const GRACE: Duration = Duration::from_secs(8);
@@ -23,6 +24,7 @@ pub(crate) fn listen() {
         CODE.send_replace(Some(code));
         let again = tokio::time::timeout(GRACE, signals.next()).await;
         candor_client::kill_programs();
+        terminal::show_typing();
         process::exit(again.unwrap_or(code).into());
     });
 }

@@ -1,6 +1,8 @@
 //! A person at a terminal, who sees what they are asked and answers it now.
 
 use std::io::{self, IsTerminal as _, Write as _};
+#[cfg(unix)]
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, thread};
 
@@ -36,6 +38,16 @@ impl Terminal {
     /// `None`: there is none.
     pub(crate) fn open() -> Option<Self> {
         (io::stdin().is_terminal() && io::stderr().is_terminal()).then_some(Self { reading: None })
+    }
+
+    /// Asks for a line that is not shown while it is typed. The echo is back when this returns or is given up.
+    pub(crate) async fn ask_hidden(&mut self, question: &str) -> io::Result<Option<String>> {
+        let hidden = Hidden::hide();
+        let line = self.ask(question).await;
+        drop(hidden);
+        // The line break was not shown, either.
+        eprintln!();
+        line
     }
 
     /// A line, typed after the question was there. `None`: there is nobody any more. May be given up at any time.
@@ -74,6 +86,49 @@ impl Terminal {
     pub(crate) async fn agrees(&mut self, question: &str) -> io::Result<bool> {
         let answer = self.ask(&format!("{question} [y/N]")).await?.unwrap_or_default();
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+}
+
+/// Keeps the terminal from showing what is typed.
+struct Hidden;
+
+/// The terminal as it was before it stopped showing what is typed. Whoever ends the process puts it back.
+#[cfg(unix)]
+static BEFORE: Mutex<Option<rustix::termios::Termios>> = Mutex::new(None);
+
+impl Hidden {
+    #[cfg(unix)]
+    fn hide() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        if let Ok(before) = tcgetattr(io::stdin()) {
+            let mut silent = before.clone();
+            silent.local_modes.remove(LocalModes::ECHO);
+            if tcsetattr(io::stdin(), OptionalActions::Now, &silent).is_ok() {
+                *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+            }
+        }
+        Self
+    }
+
+    #[cfg(not(unix))]
+    fn hide() -> Self {
+        eprintln!("This terminal shows what you type.");
+        Self
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        show_typing();
+    }
+}
+
+/// Lets the terminal show again what is typed, if it was kept from it.
+pub(crate) fn show_typing() {
+    #[cfg(unix)]
+    if let Some(before) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let now = rustix::termios::OptionalActions::Now;
+        let _ = rustix::termios::tcsetattr(io::stdin(), now, &before);
     }
 }
 

@@ -22,6 +22,8 @@ mod listing;
 #[cfg(unix)]
 #[path = "talk/persons.rs"]
 mod persons;
+#[path = "talk/pinned.rs"]
+mod pinned;
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
 #[cfg(unix)]
@@ -137,6 +139,24 @@ impl World {
         self.run(&[words, &["--", "python3", SCRIPTED]].concat()).await
     }
 
+    /// The same with a server that answers what `canned.json` says.
+    async fn canned(&self, canned: &Value, words: &[&str]) -> Told {
+        self.run(&[words, &self.cans(canned)].concat()).await
+    }
+
+    /// Writes `canned.json`, and returns the words that start its server.
+    fn cans(&self, canned: &Value) -> [&'static str; 3] {
+        fs::write(self.around.join("canned.json"), canned.to_string()).unwrap();
+        ["--", "python3", CANNED]
+    }
+
+    /// How often the canned server was asked this.
+    fn asked(&self, method: &str) -> usize {
+        let log = fs::read_to_string(self.around.join("asked.jsonl")).unwrap_or_default();
+        let asked = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        asked.filter(|asked| asked["method"] == method).count()
+    }
+
     /// The process that hangs in a call of the scripted server, once it does.
     async fn hanging(&self) -> String {
         let hangs = async {
@@ -162,6 +182,7 @@ impl World {
     }
 }
 
+const CANNED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/talk/canned.py");
 const SCRIPTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/talk/scripted.py");
 
 impl Drop for World {
@@ -201,6 +222,14 @@ impl Told {
 
     fn says(&self, text: &str) {
         assert!(self.stdout.contains(text), "no {text:?} in {self:?}");
+    }
+
+    /// On either: `doctor` reports on stdout what other commands complain about.
+    fn tells(&self, text: &str) {
+        assert!(
+            self.stdout.contains(text) || self.stderr.contains(text),
+            "no {text:?} in {self:?}"
+        );
     }
 
     fn complains(&self, text: &str) {

@@ -3,7 +3,8 @@
 use candor_ledger::{Moment, Store};
 
 use crate::out::{Out, Problem};
-use candor::desk::shown::{cut, shown};
+use crate::width::cut;
+use candor::desk::shown::shown;
 use candor::desk::waiting::{All, Waiting};
 use candor::desk::{json, when};
 

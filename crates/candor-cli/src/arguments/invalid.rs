@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use candor::desk::shown::cut;
 use candor_schema::Violation;
 
 use crate::exit::{Exit, Failure};
 use crate::signature::Tool;
+use crate::width::cut;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]

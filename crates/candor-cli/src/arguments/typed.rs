@@ -23,8 +23,7 @@ pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
             None => kinds = kinds | way.kinds,
         }
     }
-    let received =
-        || format!("received {}", candor::desk::shown::cut(&format!("{text:?}"), LETTERS));
+    let received = || format!("received {}", crate::width::cut(&format!("{text:?}"), LETTERS));
     let parsed = exact::json(text);
     let same = |choice: &&&Value| match choice {
         Value::String(choice) => choice == text,

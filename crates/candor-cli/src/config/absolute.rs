@@ -3,11 +3,12 @@
 use std::env;
 use std::path::{self, Path, PathBuf};
 
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 
 use crate::exit::Failure;
 use crate::program::{on_path, runnable};
 use crate::reach::Target;
+use crate::width::cut;
 
 /// The program with its whole path, and paths among its arguments made whole. What was changed goes into the notes.
 pub(super) fn program(

@@ -7,10 +7,11 @@ mod snippet;
 
 use std::io::{self, Write as _};
 
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 
 use crate::exit::Failure;
 use crate::reach::{Named, Surroundings, Target, Whose};
+use crate::width::cut;
 use host::Host;
 
 #[derive(Debug, clap::Args)]

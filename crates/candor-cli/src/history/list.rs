@@ -2,7 +2,7 @@
 
 use candor::desk::filter::Filters;
 use candor::desk::operation::{self, Operation};
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 use candor::desk::{row, when, words};
 use candor_ledger::{AuditRow, Filter, Key, Moment, Page, State, Store, StoreError};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::filter;
 use crate::number;
 use crate::out::{Out, Problem};
+use crate::width::cut;
 
 /// What programs may rely on; written in `desk/operation.rs`, by `Operation::json`.
 pub(crate) const MEMBERS: &str = "\

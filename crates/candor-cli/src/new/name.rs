@@ -30,7 +30,7 @@ const LONGEST: usize = 64;
 
 /// Whether a crate can have this name; if not, why, and what to write.
 pub(super) fn check(name: &str) -> Result<(), String> {
-    let given = candor::desk::shown::cut(name, 80);
+    let given = crate::width::cut(name, 80);
     let refused = |why: &str| Err(format!("{given:?} cannot name a crate: {why}"));
     if name.contains(['/', '\\']) {
         return refused(

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fmt};
 
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 use candor::desk::when;
 use candor_client::Trust;
 
 use super::expand::expand;
 use super::{Found, Named, Origin, Sought, Surroundings, Target, Whose, url};
 use crate::exit::{Exit, Failure};
+use crate::width::cut;
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
 #[derive(Debug, clap::Args)]

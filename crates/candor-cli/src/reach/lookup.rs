@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 use candor_schema::nearest;
 use serde_json::{Map, Value};
 
 use super::places::{Place, places};
 use super::{Entry, Surroundings, file};
 use crate::exit::Failure;
+use crate::width::{cut, padded};
 
 /// As many names as one looks at.
 const MOST: usize = 40;
@@ -126,7 +127,7 @@ fn unknown(name: &str, known: &[(String, PathBuf)], here: &Surroundings) -> Stri
         message.push_str("\nThere is none at all: .mcp.json, .vscode/mcp.json and .cursor/mcp.json were looked for here and above, and the files of Claude, Cursor, Windsurf and Gemini in your home");
     }
     for (name, file) in known.iter().take(MOST) {
-        let _ = write!(message, "\n  {:<20} {}", cut(name, 40), of(file));
+        let _ = write!(message, "\n  {} {}", padded(&cut(name, 40), 20), of(file));
     }
     if known.len() > MOST {
         let _ = write!(message, "\n  … and {} more", known.len() - MOST);

@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
-use candor::desk::shown::cut;
-
 use super::veil;
+use crate::width::cut;
 
 /// Where servers of this framework, and most others, are found under an origin.
 const PATH: &str = "/mcp";

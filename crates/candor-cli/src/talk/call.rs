@@ -1,21 +1,25 @@
 //! `candor call`: one call of a tool, asked about where that matters.
 
+use std::pin::pin;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::names::{argument, failure};
-use candor_client::{Ask, CallResult, Error, KnownTool, Policy, Proposal, Refusal};
+use candor_client::{
+    Ask, CallResult, Error, Judgement, KnownTool, Policy, Proposal, Refusal, Trust,
+};
 use serde_json::{Value, json as value};
 
-use super::consent::{Answer, Consent, nobody_there};
+use super::consent::{Answer, Consent, Notes, Unasked, nobody_there};
 use super::explain::no_preview;
+use super::foresight::review;
 use super::pins::Pins;
+use super::progress::is_operation;
 use super::server::{Reached, Server, ended, result_with};
 use super::trouble::Trouble;
-use super::{content, given};
+use super::{content, given, safe};
 use crate::out::Out;
 use crate::reach::{Own, Surroundings};
 use crate::shell::quoted;
@@ -34,9 +38,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 
-    /// The name of the operation: the same call with the same key is not done twice [default: a new one, which is told]
+    /// The idempotency key: a server that has keys runs the same call with the same key once [default: a new key, which is printed].
+    /// Without keys on the server the call is refused
     #[arg(long)]
     key: Option<String>,
+
+    /// Send --key also to a server that has no idempotency keys: a repeat may run the call twice
+    #[arg(long, requires = "key")]
+    unsafe_key: bool,
 
     /// Say yes beforehand to what would be asked here
     #[arg(long)]
@@ -66,11 +75,12 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 }
 
 async fn visit(args: Args) -> Result<(), Trouble> {
-    let Args { words, arguments, key, yes, preview, server } = args;
+    let Args { words, arguments, key, unsafe_key, yes, preview, server } = args;
     if key.as_deref().is_some_and(|key| key.trim().is_empty()) {
         return Err(Trouble::usage("--key: a key is not empty"));
     }
-    let policy = Policy::ask(Ask::Destructive);
+    // A tool of which nothing is known is asked about like any other that may delete: `explain` says the same.
+    let policy = Policy::ask(Ask::Destructive).proceed_unforeseen();
     server
         .visit(
             (words, Own::Names),
@@ -78,9 +88,9 @@ async fn visit(args: Args) -> Result<(), Trouble> {
             given::tool_and_rest,
             async |reached, (name, rest), out| {
                 let tool = reached.client.tool(&name).await?;
-                let arguments = given::read(&tool, rest, arguments).await?;
-                let mut making =
-                    Making { reached, tool: name, arguments: arguments.into(), key, yes };
+                let arguments = given::read(&reached.client, &tool, rest, arguments).await?;
+                let arguments = arguments.into();
+                let mut making = Making { reached, tool: name, arguments, key, unsafe_key, yes };
                 if preview {
                     making = making.of_preview(&tool)?;
                 }
@@ -96,6 +106,7 @@ struct Making<'a> {
     tool: String,
     arguments: Value,
     key: Option<String>,
+    unsafe_key: bool,
     yes: bool,
 }
 
@@ -113,78 +124,144 @@ impl Making<'_> {
     }
 
     async fn make(self, out: &mut Out) -> Result<(), Trouble> {
-        let Self { reached, tool, arguments, key, yes } = self;
-        let consent =
-            Consent { person: reached.person.clone(), progress: reached.progress.clone(), yes };
-        let pins = Pins::of(&reached.found, &Surroundings::real());
+        let Self { reached, tool, arguments, key, unsafe_key, yes } = self;
+        let notes = Notes::default();
+        let consent = Consent {
+            person: reached.person.clone(),
+            progress: reached.progress.clone(),
+            yes,
+            notes: notes.clone(),
+        };
+        let pins = Arc::new(Pins::of(&reached.found, &Surroundings::real()));
+        let (reviewing, noting) = (pins.clone(), notes.clone());
+        let (trust, noted) = (reached.client.trust(), reached.progress.clone());
+        let (agreeing, telling) = (pins.clone(), reached.progress.clone());
+        // What the server was left to ask about.
+        let left = Arc::new(Mutex::new(None));
+        let leaving = left.clone();
+        let name = tool.clone();
         // Of a call that does more than read: its key, if it has one.
         let sent = Arc::new(Mutex::new(None));
-        let changed = Arc::new(AtomicBool::new(false));
-        let (sending, changing, quiet, own) =
-            (sent.clone(), changed.clone(), out.json, key.clone());
+        let unasked = Arc::new(Mutex::new(Unasked::default()));
+        let resending = sent.clone();
+        let (sending, asking, quiet, own) = (sent.clone(), unasked.clone(), out.json, key.clone());
         let progress = reached.progress.clone();
         let mut call = reached
             .client
             .call_safely(tool, arguments)
+            .review(move |tool, arguments, foreseen| {
+                // If it was sent before, the server refused it because its decision had changed: nothing was run.
+                *lock(&resending) = None;
+                let notes = review(&reviewing, trust, (tool, arguments), foreseen);
+                // Whoever is asked reads them with the question.
+                if foreseen.judgement != Judgement::Ask || foreseen.defers {
+                    noted.note(&notes);
+                }
+                *lock(&noting) = notes;
+                *lock(&leaving) = foreseen.defers.then(|| (arguments.clone(), foreseen.clone()));
+            })
             .confirm(async move |proposal: Proposal| {
-                let tool = proposal.tool.clone();
-                changing.store(proposal.decision_changed, Ordering::Relaxed);
-                pins.warn_if_changed(&tool);
+                let Proposal { tool, arguments, foreseen, .. } = proposal.clone();
+                *lock(&asking) = Unasked {
+                    destructive: foreseen.hints.is_destructive(),
+                    decision_changed: proposal.decision_changed,
+                };
+                telling.note(agreeing.change_of(&tool).as_slice());
                 let answer = consent.to(proposal).await;
-                if answer == Answer::Yes {
-                    pins.keep(&tool);
+                if answer != Answer::No {
+                    agreeing.keep(&tool, &arguments, &foreseen);
                 }
                 answer != Answer::No
             })
             .on_progress(move |news| progress.tell(&news))
             .on_send(move |key| {
                 if let (Some(key), None, false) = (key, &own, quiet) {
-                    eprintln!("key {key}: the same call with --key {key} is not done twice");
+                    eprintln!("key {key}: the server runs the same call with --key {key} once");
                 }
                 *lock(&sending) = Some(key.map(ToString::to_string));
             });
         if let Some(key) = &key {
             call = call.key(key.as_str());
         }
+        let has_keys = reached.client.has_keys();
+        if unsafe_key {
+            call = call.unsafe_key();
+            if !has_keys && !out.json {
+                eprintln!("this server has no idempotency keys: a repeat may run the call twice");
+            }
+        }
+        let mut call = pin!(call.into_future());
         let done = tokio::select! {
-            done = call.into_future() => Some(done),
+            done = &mut call => Some(done),
             never = reached.progress.fill_silence("waiting for the answer; Ctrl-C ends") => match never {},
             () = crate::stop::asked() => None,
         };
         reached.progress.clear();
         let sent = lock(&sent).take();
-        let key = key.or_else(|| sent.clone().flatten());
+        // Only a key that the server makes use of is worth a word.
+        let key = key.or_else(|| sent.clone().flatten()).filter(|_| has_keys);
+        // What only reads has changed nothing, whatever became of it.
+        let writes = sent.is_some();
         let Some(done) = done else {
             let trouble = Trouble::interrupted();
-            return Err(match (reached.progress.told_of_wait(), sent.is_some()) {
-                (true, _) => undecided(trouble, key.as_deref()),
-                (false, true) => unsure(trouble, key.as_deref()),
-                (false, false) => trouble,
+            let progress = &reached.progress;
+            return Err(match writes {
+                // The question is not answered, so the call has not started.
+                _ if progress.is_before_start() => trouble.next("Nothing was run."),
+                _ if progress.told_of_wait() => undecided(trouble, key.as_deref()),
+                true => unsure(trouble, key.as_deref()),
+                false => trouble,
             });
         };
         let result = match done {
             Ok(result) => result,
             // A no that nobody can have said.
             Err(Error::Refused(Refusal::Person)) if reached.person.is_none() => {
-                let changed = changed.load(Ordering::Relaxed);
-                return Err(nobody_there(reached.client.trust(), changed));
+                let (unasked, notes) = (*lock(&unasked), lock(&notes).clone());
+                return Err(nobody_there(trust, unasked, notes));
             }
-            Err(error) => return Err(failed(error, key.as_deref())),
+            Err(error) => return Err(failed(error, writes, key.as_deref())),
         };
-        if result.is_error() {
-            return Err(advised(Trouble::of_result(&result), &result, key.as_deref()));
+        // An approval that the server asked for is an agreement, too.
+        let left = lock(&left).take().filter(|_| result.is_approved());
+        if let Some((arguments, agreed)) = left
+            && let Ok(tool) = reached.client.tool(&name).await
+        {
+            pins.keep(&tool, &arguments, &agreed);
         }
-        tell_result(&result, key.as_deref(), out)
+        if result.skipped_approval() {
+            pins.keep_skipped_approval();
+            reached.progress.note(&[SKIPPED.to_owned()]);
+        }
+        if result.is_error() {
+            let trusted = reached.client.trust() == Trust::Known;
+            return Err(advised(Trouble::of_result(&result), &result, trusted, key.as_deref()));
+        }
+        let notes = lock(&notes).clone();
+        tell_result(&result, key.as_deref(), notes, out)
     }
 }
+
+/// What the user is told of a server that does not keep its promise.
+const SKIPPED: &str = "The server announced that it asks for approval of this call, and ran it without. From now on you are asked here.";
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn tell_result(result: &CallResult, key: Option<&str>, out: &mut Out) -> Result<(), Trouble> {
+fn tell_result(
+    result: &CallResult,
+    key: Option<&str>,
+    notes: Vec<String>,
+    out: &mut Out,
+) -> Result<(), Trouble> {
     if out.json {
-        let more = [("key", value!(key)), ("replayed", value!(result.replayed()))];
+        let more = [
+            ("key", value!(key)),
+            ("replayed", value!(result.replayed())),
+            ("skippedApproval", result.skipped_approval().then_some(true).into()),
+            ("notes", (!notes.is_empty()).then_some(notes).into()),
+        ];
         return result_with(out, result.raw(), &more);
     }
     if result.is_replayed() {
@@ -200,9 +277,10 @@ fn tell_result(result: &CallResult, key: Option<&str>, out: &mut Out) -> Result<
 }
 
 /// What to do about a call that has no answer.
-fn failed(error: Error, key: Option<&str>) -> Trouble {
+fn failed(error: Error, writes: bool, key: Option<&str>) -> Trouble {
     // What came back is told, whatever it is.
-    let may_be_done = error.may_have_been_done() && !matches!(error, Error::ResultInvalid { .. });
+    let told = matches!(error, Error::ResultInvalid { .. });
+    let may_be_done = writes && error.may_have_been_done() && !told;
     let trouble = Trouble::from(error);
     if may_be_done { unsure(trouble, key) } else { trouble }
 }
@@ -212,11 +290,11 @@ fn unsure(trouble: Trouble, key: Option<&str>) -> Trouble {
     match key {
         Some(key) => trouble
             .next(format!(
-                "it may have been done; the same call with --key {} is not done twice",
+                "The call may have run. Repeat it with --key {}: the server runs it once.",
                 word(key)
             ))
             .detail("key", key.into()),
-        None => trouble.next("it may have been done: look before you repeat it"),
+        None => trouble.next("The call may have run. Check before you repeat it."),
     }
 }
 
@@ -229,12 +307,12 @@ fn undecided(trouble: Trouble, key: Option<&str>) -> Trouble {
         None => (trouble, "the same call again".to_owned()),
     };
     trouble.next(format!(
-        "it waits for a person, unless they have decided by now: {again} finds the question, or what came of it"
+        "The call waits for approval. Nothing was run, unless an operator has approved it by now: {again} finds the request, or its outcome."
     ))
 }
 
 /// What to do about a call that was not let through, or is lost.
-fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble {
+fn advised(trouble: Trouble, result: &CallResult, trusted: bool, key: Option<&str>) -> Trouble {
     let Some(told) = result.failure() else { return trouble };
     let trouble = match key {
         Some(key) => trouble.detail("key", key.into()),
@@ -247,9 +325,12 @@ fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble 
     match told.code.as_str() {
         failure::APPROVAL_REQUIRED => {
             let operation = told.details.get("operation").and_then(Value::as_str);
-            let id = operation.or(key).map(word).unwrap_or_default();
+            let decide = match operation.filter(|id| trusted && is_operation(id)) {
+                Some(id) => format!("candor approvals approve {id} (or deny)"),
+                None => "candor approvals lists it".to_owned(),
+            };
             trouble
-                .next(format!("a person decides: candor approvals approve {id} (or deny), or in the server's console"))
+                .next(format!("an operator decides: {decide}, or in the server's console"))
                 .next(again)
         }
         failure::OUTCOME_UNKNOWN if told.retriable != Some(true) => {
@@ -260,10 +341,10 @@ fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble 
         }
         failure::IN_PROGRESS => trouble.next(format!("wait, {again}")),
         _ => match &told.instead {
+            // Tool and arguments are the server's, so they are no command to copy.
             Some((tool, arguments)) => trouble.next(format!(
-                "instead: candor call … {} --arguments {}",
-                word(tool),
-                word(&arguments.to_string())
+                "the server suggests another call: {}",
+                safe::quote(&format!("{tool} {arguments}"))
             )),
             None => trouble,
         },

@@ -1,16 +1,18 @@
 //! The question before a call that may do harm: all that will be sent, and only a clear yes is one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
-use candor_client::{Basis, Proposal, Trust};
+use candor_client::{Basis, KnownTool, Proposal, Trust};
+use serde_json::{Map, Value};
 
 use super::progress::Progress;
 use super::question::Person;
 use super::safe;
 use super::trouble::Trouble;
 use crate::exit::Exit;
+use crate::width::cut;
 
 /// Who says yes.
 pub(super) struct Consent {
@@ -18,7 +20,12 @@ pub(super) struct Consent {
     pub(super) progress: Arc<Progress>,
     /// They have said so beforehand.
     pub(super) yes: bool,
+    /// What they should know of the decision.
+    pub(super) notes: Notes,
 }
+
+/// What the user should know of a decision, each a line that is safe to show.
+pub(super) type Notes = Arc<Mutex<Vec<String>>>;
 
 /// What came of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,24 +40,39 @@ pub(super) enum Answer {
 
 impl Consent {
     pub(super) async fn to(self, proposal: Proposal) -> Answer {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.yes {
+            self.progress.note(&notes);
             return Answer::Unasked;
         }
         let Some(person) = &self.person else { return Answer::No };
-        let _quiet = self.progress.pause();
+        let (_quiet, _open) = (self.progress.pause(), self.progress.confirming());
         let mut terminal = person.0.lock().await;
         eprintln!("\n{}", in_words(&proposal));
-        match terminal.agrees("\nMay it run?").await {
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        match terminal.agrees(&question(&proposal)).await {
             Ok(true) => Answer::Yes,
             Ok(false) | Err(_) => Answer::No,
         }
     }
 }
 
+/// A question that could not be put.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Unasked {
+    pub(super) destructive: bool,
+    pub(super) decision_changed: bool,
+}
+
 /// Nobody was there to ask.
-pub(super) fn nobody_there(trust: Trust, decision_changed: bool) -> Trouble {
+pub(super) fn nobody_there(
+    trust: Trust,
+    Unasked { destructive, decision_changed }: Unasked,
+    notes: Vec<String>,
+) -> Trouble {
     let why = match trust {
         _ if decision_changed => "the server no longer asks for approval of this call",
+        Trust::Known if !destructive => "this call needs your confirmation",
         Trust::Known => "this call may delete or overwrite something",
         Trust::Stranger => {
             "this server is a stranger, and each call of a stranger's tool is asked about"
@@ -59,10 +81,48 @@ pub(super) fn nobody_there(trust: Trust, decision_changed: bool) -> Trouble {
     let message = format!("{why}, and there is no terminal to ask on; nothing was called");
     let trouble = Trouble::new(Exit::Refused, "refused", message)
         .next("--yes says yes beforehand; `candor explain` shows what the call would do");
+    let trouble = notes.into_iter().fold(trouble, Trouble::next);
     match trust {
         Trust::Known => trouble,
         Trust::Stranger => trouble.next("--trust known, if you know this server"),
     }
+}
+
+/// So many arguments are repeated in the question, each up to so many columns.
+const TELLING: usize = 4;
+const COLUMNS: usize = 40;
+
+/// Returns the last line, where the answer is typed. It repeats what matters: what stands above may have been pushed out of sight.
+fn question(proposal: &Proposal) -> String {
+    let Proposal { tool, arguments, foreseen, .. } = proposal;
+    let empty = Map::new();
+    let given = arguments.as_object().unwrap_or(&empty);
+    // What is short tells most: paths, names, choices, numbers.
+    let telling = given
+        .iter()
+        .filter(|(name, value)| !value.is_array() && !value.is_object() && !is_secret(tool, name));
+    let told: Vec<_> = telling
+        .take(TELLING)
+        .map(|(name, value)| format!("{}={}", cut(name, COLUMNS), cut(&value.to_string(), COLUMNS)))
+        .collect();
+    let more = match given.len() - told.len() {
+        0 => String::new(),
+        1 => " and 1 more argument".to_owned(),
+        more => format!(" and {more} more arguments"),
+    };
+    let with = if told.is_empty() { "without arguments".to_owned() } else { told.join(" ") };
+    let with = if given.is_empty() || !told.is_empty() { with } else { "with".to_owned() };
+    let (name, effect) = (cut(tool.name(), COLUMNS), foreseen.in_words());
+    format!("\n{name} ({effect}) {with}{more}. May it run?")
+}
+
+/// Whether an argument is for the handler alone.
+fn is_secret(tool: &KnownTool, name: &str) -> bool {
+    let schema = tool.input_schema().get("properties").and_then(|known| known.get(name));
+    schema.is_some_and(|schema| {
+        let is = |keyword: &str| schema.get(keyword) == Some(&Value::Bool(true));
+        is("writeOnly") || is("x-secret") || schema.get("format").is_some_and(|f| f == "password")
+    })
 }
 
 /// What a person is asked, all of it safe to show.
@@ -80,7 +140,7 @@ fn in_words(proposal: &Proposal) -> String {
     let mut words = format!(
         "{}  {}\n  ({known})\narguments\n{}",
         shown(tool.name()),
-        foreseen.hints.in_words(),
+        foreseen.in_words(),
         json::pretty(&arguments.to_string(), "  ")
     );
     if proposal.decision_changed {
@@ -89,7 +149,7 @@ fn in_words(proposal: &Proposal) -> String {
     }
     if let Some(preview) = preview {
         words.push_str("\nwhat its preview shows\n");
-        words.push_str(&safe::quoted(preview));
+        words.push_str(&safe::excerpt(preview, safe::PREVIEW));
     }
     words
 }

@@ -1,6 +1,5 @@
 //! `candor doctor`: what is wrong with a connection, step by step, up to the first that fails.
 
-use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,23 +7,24 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 use candor_client::{Client, Era, Error, Tools, Trust};
 use candor_schema::Schema;
 use serde_json::{Value, json};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 
+use super::safe;
 use super::server::{
-    Heard, NO_SERVER, Server, UNCERTIFIED, WITHOUT_TLS, ended, is_uncertified, is_without_tls,
-    knows_nothing, nothing_more, result, to,
+    Heard, Server, UNCERTIFIED, WITHOUT_TLS, ended, is_uncertified, is_without_tls, knows_nothing,
+    named, not_mcp, nothing_more, result, to,
 };
-use super::tools::declares;
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::{Found, Own, Surroundings, Target, Veil, host};
 use crate::stop;
+use crate::width::cut;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
@@ -98,12 +98,22 @@ impl Report {
         self.step(check, "note", found.as_ref())
     }
 
-    fn wrong(&mut self, check: &str, trouble: Trouble) -> Trouble {
+    fn wrong(&mut self, check: &'static str, trouble: Trouble) -> Trouble {
         let trouble = trouble.under(&self.veil);
-        self.steps.push(json!({"check": check, "state": "fails", "found": trouble.message()}));
-        // What is wrong is said at the end.
-        let _ = self.line(check, "FAILS", "");
-        trouble.detail("check", check.into())
+        let found = trouble.in_one_line();
+        self.steps.push(json!({"check": check, "state": "fails", "found": found}));
+        let trouble = trouble.detail("check", check.into());
+        match found.split_once('\n') {
+            // A line of the report has one line: all of it follows on stderr.
+            Some((first, _)) => {
+                let _ = self.line(check, "FAILS", first);
+                trouble
+            }
+            None => {
+                let _ = self.line(check, "FAILS", &found);
+                trouble.reported(check)
+            }
+        }
     }
 }
 
@@ -202,6 +212,12 @@ fn find(program: &str, cwd: Option<&Path>) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// Returns after how many lines they begin again; all of them if they do not.
+fn period(lines: &[String]) -> usize {
+    let repeats = |at: &usize| lines.starts_with(&lines[*at..]);
+    (1..lines.len()).find(repeats).unwrap_or(lines.len())
+}
+
 /// It speaks the protocol, and lets us in.
 async fn connect(
     server: &Server,
@@ -226,38 +242,42 @@ async fn connect(
             let advice = match &error {
                 _ if is_without_tls(&error) => Some(WITHOUT_TLS),
                 _ if is_uncertified(&error) => Some(UNCERTIFIED),
-                Error::Http { status: 404 | 405, .. } => {
+                Error::Http { .. } => {
                     Some("is this the address of the MCP endpoint? Often it ends with /mcp")
                 }
-                _ if knows_nothing(&error) => Some(NO_SERVER),
-                Error::Http { .. } | Error::Protocol(_) => Some(NO_SERVER),
                 Error::TimedOut { .. } => {
                     Some("it takes the connection and says nothing; --timeout gives it more time")
                 }
                 Error::Lost { .. } | Error::Unreachable { .. } if is_program => {
-                    Some("start it by itself, and look at what it says")
+                    Some("start it by itself: does it run?")
                 }
                 Error::Lost { .. } | Error::Unreachable { .. } => {
                     Some("somebody takes the connection and ends it: look at the log of the server")
                 }
                 _ => None,
             };
-            let mut trouble = Trouble::from(error);
+            let mut trouble = match knows_nothing(&error) {
+                true => not_mcp(error, &found.target),
+                false => Trouble::from(error),
+            };
             if let Some(advice) = advice {
                 trouble = trouble.next(advice);
             }
             let mut words = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // It was started once for each era, and says the same twice.
-            let mut said = HashSet::new();
-            words.retain(|line| said.insert(line.clone()));
+            words.truncate(period(&words));
             words.iter_mut().for_each(|line| *line = report.veil.over(line));
-            if !words.is_empty() {
-                for line in &words {
-                    eprintln!("  stderr | {}", shown(line));
-                }
-                trouble = trouble.detail("stderr", words.into());
+            let Some((last, before)) = words.split_last() else {
+                return Err(report.wrong(check, trouble));
+            };
+            // In a traceback the last line names the cause.
+            let trouble = report.wrong(check, trouble.saying(last));
+            let before = if report.out.json { &[] } else { before };
+            for line in before {
+                report.out.line(&format!("  stderr before that | {}", safe::line(line)))?;
             }
-            return Err(report.wrong(check, trouble));
+            report.out.flush()?;
+            return Err(trouble.detail("stderr", words.into()));
         }
     };
     let era = match client.era() {
@@ -265,7 +285,7 @@ async fn connect(
         Era::Legacy => "legacy",
     };
     let name = match client.server() {
-        Some(server) => format!("{} {}", shown(&server.name), shown(&server.version)),
+        Some(server) => named(&server.name, &server.version),
         None => "it does not say its name".to_owned(),
     };
     report.ok("speaks", format!("MCP {} ({era}): {name}", client.revision().as_str()))?;
@@ -292,14 +312,20 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
     match client.tools().await {
         Err(Error::Unsupported(_)) => report.note("tools", "it offers none")?,
         Err(error) => return Err(report.wrong("tools", error.into())),
+        Ok(tools) if tools.is_empty() && tools.left_out().is_empty() => {
+            report.note("tools", "it lists no tools")?;
+        }
         Ok(tools) => {
             report.ok("tools", format!("{} listed", tools.len() + tools.left_out().len()))?;
             for (name, reason) in tools.left_out() {
                 report.note("tools", format!("left out {}: {}", shown(name), shown(reason)))?;
             }
             schemas(&tools, time, report).await?;
-            let silent: Vec<_> = tools.iter().filter(|tool| !declares(tool)).collect();
-            if silent.is_empty() {
+            let silent: Vec<_> =
+                tools.iter().filter(|tool| tool.declared().is_unclassified()).collect();
+            if tools.is_empty() {
+                report.note("hints", "no tool can be used")?;
+            } else if silent.is_empty() {
                 report.ok("hints", "every tool says what it does")?;
             } else {
                 let mut names: Vec<_> =
@@ -308,7 +334,7 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
                     names.push("…".to_owned());
                 }
                 let found = format!(
-                    "{} of {} tools say nothing of what they do, so the worst is assumed: {}",
+                    "{} of {} tools are unclassified (treated as the worst case): {}",
                     silent.len(),
                     tools.len(),
                     names.join(", ")
@@ -367,7 +393,13 @@ async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Resu
 
 #[cfg(test)]
 mod tests {
-    use super::port;
+    use super::{period, port};
+
+    #[test]
+    fn lines_that_are_said_twice_are_found() {
+        let of = |lines: &str| period(&lines.chars().map(String::from).collect::<Vec<_>>());
+        assert_eq!([of(""), of("a"), of("abab"), of("abcab"), of("abc")], [0, 1, 2, 3, 3]);
+    }
 
     #[test]
     fn the_port_is_what_the_address_says_or_what_its_scheme_means() {

@@ -8,12 +8,13 @@ use candor::protocol::names::argument::IDEMPOTENCY_KEY;
 use candor_client::{Basis, Error, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
 use serde_json::{Value, json};
 
-use super::foresight::Next;
+use super::foresight::{Next, review};
+use super::pins::Pins;
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use super::{content, given};
 use crate::out::Out;
-use crate::reach::Own;
+use crate::reach::{Own, Surroundings};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -44,20 +45,28 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let done =
         server.visit(words, policy, given::tool_and_rest, async |reached, (name, rest), out| {
             let tool = reached.client.tool(&name).await?;
-            let mut arguments = given::read(&tool, rest, arguments).await?;
-            if given::takes_key(&tool) && !arguments.contains_key(IDEMPOTENCY_KEY) {
+            let mut arguments = given::read(&reached.client, &tool, rest, arguments).await?;
+            if given::takes_key(&reached.client, &tool) && !arguments.contains_key(IDEMPOTENCY_KEY)
+            {
                 arguments.insert(IDEMPOTENCY_KEY.to_owned(), Key::new().as_str().into());
             }
             let arguments = Value::Object(arguments);
-            let foreseen = reached.client.foresee(tool.name(), &arguments).await?;
+            let mut foreseen = reached.client.foresee(tool.name(), &arguments).await?;
+            let pins = Pins::of(&reached.found, &Surroundings::real());
+            let trust = reached.client.trust();
+            let notes = review(&pins, trust, (&tool, &arguments), &mut foreseen);
             let preview = match preview {
                 true => Some(look(reached, &tool, &arguments).await),
                 false => None,
             };
             let next = Next::of(&foreseen);
             match out.json {
-                true => result(out, &as_json(reached, &tool, &arguments, &foreseen, next, preview)),
-                false => tell(reached, &foreseen, next, preview, out),
+                true => {
+                    let mut told = as_json(reached, &tool, &arguments, &foreseen, next, preview);
+                    told["notes"] = notes.into();
+                    result(out, &told)
+                }
+                false => tell(reached, &foreseen, next, &notes, preview, out),
             }
         });
     ended(done.await, server.json)
@@ -94,11 +103,12 @@ fn tell(
     reached: &Reached,
     foreseen: &Foreseen,
     next: Next,
+    notes: &[String],
     preview: Option<Preview>,
     out: &mut Out,
 ) -> Result<(), Trouble> {
     let Foreseen { hints, said, .. } = foreseen;
-    let words = hints.in_words();
+    let words = foreseen.in_words();
     let words = if hints.is_destructive() { out.strong(&words) } else { words };
     out.line(&format!("{words}   → {}", next.in_words()))?;
     out.line("")?;
@@ -124,7 +134,7 @@ fn tell(
         (Trust::Stranger, Basis::Asked | Basis::Declared) => {
             format!("{name} says so, and is not believed: the worst is assumed. (--trust known)")
         }
-        _ => format!("{name} says nothing of what this tool does: the worst is assumed."),
+        _ => format!("{name} does not classify this tool: the worst is assumed."),
     })?;
     if let Some(judgement) = foreseen.server {
         let does = match judgement {
@@ -134,11 +144,8 @@ fn tell(
         };
         out.line(&format!("Its own policy {does}."))?;
     }
-    if let Some(error) = &foreseen.failed {
-        out.line(&format!(
-            "It was asked about these arguments, and failed: {}",
-            shown(&error.to_string())
-        ))?;
+    for note in notes {
+        out.line(note)?;
     }
     let (title, text) = match preview {
         None => return Ok(()),
@@ -171,7 +178,8 @@ fn as_json(
     json!({
         "tool": tool.name(),
         "arguments": arguments,
-        "effect": foreseen.hints.in_words(),
+        "effect": foreseen.in_words(),
+        "unclassified": said.is_unclassified(),
         "next": next.word(),
         "hints": {
             "readOnlyHint": hint(said.hints.is_read_only(), reads),

@@ -1,6 +1,11 @@
 //! What becomes of a call, before it is made.
 
-use candor_client::{Foreseen, Judgement};
+use candor::desk::shown::shown;
+use candor_client::{Basis, Foreseen, Judgement, KnownTool, Trust};
+use serde_json::Value;
+
+use super::pins::Pins;
+use super::trouble::Trouble;
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,4 +56,40 @@ impl Next {
             Self::RefusedThere => "refused_by_server",
         }
     }
+}
+
+/// Applies what the user agreed to before, and returns what they should know of the decision, each a line that is safe to show.
+///
+/// `call` decides by this and `explain` prints it, so that the one predicts the other.
+pub(super) fn review(
+    pins: &Pins,
+    trust: Trust,
+    (tool, arguments): (&KnownTool, &Value),
+    foreseen: &mut Foreseen,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let name = shown(tool.name());
+    if let Some(agreed) = pins.agreed_to_more(tool, arguments, foreseen) {
+        let now = foreseen.said.in_words();
+        foreseen.ask_here();
+        notes.push(format!("You agreed to {name} as: {agreed}. The server now says: {now}."));
+    }
+    if foreseen.server == Some(Judgement::Ask) && pins.has_skipped_approval() {
+        foreseen.ask_here();
+        notes.push(
+            "This server once ran a call without the approval that it had announced, so you are asked here."
+                .to_owned(),
+        );
+    }
+    if let Some(error) = &foreseen.failed {
+        let reason = Trouble::from(error.clone()).in_one_line();
+        let counts = match (trust, foreseen.basis) {
+            (Trust::Known, Basis::Declared) => "what the tool declares for all its calls",
+            _ => "the worst case",
+        };
+        notes.push(format!(
+            "The server could not be asked what this call does ({reason}). Instead, {counts} counts."
+        ));
+    }
+    notes
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use candor::protocol::names::argument::{IDEMPOTENCY_KEY, PLAN_TOKEN};
-use candor_client::KnownTool;
+use candor_client::{Client, KnownTool};
 use candor_schema::Schema;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
@@ -19,9 +19,13 @@ pub(super) fn definition(tool: &KnownTool) -> signature::Tool<'_> {
     signature::Tool { name: tool.name(), input: tool.input_schema(), output: tool.output_schema() }
 }
 
-/// Whether it has an argument for a key.
-pub(super) fn takes_key(tool: &KnownTool) -> bool {
-    tool.input_schema().get("properties").is_some_and(|known| known.get(IDEMPOTENCY_KEY).is_some())
+/// Whether it has an argument for a key that the server makes use of.
+pub(super) fn takes_key(client: &Client, tool: &KnownTool) -> bool {
+    client.has_keys()
+        && tool
+            .input_schema()
+            .get("properties")
+            .is_some_and(|known| known.get(IDEMPOTENCY_KEY).is_some())
 }
 
 /// The name of a tool and the words that follow it.
@@ -35,12 +39,13 @@ pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>),
 
 /// Reads `words` (`k=v`…), or `whole` instead of them. Whether they fit is known before anything is sent.
 pub(super) async fn read(
+    client: &Client,
     tool: &Arc<KnownTool>,
     words: Vec<String>,
     whole: Option<String>,
 ) -> Result<Map<String, Value>, Trouble> {
-    let tool = tool.clone();
-    aside(move || fitting(&tool, &words, whole.as_deref())).await
+    let (tool, has_keys) = (tool.clone(), client.has_keys());
+    aside(move || fitting(&tool, has_keys, &words, whole.as_deref())).await
 }
 
 /// Reads on a thread of its own: what is still to be typed may take as long as it likes, and Ctrl-C is heard meanwhile.
@@ -57,10 +62,11 @@ pub(super) async fn aside<T: Send + 'static>(
 
 fn fitting(
     tool: &KnownTool,
+    has_keys: bool,
     words: &[String],
     whole: Option<&str>,
 ) -> Result<Map<String, Value>, Trouble> {
-    let input = without_own(tool);
+    let input = without_own(tool, has_keys);
     let definition = signature::Tool { input: &input, ..definition(tool) };
     let given = arguments::read(words, whole, &definition, &mut Stdin::default())?;
     let given = Value::Object(given);
@@ -90,12 +96,15 @@ impl Read for Stdin {
     }
 }
 
-/// The schema without the demand for what is filled in here: a key, and the token of a preview.
-fn without_own(tool: &KnownTool) -> Value {
+/// The schema without the demand for what is filled in here: a key, if the server has keys, and the token of a preview.
+fn without_own(tool: &KnownTool, has_keys: bool) -> Value {
     let mut input = tool.input_schema().clone();
     let previewed = tool.preview().is_some_and(|(_, required)| required);
     if let Some(required) = input.get_mut("required").and_then(Value::as_array_mut) {
-        required.retain(|name| name != IDEMPOTENCY_KEY && !(previewed && name == PLAN_TOKEN));
+        let is_ours = |name: &Value| {
+            (has_keys && name == IDEMPOTENCY_KEY) || (previewed && name == PLAN_TOKEN)
+        };
+        required.retain(|name| !is_ours(name));
     }
     input
 }

@@ -1,22 +1,48 @@
-//! Tools that a person has agreed to call, as they were then: one that has changed since is told of before it is agreed to again.
+//! Tools as they were when the user agreed to call them: definition and effect.
 //!
-//! What a tool says of itself is what people agree by. A server that waits for their yes and then becomes another is an old trick.
+//! What a tool declares is what users agree by. A server that waits for a yes and then declares its tool harmless is an old trick.
 
 use candor::desk::shown::shown;
-use candor_client::KnownTool;
+use candor::hints::{Effective, Hints, Source};
+use candor_client::{Basis, Foreseen, KnownTool};
 use candor_schema::canonical;
+use serde_json::{Map, Value};
 
 use crate::digest;
 use crate::reach::{Found, Surroundings, Target};
 use crate::remembered::Remembered;
 
-/// A file of the state folder, a line for each tool and each change: the tool and its server, its definition, its name.
+/// A file of the state folder, a line for each tool and each change: the tool and its server, its definition, its effect, its name.
 const FILE: &str = "tools";
+
+/// A file of the state folder, a line for each server that announced an approval and ran a call without one.
+const SKIPPED: &str = "skipped-approvals";
 
 pub(super) struct Pins {
     remembered: Remembered,
+    skipped: Remembered,
     /// What is reached or started, and where.
     server: [String; 2],
+}
+
+/// What the user agreed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pin {
+    definition: String,
+    /// `None` in lines of an earlier version.
+    effect: Option<PinnedEffect>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PinnedEffect {
+    /// What the server said of the call, trusted or not: trust is the user's own to change.
+    hints: Hints,
+    /// The hints were only assumed.
+    unclassified: bool,
+    /// Which calls it is of. `None`: all calls of the tool.
+    calls: Option<String>,
+    /// The schema that the calls were told apart by.
+    schema: String,
 }
 
 impl Pins {
@@ -27,7 +53,11 @@ impl Pins {
                 cwd.as_ref().unwrap_or(&here.folder).to_string_lossy().into_owned()
             }
         };
-        Self { remembered: Remembered::of(here, FILE), server: [found.to_string(), folder] }
+        Self {
+            remembered: Remembered::of(here, FILE),
+            skipped: Remembered::of(here, SKIPPED),
+            server: [found.to_string(), folder],
+        }
     }
 
     fn tool(&self, tool: &KnownTool) -> String {
@@ -35,37 +65,186 @@ impl Pins {
         digest::of(&[server, folder, tool.name()])
     }
 
-    /// The definition that was agreed to last.
-    fn last(&self, tool: &KnownTool) -> Option<String> {
+    /// Returns all that the user agreed to of this tool, the latest last.
+    fn of_tool(&self, tool: &KnownTool) -> Vec<Pin> {
         let known = self.tool(tool);
         let text = self.remembered.text();
-        let mut lines = text.lines().rev().map(|line| line.split(' '));
-        let mut line = lines.find_map(|mut words| (words.next()? == known).then_some(words))?;
-        line.next().map(str::to_owned)
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines.filter(|(tool, _)| *tool == known).filter_map(|(_, rest)| Pin::read(rest)).collect()
     }
 
-    /// Tells whoever looks that it is no longer what they agreed to.
-    pub(super) fn warn_if_changed(&self, tool: &KnownTool) {
-        if self.last(tool).is_some_and(|last| last != definition(tool)) {
-            eprintln!(
-                "{} has changed since you last agreed to a call of it: what it says of itself, or what it takes",
-                shown(tool.name())
-            );
+    /// Returns a line for the user if the tool is no longer what they agreed to.
+    pub(super) fn change_of(&self, tool: &KnownTool) -> Option<String> {
+        let last = self.of_tool(tool).pop()?;
+        (last.definition != definition(tool)).then(|| {
+            let name = shown(tool.name());
+            format!("{name} has changed since you last agreed to a call of it: what it says of itself, or what it takes")
+        })
+    }
+
+    /// Returns what the user agreed to, in words, if the server now says that such a call does less.
+    pub(super) fn agreed_to_more(
+        &self,
+        tool: &KnownTool,
+        arguments: &Value,
+        now: &Foreseen,
+    ) -> Option<String> {
+        let (definition, calls) = (definition(tool), calls(tool, arguments, now));
+        let schema = schema(tool);
+        let pins = self.of_tool(tool);
+        let of_such_calls = pins.iter().filter_map(|pin| {
+            let effect = pin.effect.as_ref()?;
+            // Under another schema nothing tells which calls are the same, so all are.
+            let is_told_apart =
+                calls.is_some() && effect.calls.is_some() && effect.schema == schema;
+            (!is_told_apart || effect.calls == calls).then_some((pin, effect))
+        });
+        // For the tool as it is, the user has agreed to an effect as mild as this.
+        let accepted = |pin: &Pin, effect: &PinnedEffect| {
+            pin.definition == definition && effect.hints.is_at_most(now.said.hints)
+        };
+        if of_such_calls.clone().any(|(pin, effect)| accepted(pin, effect)) {
+            return None;
+        }
+        let mut more = of_such_calls.filter(|(_, effect)| !effect.hints.is_at_most(now.said.hints));
+        more.next_back().map(|(_, effect)| effect.in_words())
+    }
+
+    /// Keeps that the user agreed to such a call.
+    pub(super) fn keep(&self, tool: &KnownTool, arguments: &Value, agreed: &Foreseen) {
+        let effect = PinnedEffect {
+            hints: agreed.said.hints,
+            unclassified: agreed.said.is_unclassified(),
+            calls: calls(tool, arguments, agreed),
+            schema: schema(tool),
+        };
+        let pin = Pin { definition: definition(tool), effect: Some(effect) };
+        // Another definition in between means that this one is agreed to anew.
+        let known = self.of_tool(tool);
+        let since = known.iter().rev().take_while(|old| old.definition == pin.definition);
+        if !since.into_iter().any(|old| *old == pin) {
+            // Without a state folder the user is asked as ever, and only not warned.
+            let line = format!("{} {} {}", self.tool(tool), pin.written(), shown(tool.name()));
+            let _ = self.remembered.add(&line);
         }
     }
 
-    /// Somebody has agreed to a call of it, as it is.
-    pub(super) fn keep(&self, tool: &KnownTool) {
-        let now = definition(tool);
-        if self.last(tool).as_ref() != Some(&now) {
-            // Whoever cannot write there is asked as ever, and only not warned.
-            let _ =
-                self.remembered.add(&format!("{} {now} {}", self.tool(tool), shown(tool.name())));
+    /// Returns true if the server announced an approval before, and ran a call without one.
+    pub(super) fn has_skipped_approval(&self) -> bool {
+        let server = self.server();
+        self.skipped.text().lines().any(|line| line == server)
+    }
+
+    /// Keeps that the server ran a call without the approval that it had announced.
+    pub(super) fn keep_skipped_approval(&self) {
+        if !self.has_skipped_approval() {
+            let _ = self.skipped.add(&self.server());
         }
+    }
+
+    fn server(&self) -> String {
+        let [server, folder] = &self.server;
+        digest::of(&[server, folder])
+    }
+}
+
+impl Pin {
+    /// Reads what follows the tool in a line.
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let definition = words.next()?.to_owned();
+        let effect = words.next().and_then(|word| PinnedEffect::read(word.strip_prefix(EFFECT)?));
+        Some(Self { definition, effect })
+    }
+
+    fn written(&self) -> String {
+        let effect = self.effect.as_ref().map(PinnedEffect::written).unwrap_or_default();
+        format!("{} {EFFECT}{effect}", self.definition)
+    }
+}
+
+/// What begins the word for an effect: lines of an earlier version have the tool's name there.
+const EFFECT: &str = "effect:";
+
+impl PinnedEffect {
+    /// Five digits, then the calls, then the schema.
+    fn read(word: &str) -> Option<Self> {
+        let (bits, rest) = word.split_once(':')?;
+        let (calls, schema) = rest.split_once(':')?;
+        let bits: Vec<bool> = bits.bytes().map(|bit| bit == b'1').collect();
+        let [read_only, destructive, idempotent, open_world, unclassified] = bits[..] else {
+            return None;
+        };
+        Some(Self {
+            hints: Hints::new(read_only, destructive, idempotent, open_world),
+            unclassified,
+            calls: Some(calls.to_owned()).filter(|calls| !calls.is_empty()),
+            schema: schema.to_owned(),
+        })
+    }
+
+    fn written(&self) -> String {
+        let Self { hints, unclassified, calls, schema } = self;
+        let bits = [
+            hints.is_read_only(),
+            hints.is_destructive(),
+            hints.is_idempotent(),
+            hints.is_open_world(),
+            *unclassified,
+        ];
+        let bits: String = bits.map(|bit| if bit { '1' } else { '0' }).iter().collect();
+        format!("{bits}:{}:{schema}", calls.as_deref().unwrap_or_default())
+    }
+
+    fn in_words(&self) -> String {
+        let source = if self.unclassified { Source::Default } else { Source::Declared };
+        Effective { hints: self.hints, sources: [source; 4] }.in_words()
     }
 }
 
 fn definition(tool: &KnownTool) -> String {
     let whole = serde_json::to_value(tool.definition()).unwrap_or_default();
     digest::of(&[&canonical(&whole)])
+}
+
+fn schema(tool: &KnownTool) -> String {
+    digest::of(&[&canonical(tool.input_schema())])
+}
+
+/// Returns which calls an effect is of: those with the same choices among the arguments, if the server was asked about them, or all.
+///
+/// Choices (an enum, a constant, a boolean) are what effects depend on: reading after a deletion is no milder deletion.
+fn calls(tool: &KnownTool, arguments: &Value, effect: &Foreseen) -> Option<String> {
+    if effect.basis != Basis::Asked {
+        return None;
+    }
+    let is_choice = |schema: &Value| {
+        ["enum", "const"].iter().any(|name| schema.get(name).is_some())
+            || schema.get("type").is_some_and(|kind| kind == "boolean")
+    };
+    let properties = tool.input_schema().get("properties").and_then(Value::as_object);
+    let choices = properties.into_iter().flatten().filter(|(_, schema)| is_choice(schema));
+    let chosen: Map<String, Value> = choices
+        .filter_map(|(name, _)| Some((name.clone(), arguments.get(name)?.clone())))
+        .collect();
+    Some(digest::of(&[&canonical(&Value::Object(chosen))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pin_is_read_as_it_is_written() {
+        for calls in [None, Some("c0ffee".to_owned())] {
+            for hints in [Hints::READS, Hints::ADDS.closed_world(), Hints::WORST] {
+                let (calls, schema) = (calls.clone(), "5c".to_owned());
+                let effect = PinnedEffect { hints, unclassified: false, calls, schema };
+                let pin = Pin { definition: "d1".to_owned(), effect: Some(effect) };
+                assert_eq!(Pin::read(&format!("{} name", pin.written())), Some(pin));
+            }
+        }
+        let old = Pin { definition: "d1".to_owned(), effect: None };
+        assert_eq!(Pin::read("d1 wipe"), Some(old));
+    }
 }

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use candor::desk::shown::cut;
 use candor::protocol::names::waiting;
 
 use crate::terminal;
+use crate::width::{cut, fitting};
 
 /// As much of a message as fits beside the bar.
 const LETTERS: usize = 40;
@@ -32,10 +32,15 @@ pub(super) struct Progress {
     told_of_lease: AtomicUsize,
     /// How many questions stand on the terminal: nothing is written over them.
     paused: AtomicUsize,
+    /// How many of them ask whether the call may start: questions of ours, and the server's approval questions.
+    confirmations: AtomicUsize,
+    approvals: AtomicUsize,
+    /// Whether the server is trusted, so that a command may name an operation of its.
+    trusted: bool,
 }
 
 impl Progress {
-    pub(super) fn new(json: bool) -> Self {
+    pub(super) fn new(json: bool, trusted: bool) -> Self {
         let shown = io::stderr().is_terminal();
         let (written, told_of_wait) = (AtomicBool::new(false), AtomicBool::new(false));
         Self {
@@ -46,6 +51,9 @@ impl Progress {
             told_of_wait,
             told_of_lease: AtomicUsize::new(0),
             paused: AtomicUsize::new(0),
+            confirmations: AtomicUsize::new(0),
+            approvals: AtomicUsize::new(0),
+            trusted,
         }
     }
 
@@ -63,7 +71,7 @@ impl Progress {
         }
         // Of a line that is longer only the end could be taken away.
         let columns = terminal::columns(&stderr).unwrap_or(usize::MAX);
-        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+        let line = fitting(line, columns.saturating_sub(1));
         let _ = write!(stderr, "\r\x1b[K{line}");
         let _ = stderr.flush();
     }
@@ -84,13 +92,15 @@ impl Progress {
             self.say("waiting for the decision; Ctrl-C ends");
             return;
         }
-        if let Some((silent, seconds)) = lease(news) {
+        if let Some((silent, seconds)) = lease(news).filter(|_| self.trusted) {
             self.tell_of_lease(silent, seconds);
             self.say("waiting for the attempt that runs already; Ctrl-C ends");
             return;
         }
         let message = news.message.as_deref().map(|text| cut(text, LETTERS)).unwrap_or_default();
-        self.say(&format!("{} {message}", bar(news.done, news.total)));
+        let bar = bar(news.done, news.total);
+        // The bar marks what follows it as the server's words.
+        self.say(&if message.is_empty() { bar } else { format!("{bar} | {message}") });
     }
 
     /// That the call waits for a person who is not asked here, and where they are. Also in a file: whoever reads along there wonders
@@ -101,10 +111,15 @@ impl Progress {
             return;
         }
         self.clear();
+        // An untrusted server could name an operation that is not this call's.
+        let decide = match self.trusted {
+            true => format!("candor approvals approve {operation}"),
+            false => "candor approvals lists it".to_owned(),
+        };
         let _ = writeln!(
             io::stderr().lock(),
-            "this call waits for a person's approval, who is not asked here (operation {operation})\n  \
-             in the server's console, or: candor approvals approve {operation} (--ledger, if the server has one of its own)"
+            "this call waits for an operator's approval; nobody is asked here (operation {operation})\n  \
+             in the server's console, or: {decide} (--ledger, if the server has one of its own)"
         );
     }
 
@@ -129,9 +144,33 @@ impl Progress {
         };
     }
 
-    /// Whether it was told that the call waits for a person.
+    /// Whether a trusted server said that the call waits for approval. Of another it is only a claim.
     pub(super) fn told_of_wait(&self) -> bool {
-        self.told_of_wait.load(Ordering::Acquire)
+        self.trusted && self.told_of_wait.load(Ordering::Acquire)
+    }
+
+    /// Notes that we ask the user whether the call may be sent, until what is returned is dropped.
+    pub(super) fn confirming(&self) -> Counted<'_> {
+        Counted::one(&self.confirmations)
+    }
+
+    /// Notes that the server asks the user whether the call may start, until what is returned is dropped.
+    pub(super) fn approving(&self) -> Counted<'_> {
+        Counted::one(&self.approvals)
+    }
+
+    /// Whether a question is open without whose answer the call does not start. Of an untrusted server that is only a claim.
+    pub(super) fn is_before_start(&self) -> bool {
+        let open = |count: &AtomicUsize| count.load(Ordering::Acquire) > 0;
+        open(&self.confirmations) || (self.trusted && open(&self.approvals))
+    }
+
+    /// Tells the user, unless programs read along.
+    pub(super) fn note(&self, notes: &[String]) {
+        if !self.json && !notes.is_empty() {
+            self.clear();
+            notes.iter().for_each(|note| eprintln!("{note}"));
+        }
     }
 
     /// Takes the line away. Where that cannot be, the next one stands beneath it.
@@ -144,27 +183,38 @@ impl Progress {
     }
 
     /// Writes nothing until what is returned is dropped.
-    pub(super) fn pause(&self) -> Paused<'_> {
-        self.paused.fetch_add(1, Ordering::AcqRel);
+    pub(super) fn pause(&self) -> Counted<'_> {
+        let paused = Counted::one(&self.paused);
         self.clear();
-        Paused(self)
+        paused
     }
 }
 
-pub(super) struct Paused<'a>(&'a Progress);
+/// One more of something, while it is there.
+pub(super) struct Counted<'a>(&'a AtomicUsize);
 
-impl Drop for Paused<'_> {
+impl<'a> Counted<'a> {
+    fn one(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.paused.fetch_sub(1, Ordering::AcqRel);
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// The operation that waits for a person, if the server says so. It is a stranger's word, so only what can be an id is one.
 fn awaited(news: &candor_client::Progress) -> Option<&str> {
     let operation = news.message.as_deref()?.strip_prefix(waiting::FOR_APPROVAL)?;
-    let is_id = (1..=64).contains(&operation.len())
-        && operation.bytes().all(|letter| letter.is_ascii_hexdigit());
-    is_id.then_some(operation)
+    is_operation(operation).then_some(operation)
+}
+
+/// Whether this can be the id of an operation, as our servers write it.
+pub(super) fn is_operation(id: &str) -> bool {
+    id.len() == 12 && id.bytes().all(|letter| letter.is_ascii_hexdigit())
 }
 
 /// Whether the server of a running attempt is silent, and in how many seconds its lease ends, if the server says that it waits for

@@ -52,8 +52,11 @@ fn list(prompts: &[Prompt], out: &mut Out) -> Result<(), Trouble> {
         let schema = schema(prompt);
         let signature = definition(prompt, &schema).signature(out.width());
         let about = prompt.description.as_deref().or(prompt.title.as_deref()).unwrap_or_default();
-        let about = about.lines().next().unwrap_or_default();
-        out.line(format!("{signature}  {}", shown(about)).trim_end())?;
+        let about = match about.lines().next().unwrap_or_default() {
+            "" => String::new(),
+            about => format!("  | {}", shown(about)),
+        };
+        out.line(&format!("{signature}{about}"))?;
     }
     out.flush()?;
     if prompts.is_empty() {
@@ -114,7 +117,7 @@ fn definition<'a>(prompt: &'a Prompt, schema: &'a Value) -> signature::Tool<'a> 
 
 fn tell(filled: &GetPromptResult, out: &mut Out) -> Result<(), Trouble> {
     if let Some(description) = &filled.description {
-        eprintln!("{}", safe::text(description));
+        eprintln!("{}", safe::quoted(description));
     }
     for message in &filled.messages {
         let role = serde_json::to_value(&message.role).unwrap_or_default();

@@ -3,16 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
-use candor::desk::shown::{cut, shown};
 use candor_client::{Elicitation, Elicited};
 use candor_schema::Schema;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use super::safe;
 use crate::arguments::typed;
 use crate::shape::{Kinds, Shape};
 use crate::terminal::Terminal;
+use crate::width::cut;
 
 /// Whoever sits at the terminal. They are asked one thing at a time.
 pub(super) struct Person(pub(super) Mutex<Terminal>);
@@ -22,6 +22,19 @@ const NO: &str = "!no";
 
 /// As much of a title or of a value as stands in one line.
 const LETTERS: usize = 120;
+
+/// Names of fields whose answers are secrets.
+const SECRETS: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "api key",
+    "api_key",
+    "apikey",
+];
 
 /// So many fields of a form are asked for; more is no question to a person.
 const FIELDS: usize = 50;
@@ -40,12 +53,21 @@ pub(super) async fn answer(person: &Person, from: &str, asked: &Elicitation) -> 
     ask(&mut terminal, from, asked).await.unwrap_or(Elicited::Cancel)
 }
 
+/// Returns true if the server asks whether a call may start, in the form that our servers use for it.
+pub(super) fn is_approval(asked: &Elicitation) -> bool {
+    let fields = asked.schema.get("properties").and_then(Value::as_object);
+    fields.is_some_and(|fields| {
+        let choices = fields.get("decision").and_then(|decision| decision.get("enum"));
+        fields.len() == 1 && choices.is_some_and(|choices| *choices == json!(["approve", "deny"]))
+    })
+}
+
 async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Result<Elicited> {
-    eprintln!("\n{from} asks:\n{}", safe::quoted(&asked.message));
+    eprintln!("\n{from} asks:\n{}", safe::excerpt(&asked.message, safe::WHOLE));
     if let Some(url) = &asked.url {
         eprintln!(
-            "It wants you to visit this page, which is not opened for you:\n  {}",
-            shown(url)
+            "It wants you to visit this page, which is not opened for you:\n{}",
+            safe::quoted(url)
         );
         let agreed = terminal.agrees("Do you?").await?;
         return Ok(if agreed { Elicited::Accept(Map::new()) } else { Elicited::Decline });
@@ -99,19 +121,31 @@ impl Field<'_> {
     async fn ask(&self, terminal: &mut Terminal) -> io::Result<Typed> {
         let text = |name: &str| self.schema.get(name).and_then(Value::as_str);
         if let Some(description) = text("description") {
-            eprintln!("{}", safe::quoted(description));
+            eprintln!("{}", safe::excerpt(description, safe::PREVIEW));
         }
         self.tell_titles();
         let default = self.schema.get("default");
         let without = match default {
+            Some(_) if self.is_secret() => " [default]".to_owned(),
             Some(value) => format!(" [{}]", cut(&plain(value), LETTERS)),
             None if self.required => String::new(),
             None => " [leave out]".to_owned(),
         };
         let title = cut(text("title").unwrap_or(self.name), LETTERS);
-        let question = format!("{title} ({}){without}:", shown(&self.placeholder()));
+        // Title, choices and default are the server's, so they are marked like all its words.
+        let question = format!("  | {title} ({}){without}:", cut(&self.placeholder(), 2 * LETTERS));
+        let secret = self.is_secret();
+        if secret {
+            eprintln!(
+                "This looks like a secret. What you type is not shown here, but the server reads it. Decline with {NO} unless you trust it."
+            );
+        }
         loop {
-            let Some(line) = terminal.ask(&question).await? else { return Ok(Typed::Gone) };
+            let line = match secret {
+                true => terminal.ask_hidden(&question).await?,
+                false => terminal.ask(&question).await?,
+            };
+            let Some(line) = line else { return Ok(Typed::Gone) };
             let line = line.trim_end_matches(['\n', '\r']);
             match line.trim() {
                 NO => return Ok(Typed::No),
@@ -119,7 +153,10 @@ impl Field<'_> {
                 "" => eprintln!("this one is needed"),
                 _ => match self.read(line) {
                     Ok(value) => return Ok(Typed::Value(value)),
-                    Err(problem) => eprintln!("{}", cut(&problem, 2 * LETTERS)),
+                    // What was typed is part of the problem's words.
+                    Err(_) if secret => eprintln!("this is not what the field takes"),
+                    // Its choices are the server's words, too.
+                    Err(problem) => eprintln!("  | {}", cut(&problem, 2 * LETTERS)),
                 },
             }
         }
@@ -133,9 +170,25 @@ impl Field<'_> {
             if let (Some(value), Some(title)) =
                 (choice.get("const"), choice.get("title").and_then(Value::as_str))
             {
-                eprintln!("  {}: {}", cut(&plain(value), LETTERS), cut(title, LETTERS));
+                eprintln!("  | {}: {}", cut(&plain(value), LETTERS), cut(title, LETTERS));
             }
         }
+    }
+
+    /// Returns true if the answer must not be read over a shoulder: the schema says so, or the field is named like a secret.
+    ///
+    /// The forms of MCP have no format for passwords, so servers that ask for one mostly give no more than a name.
+    fn is_secret(&self) -> bool {
+        let is = |name: &str| self.schema.get(name) == Some(&Value::Bool(true));
+        let title = self.schema.get("title").and_then(Value::as_str).unwrap_or_default();
+        let named = format!("{} {title}", self.name).to_lowercase();
+        let is_text = Shape::within(self.root, self.schema).kinds().has(Kinds::STRING);
+        self.schema.get("format").and_then(Value::as_str) == Some("password")
+            || is("writeOnly")
+            || is("x-secret")
+            || (is_text
+                && self.schema.get("enum").is_none()
+                && SECRETS.iter().any(|word| named.contains(word)))
     }
 
     fn placeholder(&self) -> String {
@@ -170,8 +223,6 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn read(schema: &Value, line: &str) -> Result<Value, String> {

@@ -97,7 +97,7 @@ fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), Trouble> {
 
 fn no_such_type(kind: &str, contents: &Contents) -> Trouble {
     let types = contents.formats().into_iter().map(|content| content.mime_type.as_deref());
-    let types: Vec<_> = types.map(|kind| shown(kind.unwrap_or("(no type)")).to_string()).collect();
+    let types: Vec<_> = types.map(|kind| safe::quote(kind.unwrap_or("(no type)"))).collect();
     let message = format!("there is no {} of it; there is {}", shown(kind), types.join(", "));
     Trouble::new(Exit::Failed, "no_such_type", message)
 }

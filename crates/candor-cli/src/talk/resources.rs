@@ -3,16 +3,18 @@
 use std::io;
 use std::process::ExitCode;
 
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceTemplate};
 use candor_client::{Error, Policy, Step, Stopped, Walk};
 use serde_json::{Value, json};
 
+use super::safe;
 use super::server::{Server, ended, nothing_more, result};
 use super::trouble::Trouble;
 use crate::number;
 use crate::out::Out;
 use crate::reach::Own;
+use crate::width::cut;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -72,7 +74,11 @@ async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
                 return Err(failed.error);
             }
             // One that cannot be looked into is no reason to show none.
-            Err(failed) => eprintln!("{}", shown(&failed.to_string())),
+            Err(failed) => {
+                let uri = failed.uri.as_deref().map(|uri| format!("{}: ", safe::quote(uri)));
+                let reason = Trouble::from(failed.error).in_one_line();
+                eprintln!("not shown: {}{reason}", uri.unwrap_or_default());
+            }
         }
     }
     Ok(steps)

@@ -2,6 +2,8 @@
 
 use candor::desk::shown::shown;
 
+use crate::width::fitting;
+
 /// A text of several lines: each is safe to show, and they stay lines.
 pub(super) fn text(text: &str) -> String {
     text.trim_end_matches(['\n', '\r']).split('\n').map(line).collect::<Vec<_>>().join("\n")
@@ -11,6 +13,44 @@ pub(super) fn text(text: &str) -> String {
 pub(super) fn quoted(text: &str) -> String {
     let text = self::text(text);
     text.split('\n').map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// So many lines of a preview are shown: more would push the question out of sight.
+pub(super) const PREVIEW: usize = 40;
+
+/// So many lines are shown of a text that is all that there is to decide by.
+pub(super) const WHOLE: usize = 400;
+
+const COLUMNS: usize = 200;
+
+/// Returns the same, cut to at most so many lines, and how much is left out.
+pub(super) fn excerpt(text: &str, most: usize) -> String {
+    let text = self::text(text);
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut hidden = 0;
+    let mut shown: Vec<String> = Vec::new();
+    for line in lines.iter().take(most) {
+        let beginning = fitting(line, COLUMNS);
+        hidden += line.chars().count() - beginning.chars().count();
+        let more = if beginning.len() < line.len() { "…" } else { "" };
+        shown.push(format!("  | {beginning}{more}"));
+    }
+    let left = &lines[lines.len().min(most)..];
+    hidden += left.iter().map(|line| line.chars().count()).sum::<usize>();
+    if hidden > 0 || !left.is_empty() {
+        let lines = match left.len() {
+            0 => String::new(),
+            1 => "1 line, ".to_owned(),
+            more => format!("{more} lines, "),
+        };
+        shown.push(format!("  (not shown: {lines}{hidden} characters)"));
+    }
+    shown.join("\n")
+}
+
+/// Returns a short text of a server in quotes, on one line.
+pub(super) fn quote(text: &str) -> String {
+    format!("\"{}\"", line(&text.replace('"', "'").replace('\n', " ")))
 }
 
 /// On one line, whatever is in it.
@@ -28,5 +68,15 @@ mod tests {
         assert_eq!(text("a\tb\r\nc\u{1b}[2J\rd\n"), "a\tb\nc\\u{1b}[2J\\rd");
         assert_eq!(quoted("a\nb"), "  | a\n  | b");
         assert_eq!(text("\u{202e}"), "\\u{202e}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_says_how_much_is_missing() {
+        assert_eq!(excerpt("a\nb", PREVIEW), "  | a\n  | b");
+        let long = format!("{}\n{}", "x".repeat(205), "y\n".repeat(50));
+        let cut = excerpt(&long, PREVIEW);
+        assert_eq!(cut.lines().count(), 41);
+        assert!(cut.ends_with("  (not shown: 11 lines, 16 characters)"), "{cut}");
+        assert_eq!(quote("a \"b\"\nc"), "\"a 'b' c\"");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use candor::desk::json;
-use candor::desk::shown::{cut, shown};
+use candor::desk::shown::shown;
 use candor::protocol::rpc::code;
 use candor_client::{Client, Connect, Error, Policy, Program, Trust};
 use serde::Serialize;
@@ -14,10 +14,13 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use super::question::{self, Person};
+use super::safe;
 use super::trouble::Trouble;
+use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
 use crate::stop;
+use crate::width::cut;
 
 /// Nobody at a terminal notices it.
 const A_MOMENT: Duration = Duration::from_millis(100);
@@ -50,7 +53,7 @@ impl Reached {
     /// What the server calls itself, safe to show; or where it is.
     pub(super) fn name(&self) -> String {
         match self.client.server() {
-            Some(server) => format!("{} {}", shown(&server.name), shown(&server.version)),
+            Some(server) => named(&server.name, &server.version),
             None => self.found.to_string(),
         }
     }
@@ -64,6 +67,11 @@ impl Reached {
             );
         }
     }
+}
+
+/// Returns what a server calls itself, in quotes: it may be any sentence.
+pub(super) fn named(name: &str, version: &str) -> String {
+    safe::quote(&cut(&format!("{name} {version}"), 80))
 }
 
 impl Server {
@@ -100,7 +108,7 @@ impl Server {
         run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let person = Person::here();
-        let progress = Arc::new(Progress::new(self.json));
+        let progress = Arc::new(Progress::new(self.json, self.reach.trust(&found) == Trust::Known));
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
         let waiting = format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40));
         let client = tokio::select! {
@@ -161,6 +169,7 @@ impl Server {
             let (person, from, progress) = (person.clone(), from.clone(), progress.clone());
             async move {
                 let _quiet = progress.pause();
+                let _asked = question::is_approval(&asked).then(|| progress.approving());
                 question::answer(&person, &from, &asked).await
             }
         })
@@ -169,13 +178,15 @@ impl Server {
 
 /// Why a server is not reached, and what to do about it.
 fn not_reached(error: Error, found: &Found) -> Trouble {
+    if knows_nothing(&error) {
+        return not_mcp(error, &found.target);
+    }
     let sent = matches!(&found.target, Target::Url { headers, .. }
         if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")));
     let advice = match &error {
         Error::Unauthorized { .. } if sent => Some("a token was sent, and it does not let one in"),
         _ if is_without_tls(&error) => Some(WITHOUT_TLS),
         _ if is_uncertified(&error) => Some(UNCERTIFIED),
-        _ if knows_nothing(&error) => Some(NO_SERVER),
         Error::Unreachable { .. }
         | Error::Lost { .. }
         | Error::TimedOut { .. }
@@ -192,13 +203,33 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
     }
 }
 
-/// Whoever does not even know how a conversation begins.
+/// Whoever does not even know how a conversation begins, or answers something else.
 pub(super) fn knows_nothing(error: &Error) -> bool {
-    matches!(error, Error::Server(told) if told.code() == code::METHOD_NOT_FOUND)
+    match error {
+        Error::Server(told) => told.code() == code::METHOD_NOT_FOUND,
+        Error::Protocol(_) => true,
+        _ => false,
+    }
 }
 
-pub(super) const NO_SERVER: &str =
-    "somebody answers there, but it is no MCP server, or something stands before it";
+/// What answers and does not even know how a conversation begins is no server that can be reached.
+pub(super) fn not_mcp(error: Error, target: &Target) -> Trouble {
+    let message = match target {
+        Target::Url { .. } => "The address responds, but not as an MCP server",
+        Target::Program { .. } => "The program responds, but it is not an MCP server",
+    };
+    let advice = match target {
+        Target::Url { .. } => "is this the address of the MCP endpoint? Often it ends with /mcp",
+        Target::Program { .. } => {
+            "is this the command that starts the server, with all its arguments?"
+        }
+    };
+    let trouble = Trouble::new(Exit::Unreachable, "not_an_mcp_server", message).next(advice);
+    match error {
+        Error::Server(told) => trouble.detail("rpcCode", told.code().into()).saying(told.message),
+        other => trouble.saying(other.to_string()),
+    }
+}
 
 /// What the TLS library says of an answer in plain text.
 pub(super) fn is_without_tls(error: &Error) -> bool {

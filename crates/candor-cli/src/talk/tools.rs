@@ -1,13 +1,16 @@
 //! `candor tools`: what a server can do, a line for each tool.
 
+use std::io;
 use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor::hints::{Source, Verdict};
+use candor::protocol::json::{Json, RawValue};
 use candor_client::{KnownTool, Policy, Tools};
 use serde_json::{Value, json};
 
 use super::given::definition;
+use super::safe;
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use crate::out::Out;
@@ -44,7 +47,7 @@ const VERDICT: usize = 13;
 async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
     let tools = reached.client.tools().await?;
     if out.json {
-        return result(out, &as_json(&tools));
+        return result(out, &as_json(&tools)?);
     }
     let width = out.width().saturating_sub(VERDICT + 2);
     for tool in tools.iter() {
@@ -57,24 +60,25 @@ async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
     if tools.is_empty() {
         eprintln!("{} has no tools", reached.name());
     }
+    match tools.iter().filter(|tool| tool.declared().is_unclassified()).count() {
+        0 => {}
+        1 => eprintln!("1 tool is unclassified (treated as the worst case)"),
+        more => eprintln!("{more} tools are unclassified (treated as the worst case)"),
+    }
     for (name, reason) in tools.left_out() {
-        eprintln!("left out: {}: {}", shown(name), shown(reason));
+        eprintln!("left out: {}: {}", safe::quote(name), shown(reason));
     }
     reached.warn_of_stranger();
     Ok(())
 }
 
-/// Whether it says anything of what it does.
-pub(super) fn declares(tool: &KnownTool) -> bool {
-    tool.declared().sources.iter().any(|source| *source != Source::Default)
-}
-
 /// What a call does at worst, in the tool's own words.
 fn verdict(tool: &KnownTool) -> String {
-    if !declares(tool) {
-        return "says nothing".to_owned();
+    let declared = tool.declared();
+    if declared.is_unclassified() {
+        return "unclassified".to_owned();
     }
-    let hints = tool.declared().hints;
+    let hints = declared.hints;
     let word = match hints.verdict() {
         Verdict::Deletes => "DELETES".to_owned(),
         other => other.to_string().to_lowercase(),
@@ -83,29 +87,52 @@ fn verdict(tool: &KnownTool) -> String {
     if depends && !hints.is_read_only() { format!("up to {word}") } else { word }
 }
 
-fn as_json(tools: &Tools) -> Value {
-    let listed = tools.iter().map(|tool| {
-        let hints = tool.declared().hints;
-        json!({
-            "name": tool.name(),
-            "title": tool.title(),
-            "description": tool.description(),
-            "signature": definition(tool).signature(usize::MAX),
-            "effect": hints.in_words(),
-            "declares": declares(tool),
-            "dependsOnArguments": tool.is_dynamic() || tool.is_resolvable(),
-            "hints": {
-                "readOnlyHint": hints.is_read_only(),
-                "destructiveHint": hints.is_destructive(),
-                "idempotentHint": hints.is_idempotent(),
-                "openWorldHint": hints.is_open_world(),
-            },
-            "preview": tool.preview().map(|(name, required)| json!({"tool": name, "required": required})),
-            "inputSchema": tool.input_schema(),
-            "outputSchema": tool.output_schema(),
-        })
-    });
+/// Returns the list with all members of each definition as they came, and our own reading beside them.
+fn as_json(tools: &Tools) -> io::Result<Box<RawValue>> {
+    let listed: io::Result<Vec<_>> = tools.iter().map(|tool| tool_as_json(tool)).collect();
     let left_out =
         tools.left_out().iter().map(|(name, reason)| json!({"name": name, "reason": reason}));
-    json!({"tools": listed.collect::<Value>(), "leftOut": left_out.collect::<Value>()})
+    let left_out = left_out.collect::<Value>();
+    raw(format!("{{\"tools\":[{}],\"leftOut\":{left_out}}}", listed?.join(",")))
+}
+
+/// Writes the definition as text: a number must keep all its digits, and a value may hold more than we can read.
+fn tool_as_json(tool: &KnownTool) -> io::Result<String> {
+    let declared = tool.declared();
+    let hints = declared.hints;
+    let own = json!({
+        "signature": definition(tool).signature(usize::MAX),
+        "effect": declared.in_words(),
+        "declares": declared.sources.iter().any(|source| *source != Source::Default),
+        "unclassified": declared.is_unclassified(),
+        "dependsOnArguments": tool.is_dynamic() || tool.is_resolvable(),
+        "hints": {
+            "readOnlyHint": hints.is_read_only(),
+            "destructiveHint": hints.is_destructive(),
+            "idempotentHint": hints.is_idempotent(),
+            "openWorldHint": hints.is_open_world(),
+        },
+        "preview": tool.preview().map(|(name, required)| json!({"tool": name, "required": required})),
+    });
+    let mut own = own.as_object().cloned().unwrap_or_default();
+    if let (None, Some(title)) = (&tool.definition().title, tool.title()) {
+        own.insert("title".to_owned(), title.into());
+    }
+    let whole = raw(serde_json::to_string(tool.definition())?)?;
+    let member = |name: &str, text: &str| format!("{}:{text}", Value::from(name));
+    let (mut members, mut hidden) = (Vec::new(), Vec::new());
+    for (name, value) in Json::from(&*whole).entries() {
+        // A member of the server's that has the name of one of ours must not pass for it.
+        let place = if own.contains_key(&*name) { &mut hidden } else { &mut members };
+        place.push(member(&name, value.text()));
+    }
+    members.extend(own.iter().map(|(name, value)| member(name, &value.to_string())));
+    if !hidden.is_empty() {
+        members.push(format!("\"shadowed\":{{{}}}", hidden.join(",")));
+    }
+    Ok(format!("{{{}}}", members.join(",")))
+}
+
+fn raw(text: String) -> io::Result<Box<RawValue>> {
+    Ok(RawValue::from_string(text)?)
 }

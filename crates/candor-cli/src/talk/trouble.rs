@@ -28,6 +28,10 @@ struct Told {
     code: String,
     /// Safe to show.
     message: String,
+    /// The server's own words, which are never shown as if they were ours.
+    said: Option<String>,
+    /// The check whose report on stdout shows all of it already.
+    reported: Option<&'static str>,
     /// Further members for programs.
     details: Map<String, Value>,
     /// What to do now, each a line that is safe to show.
@@ -41,6 +45,8 @@ impl Trouble {
             exit: exit as u8,
             code: code.to_owned(),
             message: message.into(),
+            said: None,
+            reported: None,
             details: Map::new(),
             next: Vec::new(),
         }))
@@ -62,6 +68,18 @@ impl Trouble {
         self.0.code == "interrupted"
     }
 
+    /// Adds what the server says.
+    pub(super) fn saying(mut self, words: impl Into<String>) -> Self {
+        self.0.said = Some(words.into()).filter(|words| !words.trim().is_empty());
+        self
+    }
+
+    /// Notes that a report on stdout shows it: people need not read it twice.
+    pub(super) fn reported(mut self, check: &'static str) -> Self {
+        self.0.reported = Some(check);
+        self
+    }
+
     /// What to do now.
     pub(super) fn next(mut self, line: impl Into<String>) -> Self {
         self.0.next.push(line.into());
@@ -76,12 +94,17 @@ impl Trouble {
     /// The same without the secrets of the server that it is about. What the server itself sent stays as it is.
     pub(super) fn under(mut self, veil: &Veil) -> Self {
         self.0.message = veil.over(&self.0.message);
+        self.0.said = self.0.said.map(|said| veil.over(&said));
         self.0.next.iter_mut().for_each(|line| *line = veil.over(line));
         self
     }
 
-    pub(super) fn message(&self) -> &str {
-        &self.0.message
+    /// Returns the message and the server's words on one line.
+    pub(super) fn in_one_line(&self) -> String {
+        match &self.0.said {
+            Some(said) => format!("{}: {}", self.0.message, safe::quote(said)),
+            None => self.0.message.clone(),
+        }
     }
 
     /// What a tool says that failed, or the server in its place.
@@ -94,26 +117,30 @@ impl Trouble {
             failure::OUTCOME_UNKNOWN => Exit::Unknown,
             _ => Exit::ToolError,
         };
+        let who = match told.as_ref().is_some_and(|told| told.by_server) {
+            true => "the server",
+            false => "the tool",
+        };
         let text = result.text();
-        let message = if text.trim().is_empty() {
-            "the tool failed, and does not say why".to_owned()
-        } else {
-            safe::text(&text)
+        let message = match text.trim().is_empty() {
+            true => format!("{who} reports a failure, and does not say why"),
+            false => format!("{who} reports a failure"),
         };
         let raw = serde_json::to_value(result.raw()).unwrap_or_default();
-        Self::new(exit, word, message).detail("result", raw)
+        Self::new(exit, word, message).saying(text).detail("result", raw)
     }
 
     /// Says it, and ends with its number.
     pub(super) fn end(self, as_json: bool) -> ExitCode {
-        let Told { exit, code, message, details, next } = *self.0;
+        let line = self.in_one_line();
+        let Told { exit, code, message, said, reported, details, next } = *self.0;
         if exit == 0 {
             return ExitCode::SUCCESS;
         }
         if as_json {
             let mut error = Map::new();
             error.insert("code".to_owned(), code.into());
-            error.insert("message".to_owned(), message.into());
+            error.insert("message".to_owned(), line.into());
             if !next.is_empty() {
                 error.insert("next".to_owned(), next.into());
             }
@@ -121,7 +148,13 @@ impl Trouble {
             let line = serde_json::json!({"error": error}).to_string();
             eprintln!("{}", json::compact(&line));
         } else {
-            eprintln!("error: {message}");
+            match (reported, said) {
+                (Some(check), _) => eprintln!("error: the check {check:?} fails"),
+                (None, None) => eprintln!("error: {message}"),
+                (None, Some(said)) => {
+                    eprintln!("error: {message}:\n{}", safe::excerpt(&said, safe::WHOLE));
+                }
+            }
             for line in &next {
                 eprintln!("  {line}");
             }
@@ -180,6 +213,7 @@ impl From<Error> for Trouble {
                 _ => (Exit::Failed, "server_error"),
             },
             Error::UnknownTool { .. } => (Exit::Usage, "unknown_tool"),
+            Error::KeysUnsupported => (Exit::Refused, "keys_unsupported"),
             Error::InvalidArguments(_) => (Exit::Invalid, failure::INVALID_ARGUMENTS),
             // Nothing was called, because nobody can say what it would do.
             Error::Unforeseeable { .. } => (Exit::Refused, "unforeseeable"),
@@ -193,14 +227,12 @@ impl From<Error> for Trouble {
             Error::TooManyRounds(_) => (Exit::Failed, "too_many_rounds"),
             _ => (Exit::Failed, failure::FAILED),
         };
-        let message = match &error {
-            Error::InvalidArguments(invalid) => {
-                format!("the arguments do not fit the tool; nothing was sent: {invalid}")
-            }
-            Error::Refused(Refusal::Person) => "you said no; nothing was called".to_owned(),
-            other => other.to_string(),
-        };
+        let (message, said) = words_of(&error);
         let trouble = Self::new(exit, word, shown(&message).to_string());
+        let trouble = match said {
+            Some(said) => trouble.saying(said),
+            None => trouble,
+        };
         match error {
             Error::Unauthorized { challenge, .. } => {
                 let trouble = trouble.next(
@@ -228,10 +260,46 @@ impl From<Error> for Trouble {
                 trouble.next("`candor tools` and the same server lists those that there are")
             }
             Error::Server(told) => trouble.detail("rpcCode", told.code().into()),
+            Error::KeysUnsupported => trouble.next(
+                "leave out --key; or send it all the same, and never rely on it: --unsafe-key",
+            ),
             _ => trouble,
         }
     }
 }
+
+/// Returns what happened in our words, and what the server says in its own.
+fn words_of(error: &Error) -> (String, Option<String>) {
+    match error {
+        Error::InvalidArguments(invalid) => {
+            (format!("the arguments do not fit the tool; nothing was sent: {invalid}"), None)
+        }
+        Error::Refused(Refusal::Person) => ("you said no; nothing was called".to_owned(), None),
+        Error::Server(told) => {
+            (format!("the server reports error {}", told.code()), Some(told.message.clone()))
+        }
+        Error::Http { status, body, .. } => {
+            (format!("the server answered with HTTP status {status}"), Some(body.clone()))
+        }
+        Error::PreviewFailed(result) => ("its preview failed".to_owned(), Some(result.text())),
+        Error::Unforeseeable { why, .. } => {
+            let (reason, said) = words_of(why);
+            let message = "the tool declares no effect, and the server could not be asked for it";
+            (format!("{message}: {reason}"), said)
+        }
+        Error::Lost { .. } => {
+            let whole = error.to_string();
+            match whole.split_once(SAID) {
+                Some((end, said)) => (end.to_owned(), Some(said.to_owned())),
+                None => (whole, None),
+            }
+        }
+        other => (other.to_string(), None),
+    }
+}
+
+/// What parts the end of a program from its own words, in the client's errors.
+const SAID: &str = "; it said: ";
 
 #[cfg(test)]
 mod tests {

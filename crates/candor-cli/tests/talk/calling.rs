@@ -71,6 +71,67 @@ async fn the_same_key_is_not_done_twice() {
     world.over_stdio(&append(&["--key", " "])).await.ended(2);
 }
 
+/// A server without keys runs the call again, whatever the key: it is refused, or sent with a warning.
+#[tokio::test]
+async fn key_for_a_server_without_keys_is_refused_before_the_call() {
+    let world = World::new("calling without keys");
+    let adds = json!({"readOnlyHint": false, "destructiveHint": false});
+    let own = json!({"type": "object", "properties": {"idempotency_key": {"type": "string"}}, "required": ["idempotency_key"]});
+    let canned = json!({
+        "tools": [
+            {"name": "insert", "inputSchema": {"type": "object"}, "annotations": adds},
+            {"name": "own", "inputSchema": own, "annotations": adds},
+        ],
+        "calls": {"insert": {"error": {"code": -32603, "message": "disk full"}}},
+    });
+    let told = world.canned(&canned, &["call", "insert", "--key", "k1"]).await.ended(3);
+    told.complains("This server has no idempotency keys");
+    told.complains("Nothing was run.");
+    assert_eq!(world.asked("tools/call"), 0);
+    let told = world.canned(&canned, &["call", "insert", "--key", "k1", "--json"]).await.ended(3);
+    assert_eq!(told.error()["code"], "keys_unsupported");
+    let told = world.canned(&canned, &["call", "insert", "--key", "k1", "--unsafe-key"]).await;
+    let told = told.ended(1);
+    told.complains("a repeat may run the call twice");
+    told.complains("The call may have run. Check before you repeat it.");
+    assert!(!told.stderr.contains("k1"), "nothing invites a repeat with the key: {told:?}");
+    assert_eq!(world.asked("tools/call"), 1);
+    let told = world.canned(&canned, &["call", "insert"]).await.ended(1);
+    assert!(!told.stderr.contains("key"), "{told:?}");
+    // An argument of that name is the tool's own: it is neither filled in nor left out.
+    let told = world.canned(&canned, &["call", "own"]).await.ended(6);
+    told.complains("idempotency_key: required, but missing");
+    world.canned(&canned, &["call", "own", "idempotency_key=mine"]).await.ended(0);
+    world.run(&["call", ":1", "t", "--unsafe-key"]).await.ended(2);
+}
+
+#[tokio::test]
+async fn failed_read_never_says_that_it_may_have_run() {
+    let world = World::new("calling failed reads");
+    let canned = json!({
+        "tools": [{"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}],
+        "calls": {"look": {"error": {"code": -32603, "message": "disk full"}}},
+    });
+    let told = world.canned(&canned, &["call", "look"]).await.ended(1);
+    assert_eq!(told.stderr, "error: the server reports error -32603:\n  | disk full\n");
+}
+
+/// A command with an id that another chose could approve another call.
+#[tokio::test]
+async fn no_command_has_an_id_that_an_untrusted_server_chose() {
+    let world = World::new("calling ids");
+    let fails = ["call", "fails", "code=approval_required"];
+    let told = world.scripted(&[&fails[..], &["--trust", "stranger", "--yes"]].concat()).await;
+    let told = told.ended(3);
+    told.complains("candor approvals lists it");
+    assert!(!told.stderr.contains("0123456789ab"), "{told:?}");
+    let mut command = world.candor(&[&fails[..], &["--", "python3", crate::SCRIPTED]].concat());
+    command.env("OPERATION", "$(reboot)");
+    let told = world.finish(command).await.ended(3);
+    told.complains("candor approvals lists it");
+    assert!(!told.stderr.contains("reboot"), "{told:?}");
+}
+
 #[tokio::test]
 async fn a_mistyped_name_is_corrected_and_nothing_runs() {
     let world = World::new("calling typos");
@@ -90,7 +151,7 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
     let world = World::new("calling failures");
     let told = world.over_stdio(&["call", "manage_files", "path=no", "action=read"]).await.ended(5);
     assert_eq!(told.stdout, "");
-    told.complains("error: `no` does not exist");
+    told.complains("error: the tool reports a failure:\n  | `no` does not exist");
     world.scripted(&["call", "fails"]).await.ended(5).complains("it failed\\u{1b}[2J");
     for (code, number) in [
         ("approval_required", 3),
@@ -104,10 +165,11 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
         assert_eq!(error["code"], code);
         assert_eq!(error["result"]["isError"], true);
     }
+    let told = world.scripted(&["call", "fails", "code=approval_required"]).await.ended(3);
+    told.complains("candor approvals approve 0123456789ab");
+    fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "fails", "code=outcome_unknown", "--key", "k 1"]).await;
     told.ended(7).complains("candor history resolve 'k 1' --done");
-    let told = world.scripted(&["call", "fails", "code=approval_required"]).await.ended(3);
-    told.complains("candor approvals approve 0123abcd");
     let told = world.scripted(&["call", "wrong"]).await.ended(5);
     told.complains("not what the tool's schema promises");
 }
@@ -118,7 +180,9 @@ async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
     let told = world.scripted(&["call", "dies"]).await.ended(4);
     told.complains("exit status: 3");
     told.complains("the last word\\u{1b}[2J");
-    told.complains("it may have been done");
+    assert!(!told.stderr.contains("may have"), "it only reads: {told:?}");
+    let told = world.scripted(&["call", "dies", "--trust", "stranger", "--yes"]).await.ended(4);
+    told.complains("The call may have run. Check before you repeat it.");
     let told = world.run(&["call", "x", "--json", "--", "no-such-program"]).await.ended(4);
     assert_eq!(told.error()["code"], "unreachable");
     let told = world.run(&["call", "http://127.0.0.1:1/mcp", "x"]).await.ended(4);
@@ -177,7 +241,7 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     let (_server, target) = world.serve(&["--hold", "100ms"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
     let told = world.run(&delete).await.ended(3);
-    told.complains("waits for a person's approval");
+    told.complains("waits for an operator's approval");
     told.complains("candor approvals approve ");
     told.complains("--key d1");
     assert!(world.has("a.txt"));
@@ -198,7 +262,7 @@ async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
     let mut call = Program::start(&mut world.candor(&delete).into());
     let said = call.complaint().await;
-    assert!(said.contains("this call waits for a person's approval"), "{said}");
+    assert!(said.contains("this call waits for an operator's approval"), "{said}");
     let said = call.complaint().await;
     assert!(said.contains("candor approvals approve "), "{said}");
     drop(call);
@@ -213,6 +277,7 @@ async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
 #[tokio::test]
 async fn a_key_and_the_token_of_a_preview_are_filled_in() {
     let world = World::new("calling planned");
+    fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "planned", "what=it"]).await.ended(0);
     assert_eq!(told.stdout, "[\"it\", true, \"t1\"]\n");
     told.complains("key ");
@@ -238,9 +303,10 @@ async fn a_preview_is_made_of_a_call_that_has_its_token_already() {
 #[tokio::test]
 async fn without_the_preview_that_it_needs_nothing_is_called() {
     let world = World::new("calling unplanned");
+    fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "planned", "what=nothing"]).await.ended(5);
-    told.complains("error: its preview failed: there is nothing to show of");
-    assert!(!told.stderr.contains("may have been done"), "{told:?}");
+    told.complains("error: its preview failed:\n  | there is nothing to show of");
+    assert!(!told.stderr.contains("may have"), "{told:?}");
     let told = world.scripted(&["call", "planned", "what=nothing", "--json"]).await.ended(5);
     assert_eq!(told.error()["code"], "preview_failed");
     assert_eq!(told.error()["result"]["isError"], true);

@@ -1,5 +1,7 @@
 //! `candor doctor`.
 
+use serde_json::json;
+
 use crate::World;
 
 #[tokio::test]
@@ -24,7 +26,7 @@ async fn what_works_is_looked_at_step_by_step() {
             "ping"
         ]
     );
-    told.says("MCP 2026-07-28 (modern): candor-files ");
+    told.says("MCP 2026-07-28 (modern): \"candor-files ");
     told.says("every tool says what it does");
     let told = world.over_stdio(&["doctor", "--json"]).await.ended(0);
     assert_eq!(told.result()["checks"][1]["check"], "program");
@@ -34,17 +36,52 @@ async fn what_works_is_looked_at_step_by_step() {
 async fn what_a_person_may_want_to_know_is_noted() {
     let world = World::new("examining notes");
     let told = world.scripted(&["doctor"]).await.ended(0);
-    told.says("MCP 2025-11-25 (legacy): scripted\\u{1b}[2J");
+    told.says("MCP 2025-11-25 (legacy): \"scripted\\u{1b}[2J");
     told.says("note  tools      left out broken\\u{1b}[2J");
-    told.says("1 of 13 tools say nothing of what they do, so the worst is assumed: silent");
+    told.says("1 of 13 tools are unclassified (treated as the worst case): silent");
+}
+
+#[tokio::test]
+async fn doctor_notes_a_server_without_tools() {
+    let world = World::new("examining no tools");
+    let told = world.canned(&json!({}), &["doctor"]).await.ended(0);
+    told.says("note  tools      it lists no tools");
+    assert!(!told.stdout.contains("every tool says"), "{told:?}");
+}
+
+#[tokio::test]
+async fn doctor_shows_a_traceback_once_and_its_last_line_first() {
+    let world = World::new("examining traceback");
+    let dying = "def connect():\n    raise RuntimeError('no database')\nconnect()";
+    let told = world.run(&["doctor", "--", "python3", "-c", dying]).await.ended(4);
+    told.says("FAILS speaks     the connection was lost before the answer came: ");
+    told.says("exit status: 1: \"RuntimeError: no database\"\n");
+    let all = format!("{}{}", told.stdout, told.stderr);
+    assert_eq!(all.matches("RuntimeError: no database").count(), 1, "{all}");
+    assert_eq!(all.matches("Traceback (most recent call last)").count(), 1, "{all}");
+    told.says("\n  stderr before that | Traceback (most recent call last):\n");
+    let told = world.run(&["tools", "--", "python3", "-c", dying]).await.ended(4);
+    told.complains(":\n  | RuntimeError: no database (before that: Traceback");
+}
+
+#[tokio::test]
+async fn watch_names_the_missing_capability() {
+    let world = World::new("examining watch");
+    let told = world.canned(&json!({}), &["watch", "doc://a"]).await.ended(1);
+    told.complains("the capability resources.subscribe");
+    let told = world.canned(&json!({}), &["watch"]).await.ended(1);
+    told.complains("tools.listChanged");
 }
 
 #[tokio::test]
 async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     let world = World::new("examining failures");
     let told = world.run(&["doctor", "http://127.0.0.1:1/mcp"]).await.ended(4);
-    assert_eq!(told.stdout.lines().last(), Some("FAILS connects   "));
-    told.complains("nobody listens there");
+    assert!(
+        told.stdout.contains("\nFAILS connects   nobody listens there: 127.0.0.1:1"),
+        "{told:?}"
+    );
+    told.complains("error: the check \"connects\" fails\n  does the server run");
     let told = world.run(&["doctor", "--json", "--", "no-such-program"]).await.ended(4);
     let error = told.error();
     assert_eq!(
@@ -54,11 +91,13 @@ async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     let dying = "import sys; print('no database', file=sys.stderr); sys.exit(9)";
     let told = world.run(&["doctor", "--", "python3", "-c", dying]).await.ended(4);
     told.says("FAILS speaks");
-    told.complains("stderr | no database");
-    told.complains("exit status: 9");
+    told.says("exit status: 9: \"no database\"");
     world.run(&["doctor", "ftp://a"]).await.ended(2).says("FAILS target");
-    world.run(&["doctor", "--", "cat"]).await.ended(1).complains("it is no MCP server");
-    world.run(&["tools", "--", "cat"]).await.ended(1).complains("it is no MCP server");
+    let told = world.run(&["doctor", "--", "cat"]).await.ended(4);
+    told.says("FAILS speaks     The program responds, but it is not an MCP server");
+    let told = world.run(&["tools", "--json", "--", "/bin/cat"]).await.ended(4);
+    assert_eq!(told.error()["code"], "not_an_mcp_server");
+    world.run(&["tools", "--", "/bin/cat"]).await.ended(4).complains("it is not an MCP server");
     let (_server, target) = world.serve(&[]).await;
     let told = world.run(&["doctor", &format!("https://127.0.0.1{target}")]).await.ended(4);
     told.complains("without TLS: write http://");
@@ -105,7 +144,7 @@ async fn a_certificate_that_is_refused_here_is_no_matter_of_the_servers_log() {
         let mut command = world.candor(&[command, &target]);
         command.env("SSL_CERT_FILE", world.around.join("other.pem"));
         let told = world.finish(command).await.ended(4);
-        told.complains("invalid peer certificate");
+        told.tells("invalid peer certificate");
         told.complains("its certificate was refused here");
         assert!(!told.stderr.contains("log of the server"), "{told:?}");
     }

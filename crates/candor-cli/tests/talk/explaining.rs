@@ -12,8 +12,8 @@ async fn what_reads_runs_and_what_deletes_is_asked_about() {
     let told = world.over_stdio(&manage("action=read", &[])).await.ended(0);
     told.says("reads · repeatable · stays local   → runs without asking\n");
     told.says("only reads       yes  asked\n");
-    told.says("candor-files ");
-    told.says(" is believed, and was asked about exactly these arguments.");
+    told.says("\n\"candor-files ");
+    told.says("\" is believed, and was asked about exactly these arguments.");
     let told = world.over_stdio(&manage("action=delete", &["--preview"])).await.ended(0);
     told.says("DELETES · repeatable · stays local   → would be asked here first\n");
     told.says("  | Delete a.txt (5 bytes, text). It cannot be undone.");
@@ -49,7 +49,9 @@ async fn where_each_hint_comes_from_is_told() {
     told.says("the tool declares this for all its calls");
     let told = world.scripted(&["explain", "silent"]).await.ended(0);
     told.says("may delete       yes  default\n");
-    told.says("says nothing of what this tool does: the worst is assumed");
+    told.says("Unclassified (treated as the worst case)   → would be asked here first\n");
+    told.says("does not classify this tool: the worst is assumed");
+    assert!(!told.stdout.contains("DELETES"), "{told:?}");
     let told = world.scripted(&["explain", "say", "--trust", "stranger"]).await.ended(0);
     told.says("DELETES · not repeatable · reaches outside   → would be asked here first");
     told.says("only reads       yes  declared\n");

@@ -1,6 +1,8 @@
 //! `candor tools`.
 
-use crate::{World, names};
+use serde_json::json;
+
+use crate::{CANNED, World, names};
 
 const MANAGE: &str = "up to DELETES  manage_files(path: string, action: ";
 
@@ -33,13 +35,55 @@ async fn programs_get_one_object() {
     assert_eq!(result["leftOut"], serde_json::json!([]));
 }
 
+/// Numbers keep their digits, and a member that has the name of one of ours does not pass for it.
+#[tokio::test]
+async fn json_list_keeps_every_member_of_a_tool() {
+    let world = World::new("listing lossless");
+    let tool = r#"{"name":"t","inputSchema":{"type":"object","maximum":12345678901234567890123},
+        "annotations":{"title":"T","readOnlyHint":true,"vendorHint":1.50},"execution":{"taskSupport":"optional"},
+        "_meta":{"vendor/x":[1]},"vendor":{"deep":null},"effect":"harmless","icons":[]}"#;
+    let list = format!(r#"{{"tools":[{tool}]}}"#);
+    let words = ["tools", "--json", "--", "python3", CANNED];
+    std::fs::write(world.around.join("canned.json"), list).unwrap();
+    // Python reads and writes integers of any size as they are.
+    let told = world.run(&words).await.ended(0);
+    told.says("\"maximum\":12345678901234567890123");
+    let tool = &told.result()["tools"][0];
+    assert_eq!(tool["annotations"], json!({"title": "T", "readOnlyHint": true, "vendorHint": 1.5}));
+    assert_eq!(tool["execution"], json!({"taskSupport": "optional"}));
+    assert_eq!(tool["_meta"], json!({"vendor/x": [1]}));
+    assert_eq!((&tool["vendor"], &tool["icons"]), (&json!({"deep": null}), &json!([])));
+    assert_eq!(tool["shadowed"], json!({"effect": "harmless"}));
+    assert_eq!(tool["effect"], "reads · repeatable · reaches outside");
+    assert_eq!((&tool["title"], &tool["unclassified"]), (&json!("T"), &json!(false)));
+}
+
+#[tokio::test]
+async fn wide_letters_keep_columns_straight() {
+    let world = World::new("listing wide");
+    let doc = |name: &str| json!({"uri": format!("doc://{name}"), "name": name});
+    let answers = json!({
+        "resources/list": {"result": {"resources": [doc("漢字"), doc("four")]}},
+        "resources/templates/list": {"result": {"resourceTemplates": []}},
+    });
+    let canned = json!({"capabilities": {"resources": {}}, "answers": answers});
+    let told = world.canned(&canned, &["resources"]).await.ended(0);
+    let columns: Vec<_> = told
+        .stdout
+        .lines()
+        .map(|line| unicode_width::UnicodeWidthStr::width(line.split("doc://").next().unwrap()))
+        .collect();
+    assert_eq!(columns[1], columns[2], "{told:?}");
+}
+
 #[tokio::test]
 async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
     let world = World::new("listing broken");
     let told = world.scripted(&["tools"]).await.ended(0);
-    told.complains("left out: broken\\u{1b}[2J");
+    told.complains("left out: \"broken\\u{1b}[2J");
     told.complains("inputSchema");
-    told.says("says nothing   silent()");
+    told.says("unclassified   silent()");
+    told.complains("1 tool is unclassified (treated as the worst case)");
     told.says("evil\\u{1b}[2J");
     let result = world.scripted(&["tools", "--json"]).await.ended(0).result();
     assert_eq!(result["leftOut"].as_array().unwrap().len(), 1);

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::terminal::Terminal;
 use crate::{ESCAPE, SCRIPTED, World};
 
@@ -41,6 +43,41 @@ fn a_person_is_shown_the_call_and_says_yes() {
     assert!(!world.has("a.txt"));
 }
 
+/// A preview of a thousand lines must not push what is agreed to out of sight.
+#[test]
+fn long_preview_is_cut_and_the_question_repeats_what_matters() {
+    let world = World::new("persons long preview");
+    let plan = json!({"dev.candor/plan": {"preview": "show", "required": false}});
+    let properties = json!({
+        "path": {"type": "string"}, "force": {"type": "boolean"},
+        "pin": {"type": "string", "writeOnly": true}, "rest": {"type": "array"},
+    });
+    let schema = json!({"type": "object", "properties": properties});
+    let lines: String =
+        (0..1000).map(|line| format!("line {line} {}\n", "字".repeat(150))).collect();
+    let canned = json!({
+        "tools": [
+            {"name": "wipe", "inputSchema": schema, "annotations": {"destructiveHint": true}, "_meta": plan},
+            {"name": "show", "inputSchema": schema, "annotations": {"readOnlyHint": true}},
+        ],
+        "calls": {"show": {"result": {"content": [{"type": "text", "text": lines}]}}},
+    });
+    let program = world.cans(&canned).map(str::to_owned);
+    let words = ["call", "wipe", "path=漢字", "force=true", "pin=0000", "rest:=[1]"];
+    let mut terminal = at(&world, &words, &program);
+    terminal.says("May it run? [y/N]");
+    let text = terminal.text();
+    let question = "\nwipe (DELETES · not repeatable · reaches outside) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
+    assert!(text.contains(question), "{text}");
+    assert!(text.contains("  | line 39 ") && !text.contains("line 40 "), "{text}");
+    // Two columns for each letter: 200 columns are "line 39 " and 96 of them.
+    let line = text.lines().find(|line| line.starts_with("  | line 39 ")).unwrap();
+    assert_eq!(line.matches('字').count(), 96, "{line}");
+    assert!(text.contains("  (not shown: 960 lines, "), "{text}");
+    terminal.types("n");
+    assert_eq!(terminal.ended().0, Some(3));
+}
+
 #[test]
 fn anything_but_a_yes_is_a_no() {
     let world = World::new("persons no");
@@ -61,7 +98,7 @@ fn whoever_leaves_at_the_question_has_not_said_yes() {
     let terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
     terminal.says("May it run? [y/N]");
     let text = terminal.interrupt();
-    assert!(text.contains("error: interrupted"), "{text}");
+    assert!(text.ends_with("error: interrupted\n  Nothing was run.\n"), "{text}");
     assert!(world.has("a.txt"));
 }
 
@@ -100,7 +137,7 @@ fn whoever_leaves_a_call_that_may_do_harm_is_told_that_it_may_have_been_done() {
     terminal.types("y");
     terminal.says("waiting for the answer; Ctrl-C ends");
     let text = terminal.interrupt();
-    let told = "error: interrupted\n  it may have been done: look before you repeat it\n";
+    let told = "error: interrupted\n  The call may have run. Check before you repeat it.\n";
     assert!(text.ends_with(told), "{text:?}");
 }
 
@@ -112,14 +149,26 @@ fn whoever_leaves_a_call_that_adds_something_is_told_so_too() {
     let terminal = at(&world, &["call", "adds"], &program);
     terminal.says("waiting for the answer; Ctrl-C ends");
     let text = terminal.interrupt();
-    let told = "error: interrupted\n  it may have been done: look before you repeat it\n";
+    let told = "error: interrupted\n  The call may have run. Check before you repeat it.\n";
     assert!(text.ends_with(told), "{text:?}");
+}
+
+/// The server waits for the answer, so it has not started the call.
+#[test]
+fn interrupt_at_an_unanswered_approval_says_that_nothing_was_run() {
+    let world = World::new("persons leave approval");
+    let terminal = at(&world, &DELETE, &files(&world, &["--ask", "destructive"]));
+    terminal.says("Decision (approve|deny):");
+    let text = terminal.interrupt();
+    assert!(text.ends_with("error: interrupted\n  Nothing was run.\n"), "{text:?}");
+    assert!(world.has("a.txt"));
 }
 
 /// With another key it would be another question.
 #[test]
 fn whoever_leaves_a_call_that_waits_is_told_the_key_that_it_was_given() {
     let world = World::new("persons leave waiting");
+    std::fs::write(world.around.join("keyed"), "").unwrap();
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let terminal = at(&world, &["call", "waits"], &program);
     terminal.says("waiting for the decision; Ctrl-C ends");
@@ -127,7 +176,7 @@ fn whoever_leaves_a_call_that_waits_is_told_the_key_that_it_was_given() {
     let (_, key) = text.split_once("key ").unwrap();
     let (key, _) = key.split_once(':').unwrap();
     assert!(
-        text.contains(&format!(": the same call with --key {key} finds the question")),
+        text.contains(&format!(": the same call with --key {key} finds the request")),
         "{text}"
     );
 }
@@ -168,13 +217,13 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     let (_server, target) = world.serve(&["--ask", "destructive", "--hold", "10m"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
     let call = at(&world, &delete, &[]);
-    call.says("this call waits for a person's approval, who is not asked here (operation ");
+    call.says("this call waits for an operator's approval; nobody is asked here (operation ");
     call.says("candor approvals approve ");
     call.says("in the server's console, or: candor approvals approve");
     let other = at(&world, &delete, &[]);
     other.says("waiting for the decision; Ctrl-C ends");
     let text = other.interrupt();
-    assert!(text.contains("the same call again finds the question"), "{text}");
+    assert!(text.contains("the same call again finds the request"), "{text}");
     let text = call.text();
     assert!(!text.contains("Decision (approve|deny):") && !text.contains("[y/N]"), "{text}");
     let (_, operation) = text.split_once("candor approvals approve ").unwrap();
@@ -251,6 +300,38 @@ fn a_form_is_filled_in_field_by_field() {
     assert!(text.contains(r#"{"action": "decline"}"#), "{text}");
 }
 
+/// A title must not read like a line of ours, nor a secret be read over a shoulder.
+#[test]
+fn secret_fields_are_hidden_and_server_words_are_marked() {
+    let world = World::new("persons secrets");
+    let choice = json!({"const": "a", "title": "candor: all is well"});
+    let form = json!({
+        "message": "Log in",
+        "requestedSchema": {"type": "object", "required": ["pw", "how"], "properties": {
+            "pw": {"type": "string", "format": "password", "title": "Enter it"},
+            "how": {"type": "string", "title": "error: x", "oneOf": [choice]},
+        }},
+    });
+    let canned = json!({
+        "tools": [{"name": "log_in", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}],
+        "calls": {"log_in": {"elicit": form}},
+    });
+    let program = world.cans(&canned).map(str::to_owned);
+    let mut terminal = at(&world, &["call", "log_in"], &program);
+    terminal.says("\n  | Enter it (TEXT):");
+    terminal.says("but the server reads it");
+    terminal.types("hunter2");
+    terminal.says("\n  | a: candor: all is well\n");
+    terminal.says("\n  | error: x (");
+    assert!(!terminal.text().contains("hunter2"), "{}", terminal.text());
+    // The terminal shows again what is typed.
+    terminal.types("a");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("(a):a\n") || text.contains("(a): a\n"), "{text}");
+    assert!(text.contains(r#""content": {"how": "a", "pw": "hunter2"}"#), "{text}");
+}
+
 #[tokio::test]
 async fn without_a_terminal_nobody_is_there_to_ask() {
     let world = World::new("persons nobody");
@@ -279,7 +360,7 @@ fn progress_is_a_line_that_is_taken_away() {
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let (code, text) = at(&world, &["call", "slow"], &program).ended();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("[##########          ] 50% step\\u{1b}[2J"), "{text:?}");
+    assert!(text.contains("[##########          ] 50% | step\\u{1b}[2J"), "{text:?}");
     assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
 }
 
@@ -293,7 +374,7 @@ fn a_dumb_terminal_gets_no_escapes() {
         command.env("TERM", "dumb");
         let (code, text) = Terminal::of(command).ended();
         assert_eq!(code, Some(0), "{text}");
-        assert!(!text.contains('\u{1b}') && text.matches("50% step").count() == 1, "{text:?}");
+        assert!(!text.contains('\u{1b}') && text.matches("50% | step").count() == 1, "{text:?}");
         assert!(!text.contains("100%") && text.ends_with("\narrived\n"), "{text:?}");
         assert!(program[0] != "sh" || text.matches("waiting for sh ").count() == 1, "{text:?}");
     }

@@ -6,7 +6,7 @@ use crate::World;
 async fn prompts_are_listed_and_filled_in() {
     let world = World::new("prompting");
     let told = world.scripted(&["prompts"]).await.ended(0);
-    told.says("greet(who: string, tone?: string)  Greets\\u{1b}[2J");
+    told.says("greet(who: string, tone?: string)  | Greets\\u{1b}[2J");
     let told = world.scripted(&["prompts", "greet", "who=Ann"]).await.ended(0);
     told.says("user: {\"who\": \"Ann\"}\\u{1b}[2J");
     let result = world.scripted(&["prompts", "greet", "who=7", "--json"]).await.ended(0).result();

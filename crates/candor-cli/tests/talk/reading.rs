@@ -64,7 +64,7 @@ async fn the_form_is_picked_by_its_type() {
     let raw = String::from_utf8(output.stdout).unwrap();
     assert!(raw.starts_with("plain\u{1b}[2J"), "to a file, as it is");
     let told = world.scripted(&["read", "doc://a", "--type", "text/html"]).await.ended(1);
-    told.complains("there is no text/html of it; there is text/plain, image/png");
+    told.complains("there is no text/html of it; there is \"text/plain\", \"image/png\"");
 }
 
 #[cfg(unix)]
@@ -74,7 +74,7 @@ async fn changes_are_told_until_somebody_ends_it() {
     let (_server, target) = world.serve(&[]).await;
     let uri = world.uri("a.txt");
     let mut watch = Program::start(&mut world.candor(&["watch", &target, &uri, "--json"]).into());
-    assert!(watch.complaint().await.starts_with("Watching 1 resources of candor-files"));
+    assert!(watch.complaint().await.starts_with("Watching 1 resources of \"candor-files"));
     fs::write(world.folder().join("a.txt"), "second").unwrap();
     let line = watch.next().await;
     assert_eq!(line["result"]["change"], "resource", "{line}");

@@ -85,14 +85,14 @@ def call(name, arguments, meta):
         return said(arguments.get("text", "nothing"))
     if name == "fails":
         code = arguments.get("code")
-        told = {"code": code, "raisedBy": "server", "operation": "0123abcd"}
+        told = {"code": code, "raisedBy": "server", "operation": os.environ.get("OPERATION", "0123456789ab")}
         return said("it failed" + ESCAPE, isError=True, **({"_meta": {ERROR: told}} if code else {}))
     if name == "dies":
         print("the last word" + ESCAPE, file=sys.stderr)
         sys.stderr.flush()
         os._exit(3)
     if name == "waits":
-        waits = "Waiting for a person's approval of operation 0123abcd"
+        waits = "Waiting for a person's approval of operation 0123456789ab"
         send({"method": "notifications/progress", "params": {"progressToken": meta.get("progressToken"), "progress": 0, "message": waits}})
     if name in ("hangs", "adds", "waits"):
         with open("hanging", "w") as file:
@@ -125,9 +125,10 @@ def answer(method, params):
     global elicits
     if method == "initialize":
         elicits = "elicitation" in params["capabilities"]
+        keys = {"extensions": {"dev.candor/idempotency": {}}} if os.path.exists("keyed") else {}
         return {
             "protocolVersion": "2025-11-25",
-            "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
+            "capabilities": {"tools": {}, "prompts": {}, "resources": {}, **keys},
             "serverInfo": {"name": "scripted" + ESCAPE, "version": "1"},
         }
     if method == "tools/list":

@@ -61,7 +61,7 @@ async fn a_program_is_told_without_its_secrets_also_by_itself() {
     own(&world, &program);
     let told = run(&world, &["doctor", "notes"]).await.ended(4);
     told.says("--token … --header Authorization: Bearer ${TOKEN} 'x=${API_KEY}' (from notes in");
-    told.complains("stderr | args");
+    told.says("exit status: 9: \"args [");
     run(&world, &["doctor", "notes", "--json"]).await.ended(4);
     run(&world, &["tools", "notes"]).await.ended(4).complains("exit status: 9");
     own(&world, &json!({"command": "no-such-program", "args": ["--token=l1teral"]}));

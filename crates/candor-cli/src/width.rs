@@ -1,0 +1,48 @@
+//! How wide a text is on a terminal: East Asian letters and most emoji take two columns.
+
+use candor::desk::shown::shown;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Returns the number of columns of a text that is safe to show.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Makes a text safe to show and cuts it to at most so many columns.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let shown = shown(text).to_string();
+    if columns(&shown) <= most {
+        return shown;
+    }
+    format!("{}…", fitting(&shown, most.saturating_sub(1)))
+}
+
+/// Returns the longest beginning of a text that fits into so many columns.
+pub(crate) fn fitting(text: &str, most: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > most
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
+/// Pads a text with spaces to so many columns.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!(columns("a漢字"), 5);
+        assert_eq!(cut("漢字漢字", 8), "漢字漢字");
+        assert_eq!(cut("漢字漢字", 7), "漢字漢…");
+        assert_eq!(cut("漢字漢字", 6), "漢字…");
+        assert_eq!(padded("漢", 4), "漢  ");
+        assert_eq!(cut("\u{1b}\u{1b}", 7), r"\u{1b}…");
+    }
+}

@@ -1,0 +1,181 @@
+//! What `candor call` decides by, and what `candor explain` says of it: what the user agreed to, what the server promised, and what
+//! counts if the server cannot be asked.
+
+use serde_json::{Value, json};
+
+use crate::World;
+
+const READS: &str = r#"{"readOnlyHint": true, "openWorldHint": false}"#;
+const DELETES: &str =
+    r#"{"destructiveHint": true, "idempotentHint": true, "openWorldHint": false}"#;
+
+fn hints(hints: &str) -> Value {
+    serde_json::from_str(hints).unwrap()
+}
+
+/// A server with a tool `wipe` that declares this.
+fn declaring(annotations: &Value) -> Value {
+    json!({"tools": [{"name": "wipe", "inputSchema": {"type": "object"}, "annotations": annotations}]})
+}
+
+/// A server whose tool `wipe` depends on its arguments; it declares and answers this.
+fn answering(annotations: &Value, answer: &Value) -> Value {
+    let schema = json!({"type": "object", "properties": {"action": {"enum": ["read", "delete"]}, "path": {"type": "string"}}});
+    let tool = json!({"name": "wipe", "inputSchema": schema, "annotations": annotations, "dynamicAnnotations": true});
+    json!({
+        "capabilities": {"tools": {"dynamicAnnotations": true}},
+        "tools": [tool],
+        "answers": {"tools/annotations": answer},
+    })
+}
+
+fn annotated(hints: &Value) -> Value {
+    json!({"result": {"annotations": hints}})
+}
+
+fn failing(code: i64) -> Value {
+    json!({"error": {"code": code, "message": "cannot say"}})
+}
+
+#[cfg(unix)]
+mod at_a_terminal {
+    use super::*;
+    use crate::terminal::Terminal;
+
+    /// Answers the question before a call, and returns all that stood there.
+    fn answered(world: &World, canned: &Value, words: &[&str], answer: &str) -> String {
+        let mut command = world.candor(words);
+        command.args(world.cans(canned));
+        let mut terminal = Terminal::of(command);
+        terminal.says("May it run? [y/N]");
+        terminal.types(answer);
+        terminal.ended().1
+    }
+
+    #[tokio::test]
+    async fn milder_declaration_of_a_pinned_tool_asks_again() {
+        let world = World::new("pinned static");
+        let (severe, mild) = (declaring(&hints(DELETES)), declaring(&hints(READS)));
+        world.canned(&mild, &["call", "wipe"]).await.ended(0);
+        answered(&world, &severe, &["call", "wipe"], "y");
+        let changed = "You agreed to wipe as: DELETES · repeatable · stays local. The server now says: reads · repeatable · stays local.";
+        let text = answered(&world, &mild, &["call", "wipe"], "n");
+        assert!(text.contains(changed), "{text}");
+        assert!(text.contains("wipe has changed since you last agreed"), "{text}");
+        let told = world.canned(&mild, &["call", "wipe"]).await.ended(3);
+        told.complains(changed);
+        assert_eq!(world.asked("tools/call"), 2);
+        let told = world.canned(&mild, &["explain", "wipe"]).await.ended(0);
+        told.says("→ would be asked here first");
+        told.says(changed);
+        // Whoever has agreed to the milder one is not asked about it again.
+        answered(&world, &mild, &["call", "wipe"], "y");
+        world.canned(&mild, &["call", "wipe"]).await.ended(0);
+    }
+
+    #[tokio::test]
+    async fn milder_answer_for_a_pinned_call_asks_again() {
+        let world = World::new("pinned dynamic");
+        let delete = ["call", "wipe", "action=delete", "path=a"];
+        let severe = answering(&hints(DELETES), &annotated(&hints(DELETES)));
+        let mild = answering(&hints(DELETES), &annotated(&hints(READS)));
+        answered(&world, &severe, &delete, "y");
+        // Another choice among the arguments is another call.
+        world.canned(&mild, &["call", "wipe", "action=read", "path=a"]).await.ended(0);
+        let told = world.canned(&mild, &["call", "wipe", "action=delete", "path=b"]).await.ended(3);
+        told.complains("You agreed to wipe as: DELETES");
+        let text = answered(&world, &mild, &delete, "n");
+        assert!(text.contains("The server now says: reads"), "{text}");
+        // Without the choices in its schema the tool is not another one.
+        let mut open = mild.clone();
+        open["tools"][0]["inputSchema"] = json!({"type": "object"});
+        world.canned(&open, &["call", "wipe"]).await.ended(3);
+        assert_eq!(world.asked("tools/call"), 2);
+    }
+
+    #[tokio::test]
+    async fn confirmation_says_that_the_server_could_not_be_asked() {
+        let world = World::new("pinned confirmation");
+        let canned = answering(&hints(DELETES), &failing(-32602));
+        let text = answered(&world, &canned, &["call", "wipe", "action=delete"], "n");
+        let told = "The server could not be asked what this call does (the server reports error -32602: \"cannot say\"). Instead, what the tool declares for all its calls counts.";
+        let (_, question) = text.split_once("DELETES · repeatable · stays local").unwrap();
+        assert!(question.contains(told), "{text}");
+    }
+}
+
+/// The server promises to ask for approval, checks nothing, and runs the call.
+#[tokio::test]
+async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
+    let world = World::new("pinned skipped");
+    let meta = json!({"dev.candor/approval": {"judgement": "ask"}});
+    let tool = json!({"name": "wipe", "inputSchema": {"type": "object"}, "annotations": hints(DELETES), "_meta": meta});
+    let extension = json!({"version": 1, "ask": "destructive", "client": true, "expect": true});
+    let canned = |result: Value| {
+        json!({
+            "capabilities": {"extensions": {"dev.candor/approval": extension}},
+            "tools": [tool],
+            "calls": {"wipe": {"result": result}},
+        })
+    };
+    let done = json!({"content": [{"type": "text", "text": "wiped"}]});
+    let approved = json!({"content": [], "_meta": {"dev.candor/approval": {"approved": true}}});
+    let told = world.canned(&canned(approved), &["call", "wipe"]).await.ended(0);
+    assert!(!told.stderr.contains("announced"), "{told:?}");
+    // What was approved is pinned like what was agreed to here.
+    let told = world.canned(&declaring(&hints(READS)), &["call", "wipe"]).await.ended(3);
+    told.complains("You agreed to wipe as: DELETES");
+    let told = world.canned(&canned(done.clone()), &["explain", "wipe"]).await.ended(0);
+    told.says("→ waits for approval");
+    let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(0);
+    told.complains(
+        "The server announced that it asks for approval of this call, and ran it without.",
+    );
+    let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(3);
+    told.complains("so you are asked here");
+    assert_eq!(world.asked("tools/call"), 2, "once with an approval, once without");
+    let told = world.canned(&canned(done), &["explain", "wipe"]).await.ended(0);
+    told.says("→ would be asked here first, then waits for approval");
+}
+
+/// What a tool declares counts whatever the error is; an error that may pass is tried again first.
+#[tokio::test]
+async fn failed_query_falls_back_to_static_hints_and_says_so() {
+    for (code, times) in [(-32602, 1), (-32601, 1), (-32603, 4), (-32000, 4)] {
+        let world = World::new(&format!("pinned fallback {code}"));
+        let canned = answering(&hints(READS), &failing(code));
+        let told = world.canned(&canned, &["call", "wipe", "action=read"]).await.ended(0);
+        told.complains(&format!(
+            "The server could not be asked what this call does (the server reports error {code}: \"cannot say\"). Instead, what the tool declares for all its calls counts.\n"
+        ));
+        assert_eq!(told.stderr.lines().count(), 1, "{told:?}");
+        assert_eq!((world.asked("tools/annotations"), world.asked("tools/call")), (times, 1));
+    }
+}
+
+/// Whatever is declared and answered, a call without a terminal does what `explain` says.
+#[tokio::test]
+async fn explain_predicts_call() {
+    let nothing = json!({});
+    let (reads, deletes) = (hints(READS), hints(DELETES));
+    for (declared, answer, next) in [
+        (&nothing, failing(-32603), "asked_here"),
+        (&nothing, failing(-32602), "asked_here"),
+        (&nothing, annotated(&reads), "runs"),
+        (&reads, failing(-32602), "runs"),
+        (&deletes, failing(-32000), "asked_here"),
+        (&deletes, annotated(&reads), "runs"),
+        (&reads, annotated(&deletes), "asked_here"),
+    ] {
+        let world = World::new("pinned predicts");
+        let canned = answering(declared, &answer);
+        let words = |command: &'static str| [command, "wipe", "action=delete"];
+        let told = world.canned(&canned, &[&words("explain")[..], &["--json"]].concat()).await;
+        let explained = told.ended(0).result();
+        assert_eq!(explained["next"], next, "{canned}");
+        let code = if next == "runs" { 0 } else { 3 };
+        world.canned(&canned, &words("call")).await.ended(code);
+        // Whoever agrees beforehand is not refused.
+        world.canned(&canned, &[&words("call")[..], &["--yes"]].concat()).await.ended(0);
+    }
+}
