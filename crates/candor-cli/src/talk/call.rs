@@ -175,7 +175,8 @@ impl Making<'_> {
             })
             .on_progress(move |news| progress.tell(&news))
             .on_send(move |key| {
-                if let (Some(key), None, false) = (key, &own, quiet) {
+                // An untrusted server's keys are only a claim.
+                if let (Some(key), None, false, Trust::Known) = (key, &own, quiet, trust) {
                     eprintln!("key {key}: the server runs the same call with --key {key} once");
                 }
                 *lock(&sending) = Some(key.map(ToString::to_string));
@@ -186,9 +187,9 @@ impl Making<'_> {
         let has_keys = reached.client.has_keys();
         if unsafe_key {
             call = call.unsafe_key();
-            if !has_keys && !out.json {
-                eprintln!("this server has no idempotency keys: a repeat may run the call twice");
-            }
+        }
+        if unsafe_key && !has_keys {
+            reached.progress.note(&[NO_KEYS.to_owned()]);
         }
         let mut call = pin!(call.into_future());
         let done = tokio::select! {
@@ -198,8 +199,9 @@ impl Making<'_> {
         };
         reached.progress.clear();
         let sent = lock(&sent).take();
-        // Only a key that the server makes use of is worth a word.
-        let key = key.or_else(|| sent.clone().flatten()).filter(|_| has_keys);
+        // Only a key that the server keeps is worth a word.
+        let keeps_keys = has_keys && trust == Trust::Known;
+        let key = key.or_else(|| sent.clone().flatten()).filter(|_| keeps_keys);
         // What only reads has changed nothing, whatever became of it.
         let writes = sent.is_some();
         let Some(done) = done else {
@@ -237,10 +239,13 @@ impl Making<'_> {
             let trusted = reached.client.trust() == Trust::Known;
             return Err(advised(Trouble::of_result(&result), &result, trusted, key.as_deref()));
         }
-        let notes = lock(&notes).clone();
+        let mut notes = lock(&notes).clone();
+        notes.extend((unsafe_key && !has_keys).then(|| NO_KEYS.to_owned()));
         tell_result(&result, key.as_deref(), notes, out)
     }
 }
+
+const NO_KEYS: &str = "This server has no idempotency keys: a repeat may run the call twice.";
 
 /// What the user is told of a server that does not keep its promise.
 const SKIPPED: &str = "The server announced that it asks for approval of this call, and ran it without. From now on you are asked here.";

@@ -12,7 +12,8 @@ use super::foresight::{Next, review};
 use super::pins::Pins;
 use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
-use super::{content, given};
+use super::{content, given, safe};
+use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::{Own, Surroundings};
 
@@ -72,18 +73,19 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     ended(done.await, server.json)
 }
 
-/// What the tool's own preview says, or why it says nothing; both safe to show.
-type Preview = Result<String, String>;
+/// What the tool's own preview says, safe to show; or why it says nothing.
+type Preview = Result<String, Trouble>;
 
 async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview {
     match reached.client.preview(tool.name(), arguments).await {
         Ok(Some(preview)) => Ok(content::in_words(&preview.content)),
-        Ok(None) => Err("it has none".to_owned()),
+        Ok(None) => Err(no_preview(tool)),
         Err(Error::Refused(_)) => {
-            Err("it is a call, too, and nobody knows that it only reads".to_owned())
+            let why = "it is a call, too, and nobody knows that it only reads";
+            Err(Trouble::new(Exit::Refused, "refused", why))
         }
-        Err(Error::PreviewFailed(result)) => Err(content::in_words(result.content())),
-        Err(error) => Err(shown(&error.to_string()).to_string()),
+        Err(Error::PreviewFailed(result)) => Err(Trouble::of_result(&result)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -147,14 +149,14 @@ fn tell(
     for note in notes {
         out.line(note)?;
     }
-    let (title, text) = match preview {
-        None => return Ok(()),
-        Some(Ok(text)) => ("what its preview shows", text),
-        Some(Err(why)) => ("its preview shows nothing", why),
-    };
-    out.line(&format!("\n{title}"))?;
-    for line in text.lines() {
-        out.line(&format!("  | {line}"))?;
+    match preview {
+        None => {}
+        Some(Ok(text)) => {
+            out.line(&format!("\nwhat its preview shows\n{}", safe::quoted(&text)))?;
+        }
+        Some(Err(why)) => {
+            out.line(&format!("\nits preview shows nothing: {}", why.in_one_line()))?;
+        }
     }
     Ok(())
 }
@@ -171,7 +173,7 @@ fn as_json(
     let (preview, no_preview) = match preview {
         None => (None, None),
         Some(Ok(text)) => (Some(text), None),
-        Some(Err(why)) => (None, Some(why)),
+        Some(Err(why)) => (None, Some(why.in_one_line())),
     };
     let [reads, destroys, repeats, outside] = said.sources.map(source);
     let hint = |value: bool, source: &str| json!({"value": value, "source": source});

@@ -4,7 +4,7 @@
 //! - `server`: the flags that they share, and the way to the server and back. `trouble`: how one ends that does not do what it was asked to.
 //! - `foresight`: what becomes of a call, in words. `consent`: the question to a person before it. `question`: the server's own
 //!   questions. `progress`: how far it has come.
-//! - `pins`: tools as they were when a person agreed.
+//! - `pins`: tools and their effects as they were when a person agreed, and servers that skipped an approval.
 //! - `given`: the arguments of a call. `content`: what comes back. `safe`: texts of others on our terminal.
 //!
 //! Results go to stdout, everything else to stderr. Everything that a server says is the word of somebody else, and goes through

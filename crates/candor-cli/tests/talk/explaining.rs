@@ -94,12 +94,12 @@ async fn arguments_that_do_not_fit_are_named() {
 async fn a_preview_that_cannot_be_shown_leaves_the_rest() {
     let world = World::new("explaining previews");
     let told = world.over_stdio(&["explain", "list_files", "--preview"]).await.ended(0);
-    told.says("its preview shows nothing\n  | it has none\n");
+    told.says("its preview shows nothing: list_files has no preview\n");
     let words = manage("action=delete", &["--preview", "--trust", "stranger", "--json"]);
     let result = world.over_stdio(&words).await.ended(0).result();
     assert_eq!(result["next"], "asked_here");
     assert!(result["noPreview"].as_str().unwrap().contains("nobody knows that it only reads"));
     let told =
         world.over_stdio(&["explain", "manage_files", "path=no", "action=read", "--preview"]);
-    told.await.ended(0).says("  | `no` does not exist");
+    told.await.ended(0).says("nothing: the tool reports a failure: \"`no` does not exist");
 }
