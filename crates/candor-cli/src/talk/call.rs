@@ -38,8 +38,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 
-    /// The idempotency key: a server that has keys runs the same call with the same key once [default: a new key, which is printed].
-    /// Without keys on the server the call is refused
+    /// The idempotency key: a server that has keys runs the same call with the same key once; for any other the call is refused
+    /// [default: a new key, which is printed, if the server has keys]
     #[arg(long)]
     key: Option<String>,
 

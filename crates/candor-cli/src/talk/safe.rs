@@ -15,27 +15,32 @@ pub(super) fn quoted(text: &str) -> String {
     text.split('\n').map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// So many lines of a preview are shown: more would push the question out of sight.
-pub(super) const PREVIEW: usize = 40;
+/// How much of a text is shown: lines, and columns of each.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    lines: usize,
+    columns: usize,
+}
 
-/// So many lines are shown of a text that is all that there is to decide by.
-pub(super) const WHOLE: usize = 400;
+/// More of a preview would push the question out of sight.
+pub(super) const PREVIEW: Extent = Extent { lines: 40, columns: 200 };
 
-const COLUMNS: usize = 200;
+/// Of a text that is all that there is to decide by, or that says why something failed.
+pub(super) const WHOLE: Extent = Extent { lines: 400, columns: 4000 };
 
-/// Returns the same, cut to at most so many lines, and how much is left out.
-pub(super) fn excerpt(text: &str, most: usize) -> String {
+/// Returns the same, cut, and how much is left out.
+pub(super) fn excerpt(text: &str, most: Extent) -> String {
     let text = self::text(text);
     let lines: Vec<&str> = text.split('\n').collect();
     let mut hidden = 0;
     let mut shown: Vec<String> = Vec::new();
-    for line in lines.iter().take(most) {
-        let beginning = fitting(line, COLUMNS);
+    for line in lines.iter().take(most.lines) {
+        let beginning = fitting(line, most.columns);
         hidden += line.chars().count() - beginning.chars().count();
         let more = if beginning.len() < line.len() { "…" } else { "" };
         shown.push(format!("  | {beginning}{more}"));
     }
-    let left = &lines[lines.len().min(most)..];
+    let left = &lines[lines.len().min(most.lines)..];
     hidden += left.iter().map(|line| line.chars().count()).sum::<usize>();
     if hidden > 0 || !left.is_empty() {
         let lines = match left.len() {

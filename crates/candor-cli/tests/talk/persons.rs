@@ -199,6 +199,7 @@ fn a_server_that_asks_puts_its_question_to_the_person() {
     terminal.types("approve");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("announced"), "it did ask: {text}");
     assert!(!world.has("a.txt"));
     world.write("a.txt", "again");
     let mut terminal = at(&world, &DELETE, &program);
@@ -236,6 +237,7 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     let (code, text) = call.ended();
     assert_eq!(code, Some(0), "{text}");
     assert_eq!(text.matches("candor approvals approve ").count(), 1, "told once: {text}");
+    assert!(!text.contains("announced"), "it did ask: {text}");
     assert!(!world.has("a.txt"));
 
     world.write("a.txt", "again");
