@@ -2,6 +2,11 @@
 
 use sha2::{Digest as _, Sha256};
 
+/// The SHA-256 of some bytes, in hexadecimal digits.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    in_digits(&Sha256::digest(bytes))
+}
+
 /// The SHA-256 of several texts, each told from the next, in hexadecimal digits.
 pub(crate) fn of(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
@@ -9,5 +14,9 @@ pub(crate) fn of(parts: &[&str]) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    in_digits(&digest.finalize())
+}
+
+fn in_digits(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

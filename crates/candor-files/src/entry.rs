@@ -69,6 +69,20 @@ pub struct Entry {
     pub modified: Option<SystemTime>,
     /// Whether the last name is a link.
     pub link: bool,
+    /// Which file it is and when it last changed; of a link, of what it leads to. `None` if the system does not say.
+    pub id: Option<FileId>,
+}
+
+/// Tells apart files that have the same name, size and time of writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    /// The file system that holds it.
+    pub device: u64,
+    /// Its number there. A file that takes the place of another one has another number.
+    pub inode: u64,
+    /// When its content, times, name or permissions last changed: seconds since 1970, and nanoseconds. Programs that restore a
+    /// file's time of writing cannot restore this.
+    pub changed: (i64, u32),
 }
 
 /// What a look shows of something, wherever it is.
@@ -78,27 +92,26 @@ pub(crate) struct Facts {
     pub(crate) size: u64,
     pub(crate) modified: Option<SystemTime>,
     pub(crate) link: bool,
+    pub(crate) id: Option<FileId>,
 }
 
 impl Facts {
     /// From a look and, if it is at a link, from one at what that leads to, if anything.
     pub(crate) fn of(look: &Look, target: Option<&Look>) -> Self {
-        match (look.seen, target) {
-            (Seen::Real(kind), _) => {
-                Self { kind, size: look.size, modified: look.modified, link: false }
+        let (kind, of, link) = match (look.seen, target) {
+            (Seen::Real(kind), _) => (kind, look, false),
+            (Seen::Link, Some(target @ Look { seen: Seen::Real(kind), .. })) => {
+                (*kind, target, true)
             }
-            (Seen::Link, Some(Look { seen: Seen::Real(kind), size, modified, .. })) => {
-                Self { kind: *kind, size: *size, modified: *modified, link: true }
-            }
-            (Seen::Link, _) => {
-                Self { kind: Kind::DanglingLink, size: 0, modified: look.modified, link: true }
-            }
-        }
+            (Seen::Link, _) => (Kind::DanglingLink, look, true),
+        };
+        let size = if kind == Kind::DanglingLink { 0 } else { of.size };
+        Self { kind, size, modified: of.modified, link, id: of.id }
     }
 
     pub(crate) fn at(self, place: Place) -> Entry {
-        let Self { kind, size, modified, link } = self;
-        Entry { place, kind, size, modified, link }
+        let Self { kind, size, modified, link, id } = self;
+        Entry { place, kind, size, modified, link, id }
     }
 }
 
@@ -110,8 +123,8 @@ impl Entry {
     }
 
     pub(crate) fn facts(&self) -> Facts {
-        let Self { kind, size, modified, link, .. } = *self;
-        Facts { kind, size, modified, link }
+        let Self { kind, size, modified, link, id, .. } = *self;
+        Facts { kind, size, modified, link, id }
     }
 }
 

@@ -47,7 +47,7 @@ mod window;
 mod write;
 
 pub use directory::Directory;
-pub use entry::{Entry, Kind};
+pub use entry::{Entry, FileId, Kind};
 pub use error::FileError;
 pub use glob::{Glob, GlobError};
 pub use list::Page;

@@ -7,10 +7,10 @@ mod common;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use candor_files::{Entry, Kind, Place, Root};
+use candor_files::{Entry, FileId, Kind, Place, Root};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use common::{Scratch, is_superuser, list, odd_names, path_of, place};
@@ -88,7 +88,8 @@ fn expected(root: &Path, dir: &Dir, at: &Place) -> Entry {
     if !link {
         let kind = kind(metadata.file_type());
         let size = if kind == Kind::File { metadata.len() } else { 0 };
-        return Entry { place: at.clone(), kind, size, modified: metadata.modified().ok(), link };
+        let (modified, id) = (metadata.modified().ok(), id_of(&metadata));
+        return Entry { place: at.clone(), kind, size, modified, link, id };
     }
     // Whether it leads anywhere is for cap-std to say; what is there then for std.
     if dir.metadata(&path).is_err() {
@@ -99,12 +100,19 @@ fn expected(root: &Path, dir: &Dir, at: &Place) -> Entry {
             size: 0,
             modified: metadata.modified().ok(),
             link,
+            id: id_of(&metadata),
         };
     }
     let metadata = fs::metadata(root.join(&path)).unwrap();
     let kind = kind(metadata.file_type());
     let size = if kind == Kind::File { metadata.len() } else { 0 };
-    Entry { place: at.clone(), kind, size, modified: metadata.modified().ok(), link }
+    let (modified, id) = (metadata.modified().ok(), id_of(&metadata));
+    Entry { place: at.clone(), kind, size, modified, link, id }
+}
+
+fn id_of(metadata: &fs::Metadata) -> Option<FileId> {
+    let changed = (metadata.ctime(), metadata.ctime_nsec().try_into().unwrap());
+    Some(FileId { device: metadata.dev(), inode: metadata.ino(), changed })
 }
 
 /// Lists everything, folders that are no links entered, and compares.

@@ -1,5 +1,7 @@
 //! Who decides is shown what the call would do, and the yes holds for what was shown.
 
+use std::fs::{self, File};
+
 use serde_json::{Value, json};
 
 use crate::ledger::told;
@@ -92,4 +94,33 @@ async fn a_yes_does_not_hold_for_a_file_that_has_changed() {
     let done = host.manage(delete()).await;
     assert_eq!(text(&done), "Deleted notes/a.txt");
     assert!(!served.has(NOTE));
+}
+
+/// `cp -p`, `rsync -t` and `tar x` write other bytes and set the old time.
+#[tokio::test]
+async fn approval_of_a_file_is_stale_once_its_bytes_change_at_the_same_time() {
+    for (name, approved) in [("notes/a.txt", "text"), ("notes/plain", "text")] {
+        for replaced in [false, true] {
+            let served = Served::new(&format!("previewed, same time {name} {replaced}"));
+            let path = served.folder().join(name);
+            served.write(name, "kept");
+            let mut host = Host::of(&served);
+            let delete = || json!({"action": "delete", "path": name});
+            waits(&host.manage(delete()).await);
+            let shown = format!("Delete {name} (4 bytes, {approved}). It cannot be undone.");
+            served.decide(&["approve"], &shown).await;
+
+            let modified = fs::metadata(&path).unwrap().modified().unwrap();
+            let written = if replaced { served.beside("other") } else { path.clone() };
+            fs::write(&written, "lost").unwrap();
+            File::options().write(true).open(&written).unwrap().set_modified(modified).unwrap();
+            fs::rename(&written, &path).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), modified);
+
+            waits(&host.manage(delete()).await);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "lost");
+            let [item] = &served.queue()[..] else { panic!("the operator is asked again") };
+            assert_eq!(item["asked"]["preview"], shown);
+        }
+    }
 }

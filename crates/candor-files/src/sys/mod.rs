@@ -4,7 +4,7 @@
 
 use std::time::SystemTime;
 
-use crate::entry::Kind;
+use crate::entry::{FileId, Kind};
 
 #[cfg(not(unix))]
 mod other;
@@ -30,6 +30,7 @@ pub(crate) struct Look {
     /// Of a file; what a folder's size means is known to its file system alone.
     pub(crate) size: u64,
     pub(crate) modified: Option<SystemTime>,
+    pub(crate) id: Option<FileId>,
     /// Who may read, write and run it.
     pub(crate) mode: u32,
     /// User and group.

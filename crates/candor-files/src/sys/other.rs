@@ -28,6 +28,7 @@ fn look_of(metadata: &Metadata) -> Look {
     let seen = kind_of(metadata.file_type());
     Look {
         seen,
+        id: None,
         size: if seen == Seen::Real(Kind::File) { metadata.len() } else { 0 },
         modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
         mode: if metadata.permissions().readonly() { 0o444 } else { 0o666 },

@@ -9,7 +9,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Look, Seen};
-use crate::entry::Kind;
+use crate::entry::{FileId, Kind};
 
 /// Enough to look names up in a folder, and needs no permission to read it.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
@@ -39,8 +39,14 @@ fn look_of(stat: &Stat) -> Look {
     } else {
         SystemTime::UNIX_EPOCH.checked_add(seconds)
     };
+    let id = FileId {
+        device: stat.st_dev as u64,
+        inode: stat.st_ino as u64,
+        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
+    };
     Look {
         seen,
+        id: Some(id),
         size: if seen == Seen::Real(Kind::File) { stat.st_size as u64 } else { 0 },
         modified: modified.and_then(|t| t.checked_add(nanos)),
         mode: Mode::from_raw_mode(stat.st_mode).bits() as u32,

@@ -1,15 +1,17 @@
 //! What a call would do, in a sentence, for whoever is to decide about it: `preview_manage_files` and `preview_move_files`.
 //!
-//! Each is bound to what would be lost by its size and its time: an approval of it does not hold for a file that has changed since.
+//! Each is bound to the file that would be lost: its inode, its size, its times, and the content that the preview has read. An approval
+//! does not hold for a file that has changed since.
 
 use candor::desk::shown::cut;
-use candor::files::{Entry, FileError, Kind, Overwrite, Place, Root};
+use candor::files::{Entry, FileError, Kind, Overwrite, Place, Root, media_type};
 use candor::prelude::*;
 use candor::tool::Plan;
 
 use super::arrange::Arrange;
 use super::manage::{Action, given};
 use super::{Folder, Problem};
+use crate::digest;
 
 /// So many lines of the old text and of the new one are shown.
 const LINES: usize = 10;
@@ -63,16 +65,17 @@ fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Prob
         Err(error) => return Err(error.into()),
     };
     let name = named(place);
+    let mut read = None;
     let words = match entry.kind {
         _ if entry.link => format!("Delete the link {name}; what it leads to stays."),
         Kind::Folder => format!("Delete the empty folder {name}."),
         Kind::File => {
-            let kind = kind(root, &entry, largest);
+            let kind = kind(root, &entry, largest, &mut read);
             format!("Delete {name} ({}, {kind}). It cannot be undone.", bytes(entry.size))
         }
         other => format!("Delete {name} (a {}). It cannot be undone.", other.as_str()),
     };
-    Ok(Plan::new(words, identity(Some(&entry))))
+    Ok(Plan::new(words, identity(Some(&entry), read.as_deref())))
 }
 
 fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<String>, Problem> {
@@ -95,18 +98,19 @@ fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<
 fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Problem> {
     let there = root.would_write(place)?;
     let new = bytes(content.len() as u64);
+    let mut read = None;
     let words = match &there {
         None => {
             format!("Make the file {} with {new}.{}", named(place), excerpt("", content, false))
         }
         Some(entry) => {
-            let old = root.head(place, LOOKED_INTO)?;
+            let old = &*read.insert(root.head(place, LOOKED_INTO)?);
             let whole = old.len() as u64 == entry.size;
             let first = format!("Replace {} ({})", target(entry), bytes(entry.size));
-            if whole && old == content.as_bytes() {
+            if whole && *old == content.as_bytes() {
                 format!("{first} with the same {new}: nothing changes.")
             } else {
-                let excerpt = match text(&old, whole) {
+                let excerpt = match text(old, whole) {
                     Some(old) => excerpt(old, content, !whole),
                     None => {
                         format!("\n\nWhat it holds now is no text.{}", excerpt("", content, false))
@@ -116,7 +120,7 @@ fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Pr
             }
         }
     };
-    Ok(Plan::new(words, identity(there.as_ref())))
+    Ok(Plan::new(words, identity(there.as_ref(), read.as_deref())))
 }
 
 pub(super) async fn of_move(
@@ -156,20 +160,28 @@ pub(super) async fn of_move(
                     bytes(lost.size)
                 ),
             };
-            let digest = format!("{} over {}", identity(Some(&what)), identity(lost.as_ref()));
+            let (what, lost) = (identity(Some(&what), None), identity(lost.as_ref(), None));
+            let digest = format!("{what} over {lost}");
             Ok(Plan::new(words, digest))
         })
         .await
 }
 
-/// What a person must have seen: another file, or the same with another content, is told from it.
-fn identity(entry: Option<&Entry>) -> String {
+/// The state that an approval is bound to: a change of the file, or another file in its place, changes it. Size and time of writing
+/// are not enough: `cp -p`, `rsync -t` and `tar x` set the time. `read`: as much of the content as the preview has read.
+fn identity(entry: Option<&Entry>, read: Option<&[u8]>) -> String {
     let Some(entry) = entry else { return "nothing".to_owned() };
-    let kind = entry.kind.as_str();
+    let Entry { kind, link, size, modified, id, .. } = entry;
+    let kind = kind.as_str();
+    let inode = id.map(|id| (id.device, id.inode));
     match entry.kind {
-        // What is in it comes and goes, and moves with it.
-        Kind::Folder => kind.to_owned(),
-        _ => format!("{kind} {} {} {:?}", entry.link, entry.size, entry.modified),
+        // A folder changes with every name in it, and what is in it moves with it.
+        Kind::Folder => format!("{kind} {link} {inode:?}"),
+        _ => {
+            let changed = id.map(|id| id.changed);
+            let content = read.map(|read| digest::of_bytes(read));
+            format!("{kind} {link} {size} {modified:?} {inode:?} {changed:?} {content:?}")
+        }
     }
 }
 
@@ -188,8 +200,13 @@ fn named(place: &Place) -> String {
     format!("\"{}\"", name.replace('\\', r"\\").replace('"', "\\\""))
 }
 
-fn kind(root: &Root, entry: &Entry, largest: u64) -> String {
-    let media = root.media_type(entry, largest);
+/// The type of a file. `read` becomes the part of its content that was read for it, if the name did not decide.
+fn kind(root: &Root, entry: &Entry, largest: u64, read: &mut Option<Vec<u8>>) -> String {
+    let name = entry.place.name().unwrap_or_default();
+    let media = media_type(name, || {
+        *read = (entry.size <= largest).then(|| root.head(&entry.place, LOOKED_INTO).ok())?;
+        read.clone()
+    });
     match &*media {
         text if text.starts_with("text/") => "text".to_owned(),
         "application/octet-stream" => "no text".to_owned(),
