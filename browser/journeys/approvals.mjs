@@ -216,7 +216,7 @@ async function byOneself(stage) {
   await page.getByRole('link', { name: 'Approvals' }).click();
   await at(page, 'question').getByRole('button', { name: 'Approve once' }).click();
   await at(page, 'decided').getByRole('link').click();
-  await says(at(page, 'stands'), 'it starts as soon as its caller is there');
+  await says(at(page, 'stands'), 'it runs when its caller repeats the call');
   assert.ok(existsSync(join(files, 'b.txt')));
   await page.getByRole('link', { name: 'History' }).first().click();
   await says(at(page, 'call').first(), 'approved, not started');

@@ -82,11 +82,52 @@ impl Terminal {
         Ok(Some(line).filter(|line| !line.is_empty()))
     }
 
-    /// Whether they say yes, and nothing less.
+    /// Returns true for `y`, `yes` or `approve`; false for `n`, `no`, `deny`, an empty line or the end of input. Anything else
+    /// asks again.
     pub(crate) async fn agrees(&mut self, question: &str) -> io::Result<bool> {
-        let answer = self.ask(&format!("{question} [y/N]")).await?.unwrap_or_default();
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        self.decide(question, is_approval).await
     }
+
+    /// The same for the question whether to deny: there `deny` means yes.
+    pub(crate) async fn agrees_to_deny(&mut self, question: &str) -> io::Result<bool> {
+        self.decide(question, |answer| match is_approval(answer) {
+            Some(approved) if is_word_of_approval(answer) => Some(!approved),
+            other => other,
+        })
+        .await
+    }
+
+    async fn decide(
+        &mut self,
+        question: &str,
+        read: impl Fn(&str) -> Option<bool>,
+    ) -> io::Result<bool> {
+        loop {
+            let Some(answer) = self.ask(&format!("{question} [y/N]")).await? else {
+                return Ok(false);
+            };
+            if answer.trim().is_empty() {
+                return Ok(false);
+            }
+            if let Some(decided) = read(&answer) {
+                return Ok(decided);
+            }
+            eprintln!("Answer y or n.");
+        }
+    }
+}
+
+/// What an answer to "may it run?" means, if it is one.
+pub(crate) fn is_approval(answer: &str) -> Option<bool> {
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" | "approve" => Some(true),
+        "n" | "no" | "deny" => Some(false),
+        _ => None,
+    }
+}
+
+fn is_word_of_approval(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "approve" | "deny")
 }
 
 /// Keeps the terminal from showing what is typed.

@@ -28,7 +28,7 @@ const stands = (card) => make("a", { href: `${base}/ui/history/${card.dataset.id
 
 /** What comes next for a call that was decided. */
 function tellDecided(card, verb) {
-  const [word, next] = verb === "approve" ? ["approved", ": it starts if its caller still waits, or else when it is called again. "] : ["denied", "; its caller is told. "];
+  const [word, next] = verb === "approve" ? ["approved", ". It starts now if its caller still waits; otherwise its caller must repeat the call within 15 minutes. "] : ["denied", "; its caller is told. "];
   done.replaceChildren(`You ${word} `, make("span", { class: "name" }, card.querySelector(".name").textContent), next, stands(card));
   done.hidden = false;
 }

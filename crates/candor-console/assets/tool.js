@@ -284,8 +284,20 @@ function progressed({ progress, total, message }) {
   if (first) outcome.scrollIntoView({ block: "nearest" });
 }
 
+// A call whose hold has ended: what was sent, while its outcome says that it waits.
+let undecided;
+addEventListener("candor:waiting", async () => {
+  const { value, text } = written();
+  if (running || outcome.dataset.state !== "waiting" || value === undefined || text !== undecided) return;
+  const standing = (await foresee(text))?.standing;
+  if (running || outcome.dataset.state !== "waiting" || standing?.state !== "approved") return;
+  state("waiting", `Approved by ${standing.by}. Nothing was run. Repeat the call within 15 minutes.`);
+  by("outcome-shows").replaceChildren();
+});
+
 let running;
 async function run(verb, text) {
+  undecided = text;
   running = new AbortController();
   const label = callButton?.textContent;
   if (callButton) { callButton.disabled = true; callButton.textContent = verb === "call" ? "Calling…" : "Previewing…"; }

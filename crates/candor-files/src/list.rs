@@ -117,14 +117,9 @@ impl Root {
             Ok(look) => look,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             // The folder may be read and not entered: then this is all that is known.
-            Err(_) => Look {
-                seen: name.seen,
-                size: 0,
-                modified: None,
-                id: None,
-                mode: 0,
-                owner: (0, 0),
-            },
+            Err(_) => {
+                Look { seen: name.seen, size: 0, modified: None, id: None, mode: 0, owner: (0, 0) }
+            }
         };
         let target = match look.seen {
             Seen::Real(_) => None,

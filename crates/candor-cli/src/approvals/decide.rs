@@ -1,4 +1,4 @@
-//! `candor approvals approve ID` and `deny ID`: a person's word on a call, at a terminal.
+//! `candor approvals approve ID` and `deny ID`: an operator's decision on a call. An approval needs a terminal, a denial does not.
 
 use std::io::{self, Write as _};
 
@@ -64,7 +64,8 @@ pub(crate) async fn approve(
         Some(_) => format!("\nMay this call of {} start, and those like it?", tool(&waiting)),
     };
     if !terminal.agrees(&question).await? {
-        return Err(Failure::refused("nothing was decided").into());
+        let deny = format!("To deny it: candor approvals deny {}{}", waiting.short(), out.same);
+        return Err(Failure::refused(format!("{UNDECIDED}. {deny}")).into());
     }
     decide(store, &waiting, &by, Decision::Approve, THROUGH).await?;
     let grant = match permission {
@@ -75,20 +76,25 @@ pub(crate) async fn approve(
 }
 
 pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Result<(), Problem> {
-    let (mut terminal, by) = (terminal()?, args.operator.name()?);
+    let by = args.operator.name()?;
     let waiting = wanted(store, &args.id).await?;
     show_on_terminal(&waiting, out)?;
     if let Some(reason) = &args.reason {
         writeln!(io::stderr(), "\nThe caller is told why: {}", shown(reason))?;
     }
-    let question = format!("\nDeny this call of {}?", tool(&waiting));
-    if !terminal.agrees(&question).await? {
-        return Err(Failure::refused("nothing was decided").into());
+    // A denial starts nothing, so it needs no proof that an operator has seen the call.
+    if let Some(mut terminal) = Terminal::open() {
+        let question = format!("\nDeny this call of {}?", tool(&waiting));
+        if !terminal.agrees_to_deny(&question).await? {
+            return Err(Failure::refused(UNDECIDED).into());
+        }
     }
     let reason = args.reason.clone().filter(|reason| !reason.trim().is_empty());
     decide(store, &waiting, &by, Decision::Deny { reason }, THROUGH).await?;
     say(store, &waiting, None, out).await
 }
+
+const UNDECIDED: &str = "nothing was decided; the request still waits";
 
 /// There is no flag instead: whoever could set one need not have seen anything.
 fn terminal() -> Result<Terminal, Failure> {
@@ -139,7 +145,7 @@ pub(crate) async fn say(
     }
     out.line(&match operation.state() {
         Some(State::Approved { by, until, .. }) => format!(
-            "{id}  approved, says {}: it may start once, until {}.",
+            "{id}  approved, says {}: it may start once, until {}. A caller that no longer waits must repeat the call.",
             shown(by),
             when::written(*until)
         ),

@@ -37,7 +37,7 @@ enum Command {
     Show(show::Args),
     /// Let a call start, once; asks at the terminal
     Approve(decide::Approve),
-    /// Do not let a call start; asks at the terminal
+    /// Deny a call; asks first if there is a terminal
     Deny(decide::Deny),
     /// Stay, show what comes, and decide it at the terminal
     Watch(watch::Args),

@@ -8,7 +8,7 @@ use candor_ledger::{Decision, Question, RecordDigest, Seen, StateKind, Store};
 use super::decide::{THROUGH, say, show_on_terminal};
 use super::{list, show};
 use crate::out::{Out, Problem};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, is_approval};
 use candor::desk::shown::shown;
 use candor::desk::waiting::{All, Waiting};
 use candor::desk::{self, decide, when};
@@ -126,15 +126,20 @@ async fn answer(waiting: &Waiting, terminal: &mut Terminal) -> std::io::Result<N
     let question = format!("\n{} {tool} ({effect})  {choice}", waiting.short());
     loop {
         let Some(said) = terminal.ask(&question).await? else { return Ok(Next::End) };
-        match said.trim().to_lowercase().as_str() {
-            "a" | "approve" if asked.is_some() => return Ok(Next::Decided(Decision::Approve)),
-            "d" | "deny" => {
+        let decision = match said.trim().to_lowercase().as_str() {
+            "s" | "skip" => return Ok(Next::Skipped),
+            "a" => Some(true),
+            "d" => Some(false),
+            other => is_approval(other),
+        };
+        match decision {
+            Some(true) if asked.is_some() => return Ok(Next::Decided(Decision::Approve)),
+            Some(false) => {
                 let why = terminal.ask("Why, for the caller? (or nothing)").await?;
                 let Some(why) = why else { return Ok(Next::End) };
                 let reason = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
                 return Ok(Next::Decided(Decision::Deny { reason }));
             }
-            "s" | "skip" => return Ok(Next::Skipped),
             _ => {}
         }
     }

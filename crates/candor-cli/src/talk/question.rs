@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use super::safe;
 use crate::arguments::typed;
 use crate::shape::{Kinds, Shape};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, is_approval};
 use crate::width::cut;
 
 /// Whoever sits at the terminal. They are asked one thing at a time.
@@ -196,6 +196,12 @@ impl Field<'_> {
     }
 
     fn read(&self, line: &str) -> Result<Value, String> {
+        // An approval takes the words that every other prompt takes.
+        if self.schema.get("enum").is_some_and(|choices| *choices == json!(["approve", "deny"]))
+            && let Some(approved) = is_approval(line)
+        {
+            return Ok(if approved { "approve".into() } else { "deny".into() });
+        }
         let shape = Shape::within(self.root, self.schema);
         let problem = |(what, right): (String, String)| format!("{what}; {right}");
         let is_list = shape.kinds() == Kinds::ARRAY;
@@ -236,6 +242,12 @@ mod tests {
             read(&json!({"type": "string", "enum": ["approve", "deny"]}), "deny"),
             Ok(json!("deny"))
         );
+        let approval = json!({"type": "string", "enum": ["approve", "deny"]});
+        for (line, meant) in [("y", "approve"), (" Yes", "approve"), ("N", "deny"), ("no", "deny")]
+        {
+            assert_eq!(read(&approval, line), Ok(json!(meant)), "{line}");
+        }
+        assert_eq!(read(&json!({"type": "string"}), "y"), Ok(json!("y")));
         assert_eq!(read(&json!({"type": "integer", "minimum": 1}), "3"), Ok(json!(3)));
         assert_eq!(read(&json!({"type": "boolean"}), "true"), Ok(json!(true)));
         assert_eq!(read(&json!({"type": "string"}), "3"), Ok(json!("3")));

@@ -11,16 +11,10 @@ fn at_terminal(ledger: &Ledger, words: &[&str]) -> Terminal {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_decided_whatever_flags_say() {
+fn approve_without_a_terminal_decides_nothing() {
     let ledger = Ledger::asking("no terminal");
-    for words in [
-        &["approve", "order-17"][..],
-        &["deny", "order-17"],
-        &["deny", "order-17", "--reason", "x"],
-    ] {
-        let refused = ledger.approvals(words);
-        assert!(refused.refused(3).contains("at a terminal"), "{}", refused.stderr);
-    }
+    let refused = ledger.approvals(&["approve", "order-17"]);
+    assert!(refused.refused(3).contains("at a terminal"), "{}", refused.stderr);
     for flag in ["--yes", "-y", "--force"] {
         ledger.approvals(&["approve", "order-17", flag]).refused(2);
     }
@@ -70,15 +64,54 @@ fn a_yes_lets_it_start_once() {
 #[test]
 fn anything_but_a_yes_decides_nothing() {
     let ledger = Ledger::asking("no yes");
-    for said in ["", "n", "approve it", "yy"] {
+    for said in ["", "n", " NO ", "Deny"] {
         let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
         terminal.says("[y/N]");
         terminal.types(said);
         let (code, text) = terminal.ended();
         assert_eq!(code, Some(3), "{text}");
-        assert!(text.contains("nothing was decided"), "{text}");
+        assert!(text.contains("nothing was decided; the request still waits"), "{text}");
     }
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+}
+
+#[test]
+fn prompt_asks_again_until_it_understands_the_answer() {
+    for (command, said, kind) in [
+        ("approve", "Approve", StateKind::Approved),
+        ("approve", " YES ", StateKind::Approved),
+        ("deny", "deny", StateKind::Denied),
+        ("deny", "y", StateKind::Denied),
+        ("deny", "approve", StateKind::Waiting),
+        ("deny", "no", StateKind::Waiting),
+    ] {
+        let ledger = Ledger::asking(&format!("words {command} {said}"));
+        let mut terminal = at_terminal(&ledger, &[command, "order-17"]);
+        for (times, other) in ["approve it", "yy"].iter().enumerate() {
+            terminal.says_times("[y/N]", times + 1);
+            terminal.types(other);
+        }
+        terminal.says_times("[y/N]", 3);
+        terminal.types(said);
+        let (_, text) = terminal.ended();
+        assert_eq!(ledger.state("order-17").kind(), kind, "{command} {said}: {text}");
+    }
+}
+
+#[test]
+fn deny_without_a_terminal_denies() {
+    let ledger = Ledger::asking("deny, no terminal");
+    let denied = ledger.approvals(&["deny", "order-17", "--reason", "not today", "--by", "olga"]);
+    assert!(denied.text().contains("denied, says olga"), "{}", denied.stdout);
+    assert!(denied.stderr.contains("notes/a.txt"), "shows what it denies: {}", denied.stderr);
+    match ledger.state("order-17") {
+        State::Denied { by, reason, .. } => {
+            assert_eq!((&by[..], reason.as_deref()), ("olga", Some("not today")));
+        }
+        other => panic!("{other:?}"),
+    }
+    // What is decided stays decided.
+    ledger.approvals(&["deny", "order-17", "--by", "petra"]).refused(1);
 }
 
 #[test]

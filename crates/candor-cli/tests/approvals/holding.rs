@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::{Events, open_session};
-use crate::messages::{initialize, modern, request};
+use crate::messages::{initialize, modern, request, text};
 use crate::process::Program;
 use crate::served::Served;
 
@@ -73,6 +73,8 @@ impl Client {
         let answer = self.delete(path).await;
         let told = &answer["result"]["_meta"]["dev.candor/error"];
         assert_eq!(told["code"], "approval_required", "{answer}");
+        let next = "Nothing was run. Once an operator approves it, repeat the call with the same arguments within 15 min.";
+        assert!(text(&answer).contains(next), "{answer}");
         told["operation"].as_str().unwrap_or_else(|| panic!("no operation: {answer}")).to_owned()
     }
 }

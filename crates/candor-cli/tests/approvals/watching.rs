@@ -16,14 +16,14 @@ fn what_comes_is_decided_at_once() {
     terminal.says("[a]pprove, [d]eny, [s]kip:");
     terminal.types("what?");
     terminal.says_times("[s]kip:", 2);
-    terminal.types("a");
+    terminal.types("Y");
     terminal.says("approved, says olga");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Approved);
 
     ledger.ask("order-18", &shown("{\"n\":18}"), TOOL_AS_IT_WAS);
     terminal.says("\"n\": 18");
     terminal.says_times("[s]kip:", 3);
-    terminal.types("d");
+    terminal.types("no");
     terminal.says("Why, for the caller?");
     terminal.types("too late");
     terminal.says("denied, says olga");

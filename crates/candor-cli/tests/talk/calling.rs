@@ -242,6 +242,7 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
     let told = world.run(&delete).await.ended(3);
     told.complains("waits for an operator's approval");
+    told.complains("Approval required");
     told.complains("candor approvals approve ");
     told.complains("--key d1");
     assert!(world.has("a.txt"));

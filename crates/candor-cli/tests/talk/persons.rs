@@ -81,7 +81,7 @@ fn long_preview_is_cut_and_the_question_repeats_what_matters() {
 #[test]
 fn anything_but_a_yes_is_a_no() {
     let world = World::new("persons no");
-    for answer in ["", "n", "ja"] {
+    for answer in ["", "n", "Deny"] {
         let mut terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
         terminal.says("May it run? [y/N]");
         terminal.types(answer);

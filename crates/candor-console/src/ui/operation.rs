@@ -82,8 +82,9 @@ pub(crate) async fn page(
 fn stands(operation: &Operation) -> String {
     let words = operation.words();
     match (operation.state(), operation.reason(), operation.by()) {
-        (Some(State::Approved { .. }), _, Some(by)) => {
-            format!("approved by {by}; it starts as soon as its caller is there for it")
+        (Some(State::Approved { until, .. }), _, Some(by)) => {
+            let until = when::written(*until);
+            format!("approved by {by}; it runs when its caller repeats the call, until {until}")
         }
         (Some(State::Denied { .. }), _, Some(by)) => format!("denied by {by}"),
         (_, Some(reason), _) => format!("{words}: {}", words::reason(reason)),

@@ -375,7 +375,7 @@ async fn what_is_approved_and_not_started_stands_in_the_history() {
     assert!(list.contains("approved, not started"), "{list}");
     let one = desk.page(&format!("/ui/history/{}", waiting.id)).await;
     assert!(
-        one.contains("approved by operator; it starts as soon as its caller is there"),
+        one.contains("approved by operator; it runs when its caller repeats the call"),
         "{one}"
     );
     assert_eq!(text(&desk.call(note("a.txt")).await.unwrap()), "Deleted a.txt");

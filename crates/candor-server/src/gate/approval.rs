@@ -167,6 +167,11 @@ impl<'a> Approval<'a> {
             }
             let seen = Seen { fence, state: StateKind::Waiting };
             if !self.hold(ctx, seen, begun).await {
+                // The review may have come at the last moment: a caller that is still here must not be told to wait for it.
+                if !matches!(self.put(&asked).await?, Put::Waiting { fence: now, .. } if now == fence)
+                {
+                    continue;
+                }
                 // The question went out with another request, whose answer may be lost: then it is put again.
                 if may_ask
                     && is_modern
@@ -174,10 +179,10 @@ impl<'a> Approval<'a> {
                 {
                     return Err(self.goes_back(fence, &asked));
                 }
-                return Err(self.required(Some(until)));
+                return Err(Told::Refused(self.operation.approval_required(Some(until))));
             }
         }
-        Err(self.required(None))
+        Err(Told::Refused(self.operation.approval_required(None)))
     }
 
     /// The approval that this call has and has not used, bound to `binding`, unless what it was given for has changed since.
@@ -264,10 +269,6 @@ impl<'a> Approval<'a> {
                 return true;
             }
         }
-    }
-
-    fn required(&self, until: Option<Moment>) -> Told {
-        Told::Refused(words::approval_required(&self.operation.short_id(), until))
     }
 
     /// All that a person needs to know, from what we know ourselves and not from what a model says.

@@ -216,8 +216,12 @@ impl Operation {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
                 // Another call like it was quicker, and has used up what a reviewer approved once, or closed the request. This one is
-                // another call, and must not be told what came of that.
-                _ if self.keyless && !goes_on => {
+                // another call, and must not be told what came of that. A request or a denial is for all calls like it.
+                answer
+                    if self.keyless
+                        && !goes_on
+                        && !matches!(answer, Answer::Waiting { .. } | Answer::Denied { .. }) =>
+                {
                     return Err(Some(Told::Refused(words::approval_gone())));
                 }
                 answer => {

@@ -338,13 +338,12 @@ impl Operation {
             }
             Answer::Expired { until } => Told::Refused(words::expired(until)),
             Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
-            Answer::Waiting { until, .. } => {
-                Told::Refused(words::approval_required(&self.short_id(), Some(until)))
-            }
+            Answer::Waiting { until, .. } => Told::Refused(self.approval_required(Some(until))),
             Answer::Denied { by, reason, .. } => {
                 Told::Refused(words::denied(&by, reason.as_deref()))
             }
-            Answer::Approved { .. } | Answer::NotApproved => Told::Refused(words::approval_gone()),
+            Answer::Approved { .. } => Told::Refused(self.approval_required(None)),
+            Answer::NotApproved => Told::Refused(words::approval_gone()),
             Answer::Lost
             | Answer::Done
             | Answer::Refused(_)
@@ -354,6 +353,12 @@ impl Operation {
                 "Invalid requestState: this call does not wait for that answer any more",
             )),
         })
+    }
+
+    /// That the call waits for approval. `until`: when the request expires.
+    pub(crate) fn approval_required(&self, until: Option<Moment>) -> ToolError {
+        let valid = self.ledger.0.store.rules().approval_valid;
+        words::approval_required(&self.short_id(), until, valid)
     }
 
     pub(super) async fn apply(&self, event: Event, circumstances: Circumstances) -> Applied {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
 
-use crate::people::when::written;
+use crate::people::when::{self, written};
 use crate::room::Full;
 use crate::tool::{ToolError, code};
 
@@ -170,11 +170,18 @@ pub(super) fn lost() -> ToolError {
     outcome_unknown(Reason::Lost, None)
 }
 
-pub(crate) fn approval_required(operation: &str, until: Option<Moment>) -> ToolError {
+/// The caller reads this later, perhaps after the review: so it says what to do in either case. `until`: when the request expires;
+/// `valid`: how long an approval holds.
+pub(crate) fn approval_required(
+    operation: &str,
+    until: Option<Moment>,
+    valid: Duration,
+) -> ToolError {
     let until = until.map(|until| format!(", until {}", written(until))).unwrap_or_default();
     ToolError::new(format!(
-        "This call waits for a person's approval (operation {operation}{until}). It is not started yet. Call again with the same \
-         arguments to see whether it may run; nobody is asked twice.",
+        "Approval required (operation {operation}{until}). Nothing was run. Once an operator approves it, repeat the call with the same \
+         arguments within {}.",
+        when::length(valid)
     ))
     .code(code::APPROVAL_REQUIRED)
     .detail("operation", operation.into())

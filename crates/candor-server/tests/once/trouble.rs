@@ -5,10 +5,11 @@ use std::time::Duration;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
-    Filter, Page, Quota, Quotas, Reason, Rules, State, StateKind, StoreError,
+    Circumstances, Decision, Event, Filter, Page, Quota, Quotas, Reason, Rules, State, StateKind,
+    Store as _, StoreError, Via,
 };
 use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
-use candor_server::{Ctx, Elicit};
+use candor_server::{Ask, Ctx, Elicit};
 use serde_json::json;
 
 use crate::bench::{Timed, Work, bare, comes_to, id, mark, rows, server, state};
@@ -41,6 +42,31 @@ async fn what_cannot_be_recorded_is_not_started() {
         }
         assert_eq!(work.starts(), 1);
     }
+}
+
+/// The store reports the approval only after the hold has ended.
+#[tokio::test]
+async fn approval_that_arrives_as_the_hold_ends_starts_the_call() {
+    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let server = server().ledger(moody.clone()).ask(Ask::Destructive).tool(work.tool("act"));
+    let client = server.hold(Duration::from_secs(1)).test();
+    moody.dawdle("watch", Duration::from_secs(3600));
+    let approves = async {
+        let waiting = loop {
+            let waiting = moody.waiting(Filter::default(), Page::default()).await.unwrap();
+            match waiting.items.into_iter().next() {
+                Some(entry) if moody.asked("watch") > 0 => break entry,
+                _ => tokio::time::sleep(Duration::from_millis(2)).await,
+            }
+        };
+        let question = waiting.stored.question().unwrap();
+        let (by, via, decision) = ("olga".to_owned(), Via::Operator, Decision::Approve);
+        let event = Event::Decide { question, by, via, decision };
+        moody.apply(&waiting.id, event, Circumstances::default()).await.unwrap();
+    };
+    let (called, ()) = tokio::join!(client.call("act", json!({})), approves);
+    assert!(!called.is_error(), "{}", called.text());
+    assert_eq!(work.starts(), 1);
 }
 
 #[tokio::test]
