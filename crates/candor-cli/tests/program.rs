@@ -4,6 +4,8 @@
 
 #[path = "program/files/mod.rs"]
 mod files;
+#[path = "program/framing.rs"]
+mod framing;
 #[path = "../../candor/tests/run/http.rs"]
 mod http;
 #[path = "program/listening.rs"]

@@ -1,6 +1,6 @@
 //! Who is asking, and whether they may: before anything else is looked at.
 
-use candor_server::desk::shown::cut;
+use candor_server::auth::log_refusal;
 use candor_server::protocol::Principal;
 use candor_server::transport::http::AllowedHosts;
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
@@ -116,7 +116,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
             return Ok(Visitor { principal, operator: true, way: Way::Bearer });
         }
         let Some(authenticator) = &console.authenticator else {
-            refused(parts);
+            log_refusal(parts);
             return Err(Problem::unauthorized("This token is not the one of this launch"));
         };
         return match authenticator.authenticate(parts).await {
@@ -125,7 +125,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
                 Ok(Visitor { principal, operator, way: Way::Bearer })
             }
             Err(_) => {
-                refused(parts);
+                log_refusal(parts);
                 Err(Problem::unauthorized("This token is not known here"))
             }
         };
@@ -143,11 +143,6 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
         return Ok(Visitor { principal, operator, way: Way::Bearer });
     }
     Ok(Visitor::unknown())
-}
-
-/// Whoever is refused is nobody, and may send paths of any length.
-pub(crate) fn refused(parts: &Parts) {
-    tracing::warn!(path = cut(parts.uri.path(), 200), "a token was refused");
 }
 
 /// Whether they may.

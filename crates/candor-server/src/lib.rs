@@ -57,6 +57,7 @@ mod people;
 mod pipe;
 pub mod prompt;
 mod provider;
+mod refusal_log;
 pub mod resource;
 mod room;
 mod round;

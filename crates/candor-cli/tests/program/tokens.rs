@@ -75,6 +75,31 @@ async fn a_refused_token_is_a_warning_in_the_log() {
     }
 }
 
+/// An attacker must not fill the disk of the log.
+#[tokio::test]
+async fn flood_of_refused_tokens_leaves_few_lines_and_a_count() {
+    const ROUNDS: u64 = 100;
+    let (_, line) = new_token("alice").await;
+    let (mut program, address) = serve(&file("flooded", &line), "127.0.0.1:0").await;
+    let wrong = [("Authorization", "Bearer wrong")];
+    for _ in 0..ROUNDS {
+        assert_eq!(discover(&address, Some(wrong[0].1)).await.status, 401);
+        assert_eq!(send(&address, "GET", "/history", &wrong, "").await, 401);
+        assert_eq!(send(&address, "POST", "/ui/session", &[], r#"{"token": "wrong"}"#).await, 401);
+    }
+    let (mut lines, mut refusals) = (0, 0);
+    while refusals < 3 * ROUNDS {
+        let warning = program.complaint().await;
+        lines += 1;
+        refusals += match warning.split_once("more tokens were refused count=") {
+            Some((_, count)) => count.trim().parse::<u64>().unwrap(),
+            None => u64::from(warning.contains("a token was refused")),
+        };
+        assert!(lines <= 30, "{warning}");
+    }
+    assert_eq!(refusals, 3 * ROUNDS, "each refusal is counted once");
+}
+
 /// What is no terminal is kept, and read by others: a journal has no token of an operator in it.
 #[tokio::test]
 async fn where_there_are_tokens_that_of_the_launch_is_in_no_pipe() {

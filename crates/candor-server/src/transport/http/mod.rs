@@ -42,7 +42,7 @@ use crate::answer::Answer;
 use crate::auth::Authenticator;
 use crate::caller::era_of;
 use crate::engine::Engine;
-use crate::people::shown::cut;
+use crate::refusal_log::log_refusal;
 use crate::session::Sessions;
 
 #[doc(hidden)] // for the console, which takes from the same rooms
@@ -260,7 +260,7 @@ impl Endpoint {
                 authenticator.authenticate(&parts).await.map_err(|refused| {
                     // Who brings nothing has not tried.
                     if parts.headers.contains_key(AUTHORIZATION) {
-                        tracing::warn!(path = cut(parts.uri.path(), 200), "a token was refused");
+                        log_refusal(&parts);
                     }
                     respond::unauthorized(refused)
                 })?

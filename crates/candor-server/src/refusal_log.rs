@@ -1,0 +1,110 @@
+//! The log of refused log-ins. An attacker chooses how many there are, so the log must not have a line for each.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::request::Parts;
+
+use crate::people::shown::cut;
+
+/// Refusals of one interval that have a line of their own.
+const LINES: u32 = 5;
+
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// One for the process, as the log is: the MCP endpoint and the console share it.
+static CURRENT: Mutex<Interval> = Mutex::new(Interval::new());
+
+struct Interval {
+    began: Option<Instant>,
+    logged: u32,
+    withheld: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Own,
+    None,
+    /// None, and it is the first such refusal of the interval: a summary is due after this time.
+    SummaryAfter(Duration),
+}
+
+impl Interval {
+    const fn new() -> Self {
+        Self { began: None, logged: 0, withheld: 0 }
+    }
+
+    /// Ends the interval if its time is over. Returns how many refusals it has withheld from the log.
+    fn end(&mut self, now: Instant) -> u64 {
+        match self.began {
+            Some(began) if now.saturating_duration_since(began) >= INTERVAL => {
+                std::mem::replace(self, Self::new()).withheld
+            }
+            _ => 0,
+        }
+    }
+
+    fn refuse(&mut self, now: Instant) -> Line {
+        let began = *self.began.get_or_insert(now);
+        if self.logged < LINES {
+            self.logged += 1;
+            return Line::Own;
+        }
+        self.withheld += 1;
+        if self.withheld > 1 {
+            return Line::None;
+        }
+        Line::SummaryAfter(INTERVAL.saturating_sub(now.saturating_duration_since(began)))
+    }
+}
+
+/// Logs that a token was refused: the first few of an interval one by one, the others as a number when the interval ends.
+pub fn log_refusal(request: &Parts) {
+    let now = Instant::now();
+    // Also here: the runtime of the task below may have ended before the interval.
+    summarize(now);
+    match with(|interval| interval.refuse(now)) {
+        // A caller that is refused may send paths of any length.
+        Line::Own => tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused"),
+        Line::None => {}
+        Line::SummaryAfter(left) => {
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(async move {
+                    tokio::time::sleep(left).await;
+                    summarize(Instant::now());
+                });
+            }
+        }
+    }
+}
+
+fn summarize(now: Instant) {
+    let count = with(|interval| interval.end(now));
+    if count > 0 {
+        tracing::warn!(count, "more tokens were refused");
+    }
+}
+
+fn with<T>(work: impl FnOnce(&mut Interval) -> T) -> T {
+    work(&mut CURRENT.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interval_has_few_lines_and_one_summary() {
+        let (mut interval, begin) = (Interval::new(), Instant::now());
+        let at = |millis| begin + Duration::from_millis(millis);
+        for _ in 0..LINES {
+            assert_eq!(interval.refuse(at(0)), Line::Own);
+        }
+        assert_eq!(interval.refuse(at(1000)), Line::SummaryAfter(Duration::from_secs(4)));
+        assert_eq!(interval.refuse(at(1000)), Line::None);
+        assert_eq!(interval.end(at(4999)), 0);
+        assert_eq!(interval.end(at(5000)), 2);
+        assert_eq!(interval.end(at(9000)), 0, "nothing is counted twice");
+        assert_eq!(interval.refuse(at(9000)), Line::Own);
+    }
+}
