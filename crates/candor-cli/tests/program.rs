@@ -8,6 +8,9 @@ mod files;
 mod framing;
 #[path = "../../candor/tests/run/http.rs"]
 mod http;
+#[cfg(unix)]
+#[path = "program/ledger_gone.rs"]
+mod ledger_gone;
 #[path = "program/listening.rs"]
 mod listening;
 #[path = "../../candor/tests/run/messages.rs"]

@@ -131,6 +131,14 @@ pub trait Store: Send + Sync {
         })
     }
 
+    /// Fails if it is known, without asking anybody, that nothing can be written. What a server's readiness depends on; cheap.
+    ///
+    /// # Errors
+    /// Says why.
+    fn check(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// What it is and where, for people.
     fn describe(&self) -> String;
 }
@@ -251,6 +259,8 @@ pub struct Options {
 pub enum StoreError {
     /// It cannot be reached, read or written just now. Whether a write that was under way has happened is not known.
     Unavailable(String),
+    /// Its file was deleted or replaced while it was open. Nothing is written to it any more.
+    Replaced(String),
     /// There is no room for more.
     Full(String),
     /// It was written by a later version.
@@ -283,6 +293,10 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unavailable(why) => write!(f, "the ledger cannot be used just now: {why}"),
+            Self::Replaced(path) => write!(
+                f,
+                "the ledger file {path} was deleted or replaced while this process had it open: put it back, or restart this process"
+            ),
             Self::Full(why) => write!(f, "the ledger has no room for more: {why}"),
             Self::NewerSchema { found, known } => write!(
                 f,

@@ -2,12 +2,13 @@
 //!
 //! - `writer`: one thread per process, one transaction for all that waits. `queue`: where it waits. `tables`: its statements.
 //! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody. `grants`: theirs.
-//! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom.
+//! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom. `opened`: whether it is still there.
 
 mod connect;
 mod error;
 mod file;
 mod grants;
+mod opened;
 mod queue;
 mod reader;
 mod rows;
@@ -21,6 +22,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use self::opened::OpenedFiles;
 use self::queue::Queue;
 use self::reader::Readers;
 use self::writer::{Apply, Command, Report, Work, Writer};
@@ -40,6 +42,7 @@ pub use self::file::default_path;
 /// Records in a SQLite file.
 pub struct SqliteStore {
     path: PathBuf,
+    opened: Arc<OpenedFiles>,
     readers: Arc<Readers>,
     watchers: Arc<Watchers>,
     /// Closed first when the store goes: then the writer finishes what it has and ends.
@@ -56,7 +59,9 @@ impl SqliteStore {
         let path = path.into();
         let Options { rules, clock, max_bytes } = options;
         let db = connect::connect_writer(&path, max_bytes)?;
-        let readers = Arc::new(Readers::new(path.clone(), rules.clone(), clock.clone()));
+        let opened = Arc::new(OpenedFiles::of(&path));
+        let readers = Readers::new(path.clone(), Arc::clone(&opened), rules.clone(), clock.clone());
+        let readers = Arc::new(readers);
         let watchers = {
             let readers = Arc::clone(&readers);
             Arc::new(Watchers::new(move |digest, seen| match readers.find(digest) {
@@ -68,7 +73,13 @@ impl SqliteStore {
         };
         let queue: Arc<Queue> = Arc::default();
         let theirs = Arc::clone(&queue);
-        let writer = Writer { db, rules, clock, watchers: Arc::clone(&watchers) };
+        let writer = Writer {
+            db,
+            opened: Arc::clone(&opened),
+            rules,
+            clock,
+            watchers: Arc::clone(&watchers),
+        };
         let writer = std::thread::Builder::new()
             .name("ledger-write".into())
             .spawn(move || {
@@ -77,7 +88,7 @@ impl SqliteStore {
                 writer.run(&theirs);
             })
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Self { path, readers, watchers, queue, writer: Some(writer) })
+        Ok(Self { path, opened, readers, watchers, queue, writer: Some(writer) })
     }
 
     fn send(&self, work: Work) -> StoreFuture<'_, Report> {
@@ -243,6 +254,10 @@ impl Store for SqliteStore {
 
     fn beginning(&self, prefix: DigestPrefix, most: usize) -> StoreFuture<'_, Vec<Entry>> {
         self.beside(move |readers| readers.beginning(&prefix, most))
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        self.opened.check()
     }
 
     fn describe(&self) -> String {

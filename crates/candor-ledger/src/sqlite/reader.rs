@@ -1,13 +1,14 @@
 //! Connections that only read: beside the writer, and never waiting for it.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
 use super::connect::connect;
 use super::error::explain;
+use super::opened::OpenedFiles;
 use super::{grants, rows};
 use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
 use crate::columns::may_lapse_into;
@@ -24,14 +25,15 @@ const KEPT: usize = 4;
 
 pub(super) struct Readers {
     path: PathBuf,
+    opened: Arc<OpenedFiles>,
     idle: Mutex<Vec<Connection>>,
     pub(super) rules: Rules,
     clock: Clock,
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, rules: Rules, clock: Clock) -> Self {
-        Self { path, idle: Mutex::default(), rules, clock }
+    pub(super) fn new(path: PathBuf, opened: Arc<OpenedFiles>, rules: Rules, clock: Clock) -> Self {
+        Self { path, opened, idle: Mutex::default(), rules, clock }
     }
 
     fn with<T>(
@@ -44,6 +46,8 @@ impl Readers {
             Some(db) => db,
             None => {
                 let db = connect(&self.path)?;
+                // A new connection would read another ledger than the writer has. Older ones read on: what they find has happened.
+                self.opened.check()?;
                 db.pragma_update(None, "query_only", true).map_err(|error| explain(&error))?;
                 db
             }

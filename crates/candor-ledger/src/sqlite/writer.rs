@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::error::explain;
 use super::grants;
+use super::opened::OpenedFiles;
 use super::queue::Queue;
 use super::rows;
 use super::tables::Tables;
@@ -70,6 +71,7 @@ pub(super) enum Report {
 
 pub(super) struct Writer {
     pub(super) db: Connection,
+    pub(super) opened: Arc<OpenedFiles>,
     pub(super) rules: Rules,
     pub(super) clock: Clock,
     pub(super) watchers: Arc<Watchers>,
@@ -133,6 +135,11 @@ impl Session<'_> {
                 }
                 changed.iter().for_each(|record| self.writer.watchers.changed(record));
             }
+            Err(error @ StoreError::Replaced(_)) => {
+                for command in commands {
+                    let _ = command.reply.send(Err(error.clone()));
+                }
+            }
             // The transaction as a whole was lost, and with it those that did nothing wrong: each on its own, then. Should it
             // have been written in spite of the error, a command finds its own traces and is refused: never a second start.
             Err(_) if commands.len() > 1 => {
@@ -187,6 +194,8 @@ impl Session<'_> {
                 self.tables.put_usage(principal, *has).map_err(explained)?;
             }
         }
+        // What is committed to a file without a name is lost with this process.
+        self.writer.opened.check()?;
         self.tables.commit().map_err(explained)?;
         Ok((reports, batch.changed))
     }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
 use candor_hints::Hints;
-use candor_ledger::{AuditRow, Fingerprint, OutcomeKind, Scope, Store};
+use candor_ledger::{AuditRow, Fingerprint, OutcomeKind, Scope, Store, StoreError};
 use candor_protocol::json::Object;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -189,6 +189,14 @@ impl Ledger {
         self.0.audit == Audit::All || !hints.is_read_only()
     }
 
+    /// Refuses a call whose row must be durable if it is known that no row can be written.
+    pub(crate) fn check(&self, hints: Hints) -> Result<(), ToolError> {
+        match self.0.store.check() {
+            Err(error) if self.stays(hints) => Err(words::unavailable(&error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the row of a refusal is durable. Somebody wanted what is not allowed: that is worth keeping, whatever it was. Not
     /// that now is not the time: that says nothing of who calls, and honest callers come again.
     fn keeps(&self, refusal: &ToolError) -> bool {
@@ -203,8 +211,10 @@ impl Ledger {
         let mut note = row.note(&self.0.server, &self.0.instance);
         note.circumstances.digest = Some(self.digest(canonical));
         let tool = note.scope.tool.clone();
-        if let Err(error) = self.0.store.note(note).await {
-            tracing::error!(%error, tool, "a call could not be written down");
+        match self.0.store.note(note).await {
+            Ok(()) => {}
+            Err(error @ StoreError::Replaced(_)) => words::log_replaced(&error),
+            Err(error) => tracing::error!(%error, tool, "a call could not be written down"),
         }
     }
 
@@ -275,6 +285,10 @@ async fn tend(ledger: Weak<Inner>) {
             match ledger.store.sweep(SWEEP_MOST).await {
                 Ok(swept) if swept.records >= SWEEP_MOST || swept.rows >= SWEEP_MOST => {}
                 Ok(_) => break,
+                Err(error @ StoreError::Replaced(_)) => {
+                    words::log_replaced(&error);
+                    break;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "the ledger could not be swept");
                     break;

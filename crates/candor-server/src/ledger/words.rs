@@ -1,5 +1,6 @@
 //! What a caller is told whose call is not started, by what the ledger knows of its key.
 
+use std::sync::Once;
 use std::time::Duration;
 
 use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
@@ -134,6 +135,15 @@ pub(crate) fn unavailable(error: &StoreError) -> ToolError {
         StoreError::Quota(quota) => ToolError::new(format!("Nothing was done: {quota}."))
             .code(code::QUOTA_EXCEEDED)
             .retry_after(Duration::from_secs(60)),
+        replaced @ StoreError::Replaced(_) => {
+            log_replaced(replaced);
+            ToolError::new(
+                "The server's ledger file was deleted or replaced while the server was running. Nothing was run. Ask the operator to \
+                 restart the server.",
+            )
+            .code(code::LEDGER_UNAVAILABLE)
+            .retry_after(Duration::from_secs(60))
+        }
         other => ToolError::new(
             "This call has a key, and the ledger that remembers keys cannot be used just now. So it was not started: nothing \
              was done.",
@@ -142,6 +152,14 @@ pub(crate) fn unavailable(error: &StoreError) -> ToolError {
         .retry_after(TRY_AGAIN)
         .log(other),
     }
+}
+
+/// Logs that the ledger is gone: once, for every call would say the same.
+pub(super) fn log_replaced(error: &StoreError) {
+    static LOGGED: Once = Once::new();
+    LOGGED.call_once(
+        || tracing::error!(%error, "the ledger file is gone, so calls that need it are refused"),
+    );
 }
 
 pub(super) fn busy() -> ToolError {

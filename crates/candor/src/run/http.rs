@@ -133,10 +133,12 @@ fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> R
     if prefix.is_empty() { routes } else { routes.clone().nest_service(prefix, routes) }
 }
 
-/// Whether new requests are welcome: no longer once the server has been told to stop.
+/// Whether new requests are welcome: not once the server has been told to stop, nor while its ledger is gone.
 fn readiness(engine: &Engine) -> (StatusCode, &'static str) {
     if engine.is_stopping() {
         (StatusCode::SERVICE_UNAVAILABLE, "stopping")
+    } else if engine.store().is_some_and(|store| store.check().is_err()) {
+        (StatusCode::SERVICE_UNAVAILABLE, "ledger unavailable")
     } else {
         (StatusCode::OK, "ready")
     }

@@ -35,6 +35,10 @@ impl Start<'_> {
     ) -> Answered {
         let Self { call, says, binding, .. } = self;
         let (engine, ledger) = (says.engine, says.engine.ledger());
+        if let Some(Err(error)) = ledger.map(|ledger| ledger.check(call.hints)) {
+            ctx.end().await;
+            return Ok(says.refused(error));
+        }
         admitted.begins();
         let watched = ledger.map(|ledger| ledger.watch(call));
         let subject = Subject { method: method::TOOLS_CALL, name: says.name };

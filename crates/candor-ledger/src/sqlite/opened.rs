@@ -1,0 +1,54 @@
+//! Whether the files of a ledger are still the ones that were opened.
+//!
+//! A process that has a file open goes on writing to it after another program has deleted or replaced it. What it writes then is lost
+//! when it ends, and the next process starts the same keys again.
+
+use std::path::{Path, PathBuf};
+
+use crate::store::StoreError;
+
+pub(super) struct OpenedFiles {
+    path: PathBuf,
+    files: Vec<(PathBuf, Id)>,
+}
+
+/// Device and inode.
+type Id = (u64, u64);
+
+impl OpenedFiles {
+    /// The files of a ledger that a connection has open: the file itself, and what SQLite keeps beside it. Without its write-ahead log
+    /// a ledger loses what was committed last; without the index of that, two processes write over each other.
+    pub(super) fn of(path: &Path) -> Self {
+        // SQLite puts the others beside the real file.
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let beside = |suffix| {
+            let mut name = real.clone().into_os_string();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        let files = [path.to_owned(), beside("-wal"), beside("-shm")];
+        let files = files.into_iter().filter_map(|file| id(&file).map(|id| (file, id))).collect();
+        Self { path: path.to_owned(), files }
+    }
+
+    /// Fails if a name no longer leads to the file that was opened under it. Names are looked up, never opened: to close a file would
+    /// take away the locks that this process has on it.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match self.files.iter().all(|(file, opened)| id(file) == Some(*opened)) {
+            true => Ok(()),
+            false => Err(StoreError::Replaced(self.path.display().to_string())),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn id(path: &Path) -> Option<Id> {
+    use std::os::unix::fs::MetadataExt as _;
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// The system keeps files that are open from being deleted.
+#[cfg(not(unix))]
+fn id(_path: &Path) -> Option<Id> {
+    None
+}
