@@ -23,6 +23,9 @@ mod process;
 mod state;
 #[path = "program/tokens.rs"]
 mod tokens;
+#[cfg(target_os = "linux")]
+#[path = "program/unread.rs"]
+mod unread;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,5 @@
 //! Who is asking, and whether they may: before anything else is looked at.
 
-use candor_server::auth::log_refusal;
 use candor_server::protocol::Principal;
 use candor_server::transport::http::AllowedHosts;
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
@@ -116,7 +115,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
             return Ok(Visitor { principal, operator: true, way: Way::Bearer });
         }
         let Some(authenticator) = &console.authenticator else {
-            log_refusal(parts);
+            console.rooms.log_refusal(parts);
             return Err(Problem::unauthorized("This token is not the one of this launch"));
         };
         return match authenticator.authenticate(parts).await {
@@ -125,7 +124,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
                 Ok(Visitor { principal, operator, way: Way::Bearer })
             }
             Err(_) => {
-                log_refusal(parts);
+                console.rooms.log_refusal(parts);
                 Err(Problem::unauthorized("This token is not known here"))
             }
         };

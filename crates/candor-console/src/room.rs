@@ -7,7 +7,7 @@
 
 use axum::body::HttpBody as _;
 use axum::response::Response;
-use candor_server::transport::http::{SMALL, Taken};
+use candor_server::transport::http::{ResponseCapacity, Taken};
 use http::header::ETAG;
 
 use crate::Inner;
@@ -73,17 +73,11 @@ pub(crate) fn take(
     taken.map(Some).map_err(Problem::full)
 }
 
-/// Room for an answer until it is read, if it is large and nobody else's. What has a tag is kept and sent to all who ask.
-pub(crate) fn of_answer(
-    console: &Inner,
-    visitor: &Visitor,
-    answer: &Response,
-) -> Result<Option<Taken>, Problem> {
-    let bytes = answer.body().size_hint().exact().unwrap_or_default();
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    if bytes <= SMALL || answer.headers().contains_key(ETAG) {
-        return Ok(None);
-    }
-    let of = console.shares.then_some(&visitor.principal);
-    console.rooms.answer(of, bytes).map(Some).map_err(|full| Problem::unheld(full, bytes))
+/// Holds capacity for a response until it is read, if it is large and nobody else's. What has a tag is kept and sent to all who ask.
+/// A stream of events keeps what it has: its last event is still to come.
+pub(crate) fn of_answer(capacity: &ResponseCapacity, answer: &Response) -> Result<(), Problem> {
+    let Some(bytes) = answer.body().size_hint().exact() else { return Ok(()) };
+    let shared = answer.headers().contains_key(ETAG);
+    let bytes = if shared { 0 } else { usize::try_from(bytes).unwrap_or(usize::MAX) };
+    capacity.hold(bytes).map_err(|full| Problem::unheld(full, bytes))
 }

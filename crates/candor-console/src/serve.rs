@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::OriginalUri;
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::transport::http::{HeldBody, Taken, Unread, hold};
+use candor_server::transport::http::{HeldBody, ResponseCapacity, Taken, Unread, hold};
 use futures_util::FutureExt as _;
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -30,6 +30,8 @@ pub(crate) struct Asked {
     pub(crate) base: String,
     /// The room that the body takes, if it is large.
     pub(crate) room: Option<Arc<Taken>>,
+    /// The capacity that the response is built in, if the request takes a place.
+    pub(crate) response: Option<ResponseCapacity>,
 }
 
 impl Asked {
@@ -142,14 +144,15 @@ async fn answer(
     let HeldBody { bytes: body, room } = read(console, (&visitor, &route), body).await?;
     // Only now: who sends slowly has not begun anything yet.
     let place = room::take(console, &visitor, &route)?;
-    let asked = Asked { parts, body, visitor, base, room };
-    let response = act(console, &asked, route).await?;
     // Who needs no place is never kept out, and what they are shown has bounds of its own.
-    let answer = match &place {
-        Some(_) => room::of_answer(console, &asked.visitor, &response)?,
-        None => None,
-    };
-    Ok(hold(response, (place, asked.room, answer)))
+    let of = console.shares.then_some(&visitor.principal);
+    let capacity = place.as_ref().map(|_| ResponseCapacity::rewritten(&console.rooms, of));
+    let asked = Asked { parts, body, visitor, base, room, response: capacity };
+    let response = act(console, &asked, route).await?;
+    if let Some(capacity) = &asked.response {
+        room::of_answer(capacity, &response)?;
+    }
+    Ok(hold(response, (place, asked.room, asked.response)))
 }
 
 /// Does what the path means.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::meta;
-use candor_protocol::rpc::{ErrorObject, RequestId, write_error, write_result};
+use candor_protocol::rpc::{ErrorObject, RequestId, measure_result, write_error, write_result_of};
 use candor_protocol::types::{
     CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, InitializeResult,
     InputRequired, ReadResourceResult, ResolveToolResult, ResourceMetadataResult,
@@ -12,6 +12,8 @@ use candor_protocol::types::{
 use candor_protocol::{Era, Members};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::response_capacity::{ResponseCapacity, SMALL};
+use crate::weight;
 use crate::written::Written;
 
 /// What a request came to, ready to be sent.
@@ -118,18 +120,27 @@ pub(crate) trait Body: Members {
     fn shared(&self) -> Option<Bytes> {
         None
     }
+
+    /// About how many bytes it has in memory, if these may be many.
+    fn weight(&self) -> usize {
+        0
+    }
 }
 
 macro_rules! bodies {
-    ($($type:ty)*) => {$(
+    ($($type:ty $(: $weight:expr)?;)*) => {$(
         impl Body for $type {
             fn meta(&mut self) -> &mut Option<Object> {
                 &mut self.meta
             }
+            $(fn weight(&self) -> usize {
+                $weight(self)
+            })?
         }
     )*};
 }
-bodies!(CallToolResult CompleteResult DiscoverResult GetPromptResult InitializeResult InputRequired ReadResourceResult ResolveToolResult ResourceMetadataResult ToolAnnotationsResult);
+bodies!(CallToolResult: weight::of_result; CompleteResult; DiscoverResult; GetPromptResult: weight::of_prompt; InitializeResult;
+    InputRequired; ReadResourceResult: weight::of_resource; ResolveToolResult; ResourceMetadataResult; ToolAnnotationsResult;);
 
 /// A result with nothing in it.
 #[derive(Default)]
@@ -142,7 +153,7 @@ impl Members for Empty {
         self.meta.as_ref().map_or(Ok(()), |meta| map.serialize_entry("_meta", meta))
     }
 }
-bodies!(Empty);
+bodies!(Empty;);
 
 /// Stands for a part that was written before. Comes before anything that is not our own words, so that the first is the
 /// right one; as JSON it has more letters.
@@ -189,6 +200,7 @@ pub(crate) struct Encoder<'a> {
     pub(crate) id: &'a RequestId,
     pub(crate) era: Era,
     pub(crate) server_info: &'a RawValue,
+    pub(crate) response: Option<&'a ResponseCapacity>,
 }
 
 impl Encoder<'_> {
@@ -212,7 +224,19 @@ impl Encoder<'_> {
                 Some(Stamp { finality, cache, server_info })
             }
         };
-        let message = write_result(self.id, &Stamped { stamp, body: &body });
+        let stamped = Stamped { stamp, body: &body };
+        let weight = body.weight();
+        let mut bytes = 0;
+        if weight > SMALL {
+            // What it becomes is known before it is built: then it is refused, or built in one piece.
+            bytes = measure_result(self.id, &stamped);
+            if let Some(capacity) = self.response
+                && let Err(full) = capacity.reserve(weight.saturating_add(bytes))
+            {
+                return Answer::error(Some(self.id), &full.unheld(bytes), true);
+            }
+        }
+        let message = write_result_of(self.id, &stamped, bytes);
         let message = match body.shared() {
             None => message.into(),
             Some(shared) => Written::around(message, PLACE_AS_JSON, shared),

@@ -10,8 +10,6 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-pub use crate::refusal_log::log_refusal;
-
 /// Finds the principal behind a request, or refuses it.
 ///
 /// ```

@@ -22,6 +22,7 @@ use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::outlet::Outlet;
+use crate::response_capacity::{self, ResponseCapacity};
 use crate::room::Taken;
 use crate::round::{Ended, Round};
 use crate::session::Session;
@@ -82,6 +83,7 @@ struct Scope {
     states: Arc<States>,
     /// A call that goes on without its caller holds what it was sent, and so the room for that.
     _body: Option<Arc<Taken>>,
+    response: Option<ResponseCapacity>,
 }
 
 impl Ctx {
@@ -135,6 +137,7 @@ impl Ctx {
             changes: engine.changes().clone(),
             states: engine.parts().states.clone(),
             _body: exchange.body.clone(),
+            response: exchange.response.clone(),
         }))
     }
 
@@ -181,6 +184,27 @@ impl Ctx {
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.0.key.as_ref().map(Key::as_str)
+    }
+
+    /// Reserves capacity for a result with so many bytes of text, before the handler makes it. Waits a few seconds if other responses
+    /// have it all. For handlers that know how much they are about to return, such as the size of a file: without this, many of them at
+    /// once hold all of it before the server can refuse any.
+    ///
+    /// ```
+    /// # use candor_server::{Ctx, tool::ToolError};
+    /// async fn read(path: String, ctx: Ctx) -> Result<String, ToolError> {
+    ///     ctx.reserve_response(tokio::fs::metadata(&path).await?.len()).await?;
+    ///     Ok(tokio::fs::read_to_string(path).await?)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// `busy`: the server has no capacity for it. Return this error, and do nothing before.
+    pub async fn reserve_response(&self, bytes: u64) -> Result<(), ToolError> {
+        match &self.0.response {
+            Some(capacity) => capacity.wait_for_tool(bytes).await.map_err(response_capacity::busy),
+            None => Ok(()),
+        }
     }
 
     /// Ends when the client no longer wants an answer. Not so for a call with a key: it goes on, and its result is there for

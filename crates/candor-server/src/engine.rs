@@ -324,7 +324,12 @@ impl Engine {
     }
 
     fn encoder<'a>(&'a self, exchange: &'a Exchange) -> Encoder<'a> {
-        Encoder { id: &exchange.id, era: exchange.era(), server_info: &self.0.info_json }
+        Encoder {
+            id: &exchange.id,
+            era: exchange.era(),
+            server_info: &self.0.info_json,
+            response: exchange.response.as_ref(),
+        }
     }
 
     pub(crate) fn parts(&self) -> &Parts {

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::{self, Client};
 use crate::mirror::MirroredHeaders;
 use crate::outlet::Outlet;
+use crate::response_capacity::ResponseCapacity;
 use crate::room::Taken;
 use crate::session::Session;
 
@@ -35,6 +36,8 @@ pub(crate) struct Arrival {
     pub(crate) key_header: Option<String>,
     /// The room that its body takes, if that is large: for as long as anybody holds what was in it.
     pub(crate) body: Option<Arc<Taken>>,
+    /// The capacity for its response; none on a transport with a single caller.
+    pub(crate) response: Option<ResponseCapacity>,
 }
 
 /// The same, once the body has been read: everything a method needs besides its own parameters.
@@ -51,6 +54,7 @@ pub(crate) struct Exchange {
     pub(crate) mirrored: Option<MirroredHeaders>,
     pub(crate) key_header: Option<String>,
     pub(crate) body: Option<Arc<Taken>>,
+    pub(crate) response: Option<ResponseCapacity>,
     pub(crate) meta: Arc<Object>,
     /// The least severe log message that the client wants for this request.
     pub(crate) log_level: Option<LogLevel>,
@@ -80,6 +84,7 @@ impl Exchange {
             mirrored: arrival.mirrored,
             key_header: arrival.key_header,
             body: arrival.body,
+            response: arrival.response,
             meta,
             log_level,
         })

@@ -59,6 +59,7 @@ pub mod prompt;
 mod provider;
 mod refusal_log;
 pub mod resource;
+mod response_capacity;
 mod room;
 mod round;
 mod running;
@@ -72,6 +73,7 @@ pub mod tool;
 mod trace;
 pub mod transport;
 mod visit;
+mod weight;
 mod written;
 
 pub use about::{About, SessionView};

@@ -1,6 +1,6 @@
 //! The log of refused log-ins. An attacker chooses how many there are, so the log must not have a line for each.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
@@ -12,9 +12,11 @@ const LINES: u32 = 5;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// One for the process, as the log is: the MCP endpoint and the console share it.
-static CURRENT: Mutex<Interval> = Mutex::new(Interval::new());
+/// The log of one server: the MCP endpoint and the console share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RefusalLog(Arc<Mutex<Interval>>);
 
+#[derive(Debug, Default)]
 struct Interval {
     began: Option<Instant>,
     logged: u32,
@@ -30,15 +32,11 @@ enum Line {
 }
 
 impl Interval {
-    const fn new() -> Self {
-        Self { began: None, logged: 0, withheld: 0 }
-    }
-
     /// Ends the interval if its time is over. Returns how many refusals it has withheld from the log.
     fn end(&mut self, now: Instant) -> u64 {
         match self.began {
             Some(began) if now.saturating_duration_since(began) >= INTERVAL => {
-                std::mem::replace(self, Self::new()).withheld
+                std::mem::take(self).withheld
             }
             _ => 0,
         }
@@ -58,35 +56,37 @@ impl Interval {
     }
 }
 
-/// Logs that a token was refused: the first few of an interval one by one, the others as a number when the interval ends.
-pub fn log_refusal(request: &Parts) {
-    let now = Instant::now();
-    // Also here: the runtime of the task below may have ended before the interval.
-    summarize(now);
-    match with(|interval| interval.refuse(now)) {
-        // A caller that is refused may send paths of any length.
-        Line::Own => tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused"),
-        Line::None => {}
-        Line::SummaryAfter(left) => {
-            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                runtime.spawn(async move {
+impl RefusalLog {
+    /// Logs that a token was refused: the first few of an interval one by one, the others as a number when the interval ends.
+    pub(crate) fn refuse(&self, request: &Parts) {
+        let now = Instant::now();
+        // Also here: the task below may be late.
+        self.summarize(now);
+        let line = self.lock().refuse(now);
+        match line {
+            // A caller that is refused may send paths of any length.
+            Line::Own => tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused"),
+            Line::None => {}
+            Line::SummaryAfter(left) => {
+                let log = self.clone();
+                tokio::spawn(async move {
                     tokio::time::sleep(left).await;
-                    summarize(Instant::now());
+                    log.summarize(Instant::now());
                 });
             }
         }
     }
-}
 
-fn summarize(now: Instant) {
-    let count = with(|interval| interval.end(now));
-    if count > 0 {
-        tracing::warn!(count, "more tokens were refused");
+    fn summarize(&self, now: Instant) {
+        let count = self.lock().end(now);
+        if count > 0 {
+            tracing::warn!(count, "more tokens were refused");
+        }
     }
-}
 
-fn with<T>(work: impl FnOnce(&mut Interval) -> T) -> T {
-    work(&mut CURRENT.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> MutexGuard<'_, Interval> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn interval_has_few_lines_and_one_summary() {
-        let (mut interval, begin) = (Interval::new(), Instant::now());
+        let (mut interval, begin) = (Interval::default(), Instant::now());
         let at = |millis| begin + Duration::from_millis(millis);
         for _ in 0..LINES {
             assert_eq!(interval.refuse(at(0)), Line::Own);

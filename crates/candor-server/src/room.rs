@@ -13,9 +13,11 @@ use candor_protocol::Principal;
 use candor_protocol::json::Object;
 use candor_protocol::names::failure;
 use candor_protocol::rpc::{ErrorObject, code};
+use http::request::Parts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::Limits;
+use crate::refusal_log::RefusalLog;
 
 /// Room for what comes to a server over HTTP, whichever way: its MCP endpoint and what is served beside it take their places
 /// from the same.
@@ -43,8 +45,10 @@ pub struct Rooms {
     watched: Room,
     /// For large bodies, in units of [`BODY_UNIT`].
     bodies: Room,
-    /// The same for large answers that nobody has read yet.
+    /// The same for large responses that are being built, or that nobody has read yet.
     answers: Room,
+    /// Callers that were refused take no place, only lines of the log.
+    refusals: RefusalLog,
 }
 
 /// What room for finished streams is counted in.
@@ -64,6 +68,7 @@ impl Rooms {
             watched: Room::new(limits.watched),
             bodies: Room::new(limits.body_bytes.div_ceil(BODY_UNIT).max(1)),
             answers: Room::new(limits.answer_bytes.div_ceil(BODY_UNIT)),
+            refusals: RefusalLog::default(),
         }
     }
 
@@ -83,6 +88,11 @@ impl Rooms {
         self.streams.try_take(of)
     }
 
+    /// Logs that a request brought a token that is not known. Many of them become few lines.
+    pub fn log_refusal(&self, request: &Parts) {
+        self.refusals.refuse(request);
+    }
+
     /// A place for a resource that is watched.
     pub(crate) fn watched(&self, of: Option<&Principal>) -> Result<Taken, Full> {
         self.watched.try_take(of)
@@ -99,6 +109,33 @@ impl Rooms {
     /// Says for whom there is none.
     pub fn answer(&self, of: Option<&Principal>, bytes: usize) -> Result<Taken, Full> {
         self.answers.try_take_many(of, bytes.div_ceil(BODY_UNIT))
+    }
+
+    /// The same, in turn. What is more than a caller can ever have is cut to that.
+    pub(crate) async fn wait_for_response(
+        &self,
+        of: Option<&Principal>,
+        bytes: usize,
+        patience: Duration,
+    ) -> Result<Taken, Full> {
+        self.answers.take(of, bytes.div_ceil(BODY_UNIT), patience).await
+    }
+
+    /// The most that one response can have.
+    pub(crate) fn most_of_response(&self, of: Option<&Principal>) -> usize {
+        self.answers.most(of).saturating_mul(BODY_UNIT)
+    }
+
+    /// How many bytes of a response this is.
+    #[allow(clippy::unused_self)] // only a response's room has this unit
+    pub(crate) fn bytes_of_response(&self, taken: &Taken) -> usize {
+        taken.number() * BODY_UNIT
+    }
+
+    /// Gives back what is more than so many bytes of a response need.
+    #[allow(clippy::unused_self)] // as above
+    pub(crate) fn shrink_response(&self, taken: &mut Taken, bytes: usize) {
+        taken.shrink(bytes.div_ceil(BODY_UNIT));
     }
 
     /// Room for so many bytes of a body, in turn.
@@ -124,8 +161,33 @@ pub(crate) struct Room {
 #[derive(Debug)]
 #[must_use]
 pub struct Taken {
-    _permit: OwnedSemaphorePermit,
-    _share: Option<Share>,
+    permit: OwnedSemaphorePermit,
+    share: Option<Share>,
+}
+
+impl Taken {
+    /// How many places it is.
+    fn number(&self) -> usize {
+        self.permit.num_permits()
+    }
+
+    /// Adds places of the same room, taken in the same name.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let Self { permit, share } = other;
+        self.permit.merge(permit);
+        if let (Some(ours), Some(mut theirs)) = (&mut self.share, share) {
+            ours.number += std::mem::take(&mut theirs.number);
+        }
+    }
+
+    /// Gives back all but so many.
+    fn shrink(&mut self, number: usize) {
+        let surplus = self.number().saturating_sub(number);
+        drop(self.permit.split(surplus));
+        if let Some(share) = &mut self.share {
+            share.give_back(surplus);
+        }
+    }
 }
 
 /// Why there is no place.
@@ -138,16 +200,14 @@ pub enum Full {
 }
 
 impl Full {
-    /// What is told instead of an answer for which there is no room. It is there, so what was asked for has been done.
+    /// The error instead of a response for which there is no capacity. Its handler has ended by then.
     #[must_use]
     pub fn unheld(self, bytes: usize) -> ErrorObject {
         let whose = match self {
-            Self::Everybody => "others have not read theirs yet",
-            Self::Caller => "this caller has not read those that came before",
+            Self::Everybody => "the server holds too many responses that were not read",
+            Self::Caller => "you have too many responses that you did not read",
         };
-        let words = format!(
-            "The answer has {bytes} bytes, and there is no room to hold it until it is read: {whose}. What was asked for has been done"
-        );
+        let words = format!("The response of {bytes} bytes was dropped: {whose}. The call ran.");
         let data = Object::new().with("code", failure::RESULT_OMITTED);
         ErrorObject::internal(words).with_data(&data)
     }
@@ -183,7 +243,7 @@ impl Room {
         let share = self.share(of, wanted)?;
         let wanted = wanted.try_into().unwrap_or(u32::MAX);
         let permit = self.free.clone().try_acquire_many_owned(wanted);
-        Ok(Taken { _permit: permit.map_err(|_| Full::Everybody)?, _share: share })
+        Ok(Taken { permit: permit.map_err(|_| Full::Everybody)?, share })
     }
 
     /// Several at once, in turn; whoever waits has their share already, so nobody fills the queue. What can never be had is cut
@@ -194,13 +254,18 @@ impl Room {
         wanted: usize,
         patience: Duration,
     ) -> Result<Taken, Full> {
-        let wanted = wanted.min(if of.is_some() { self.shares.most } else { self.all });
+        let wanted = wanted.min(self.most(of));
         let share = self.share(of, wanted)?;
         let permits = self.free.clone().acquire_many_owned(wanted.try_into().unwrap_or(u32::MAX));
         match tokio::time::timeout(patience, permits).await {
-            Ok(Ok(permit)) => Ok(Taken { _permit: permit, _share: share }),
+            Ok(Ok(permit)) => Ok(Taken { permit, share }),
             _ => Err(Full::Everybody),
         }
+    }
+
+    /// As much as one can have.
+    fn most(&self, of: Option<&Principal>) -> usize {
+        if of.is_some() { self.shares.most } else { self.all }
     }
 
     fn share(&self, of: Option<&Principal>, wanted: usize) -> Result<Option<Share>, Full> {
@@ -243,12 +308,21 @@ impl Shares {
     }
 }
 
-impl Drop for Share {
-    fn drop(&mut self) {
+impl Share {
+    fn give_back(&mut self, number: usize) {
+        self.number -= number;
         let mut taken = self.of.lock();
         match taken.get_mut(&self.principal) {
-            Some(has) if *has > self.number => *has -= self.number,
+            Some(has) if *has > number => *has -= number,
             _ => drop(taken.remove(&self.principal)),
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.number > 0 {
+            self.give_back(self.number);
         }
     }
 }

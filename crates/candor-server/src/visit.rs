@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 use crate::exchange::{Arrival, Exchange};
 use crate::outlet::Outlet;
+use crate::response_capacity::ResponseCapacity;
 use crate::room::Taken;
 use crate::running::{self, Running};
 
@@ -39,6 +40,7 @@ pub struct Visit {
     client: Implementation,
     key: Option<String>,
     body: Option<Arc<Taken>>,
+    response: Option<ResponseCapacity>,
     meta: Object,
 }
 
@@ -62,7 +64,8 @@ impl Engine {
     pub fn visit(&self, principal: Principal) -> Visit {
         let client = Implementation::new("candor", env!("CARGO_PKG_VERSION"));
         let (engine, meta) = (self.clone(), Object::new());
-        Visit { engine, principal, shares: false, client, key: None, body: None, meta }
+        let (shares, key, body, response) = (false, None, None, None);
+        Visit { engine, principal, shares, client, key, body, response, meta }
     }
 }
 
@@ -93,6 +96,13 @@ impl Visit {
     #[must_use]
     pub fn holding(mut self, body: Option<Arc<Taken>>) -> Self {
         self.body = body;
+        self
+    }
+
+    /// The capacity that the response is built in.
+    #[must_use]
+    pub fn response(mut self, capacity: Option<ResponseCapacity>) -> Self {
+        self.response = capacity;
         self
     }
 
@@ -132,6 +142,7 @@ impl Visit {
             mirrored: None,
             key_header: self.key.clone(),
             body: self.body.clone(),
+            response: self.response.clone(),
         }
     }
 

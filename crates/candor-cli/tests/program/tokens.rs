@@ -10,7 +10,7 @@ use crate::process::{Program, output};
 use crate::{candor, candor_files, folder};
 
 /// A new token, and the line that lets it in.
-async fn new_token(name: &str) -> (String, String) {
+pub(crate) async fn new_token(name: &str) -> (String, String) {
     let made = output(candor().args(["token", name])).await;
     assert_eq!(made.status.code(), Some(0));
     let [line] = made.stdout.as_slice() else { panic!("one line, not {:?}", made.stdout) };

@@ -84,7 +84,8 @@ pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
         .visit(asked.visitor.principal.clone())
         .client("candor-console", env!("CARGO_PKG_VERSION"))
         .shares(console.shares)
-        .holding(asked.room.clone());
+        .holding(asked.room.clone())
+        .response(asked.response.clone());
     let parent = asked.parts.headers.get(trace::TRACEPARENT).and_then(|value| value.to_str().ok());
     Ok(match parent {
         Some(parent) => visit.meta(trace::TRACEPARENT, parent),

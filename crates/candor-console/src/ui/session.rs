@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use candor_server::auth::log_refusal;
 use candor_server::protocol::Principal;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderValue, Method, StatusCode};
@@ -71,7 +70,7 @@ async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Principal
         return Ok((Principal::new(OPERATOR), true));
     }
     let refused = || {
-        log_refusal(&asked.parts);
+        console.rooms.log_refusal(&asked.parts);
         Problem::unauthorized("This token is not known here")
     };
     let authenticator = console.authenticator.as_ref().ok_or_else(refused)?;

@@ -26,6 +26,41 @@ pub fn raw(value: &(impl serde::Serialize + ?Sized)) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("a value that JSON can write")
 }
 
+/// The same for a value of many bytes: written into memory of exactly its length, where growing would leave holes as large as itself.
+///
+/// # Panics
+/// As [`raw`].
+#[must_use]
+pub fn raw_large(value: &(impl serde::Serialize + ?Sized)) -> Box<RawValue> {
+    let mut out = Vec::with_capacity(length(value));
+    serde_json::to_writer(&mut out, value).expect("a value that JSON can write");
+    let text = String::from_utf8(out).expect("JSON is text");
+    RawValue::from_string(text).expect("JSON that was just written")
+}
+
+/// How many bytes a value has as JSON, without writing it.
+///
+/// # Panics
+/// As [`raw`].
+pub fn length(value: &(impl serde::Serialize + ?Sized)) -> usize {
+    let mut counter = Counter(0);
+    serde_json::to_writer(&mut counter, value).expect("a value that JSON can write");
+    counter.0
+}
+
+struct Counter(usize);
+
+impl std::io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Strategies for property tests.
 #[cfg(test)]
 pub(crate) mod testing {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::error::{ErrorObject, code};
 use super::id::RequestId;
-use crate::json::{Decode, Json, Object, ScanError, scan, scan_members};
+use crate::json::{Decode, Json, Object, ScanError, length, scan, scan_members};
 
 /// A request: it wants exactly one answer.
 #[derive(Debug, Clone)]
@@ -193,7 +193,17 @@ pub fn write_notification(method: &str, params: &impl Serialize) -> Vec<u8> {
 
 /// Writes a result: any type that serialises to an object.
 pub fn write_result(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
-    write(&(Some(id), None, ("result", result)))
+    write_result_of(id, result, 0)
+}
+
+/// The same for a result whose message has so many bytes, as [`measure_result`] says.
+pub fn write_result_of(id: &RequestId, result: &impl Serialize, bytes: usize) -> Vec<u8> {
+    write_into(Vec::with_capacity(bytes.max(USUAL_SIZE)), &(Some(id), None, ("result", result)))
+}
+
+/// How many bytes the message of a result has, without making it.
+pub fn measure_result(id: &RequestId, result: &impl Serialize) -> usize {
+    length(result) + id.as_json().len() + r#"{"jsonrpc":"2.0","id":,"result":}"#.len()
 }
 
 /// Writes an error. Without an id, as MCP wants it, the member is left out.
@@ -207,8 +217,14 @@ type Envelope<'a, T> = (Option<&'a RequestId>, Option<&'a str>, (&'a str, &'a T)
 /// What most messages fit into.
 const USUAL_SIZE: usize = 512;
 
-fn write<T: Serialize>((id, method, (key, body)): &Envelope<'_, T>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(USUAL_SIZE);
+fn write<T: Serialize>(envelope: &Envelope<'_, T>) -> Vec<u8> {
+    write_into(Vec::with_capacity(USUAL_SIZE), envelope)
+}
+
+fn write_into<T: Serialize>(
+    mut out: Vec<u8>,
+    (id, method, (key, body)): &Envelope<'_, T>,
+) -> Vec<u8> {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
         out.extend_from_slice(br#","id":"#);
@@ -238,6 +254,14 @@ mod tests {
     fn rejected(text: &str) -> (Option<String>, i64) {
         let r = decode_message(text.as_bytes(), 64).unwrap_err();
         (r.id.map(|id| id.to_string()), r.error.code())
+    }
+
+    #[test]
+    fn measured_result_has_the_length_of_the_written_one() {
+        for id in [RequestId::from("a\"b"), RequestId::from("")] {
+            let result = serde_json::json!({"text": "\"\u{1}é\n", "n": [1, null]});
+            assert_eq!(measure_result(&id, &result), write_result(&id, &result).len());
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn open(
     let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.info.clone());
     result.instructions = parts.instructions.clone();
     let info = candor_protocol::json::raw(&parts.info);
-    let encoder = Encoder { id: &request.id, era: Era::Legacy, server_info: &info };
+    let encoder = Encoder { id: &request.id, era: Era::Legacy, server_info: &info, response: None };
     Ok((session, encoder.result(result, Finality::Complete, None)))
 }
 

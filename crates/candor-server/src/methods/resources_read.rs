@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use candor_protocol::json::Object;
+use candor_protocol::json::{Number, Object};
 use candor_protocol::names::method::RESOURCES_READ;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::ResourceUriParams;
@@ -15,6 +15,7 @@ use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::resource::{Publisher, Trouble};
+use crate::room::Full;
 use crate::round::{Binding, Carried};
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
@@ -35,6 +36,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         arguments: Cow::Owned(serde_json::Value::Null),
         key: None,
     };
+    if let Some(capacity) = &exchange.response
+        && let Some(size) = found.resource.size.as_ref().and_then(Number::as_u64)
+    {
+        capacity.wait_for_resource(size).await.map_err(Full::why)?;
+    }
     let round = asking::begin(engine, exchange, &binding, &brought)?;
     match asking::run(engine, exchange, &binding, round, |ctx| found.read(uri, ctx)).await {
         Ran::Done(Ok(Some(contents))) => {

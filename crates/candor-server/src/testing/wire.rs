@@ -138,6 +138,7 @@ impl Asking<'_> {
             mirrored: None,
             key_header: None,
             body: None,
+            response: None,
         };
         let mut running = pin!(self.engine.handle(request, arrival));
         let answer = loop {

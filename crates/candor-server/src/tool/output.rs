@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use candor_protocol::json::{Decode, Object, raw};
+use candor_protocol::json::{Decode, Object, raw, raw_large};
 use candor_protocol::types::{
     AudioContent, CallToolResult, Content, EmbeddedResource, ImageContent, ResourceLink,
     TextContent,
@@ -11,6 +11,8 @@ use candor_schema::OutputSchema;
 use serde_json::{Map, Value};
 
 use super::ToolError;
+use crate::response_capacity::SMALL;
+use crate::weight;
 
 /// What a tool returns: content for models and people, and a value for programs.
 ///
@@ -87,6 +89,13 @@ impl Output {
         }
     }
 
+    /// About how many bytes it has in memory.
+    pub(crate) fn weight(&self) -> usize {
+        let given = self.given.as_ref().map_or(0, |given| weight::of_result(given));
+        let structured = self.structured.as_ref().map_or(0, weight::of_value);
+        given + structured + weight::of_content(&self.content)
+    }
+
     /// Whether the tool itself says that this is a failure, of which no schema speaks.
     pub(crate) fn is_error(&self) -> bool {
         self.given.as_ref().is_some_and(|given| given.is_error == Some(true))
@@ -97,7 +106,9 @@ impl Output {
             return *given;
         }
         let mut result = CallToolResult::new(self.content);
-        result.structured_content = self.structured.as_ref().map(raw);
+        result.structured_content = self.structured.map(|value| {
+            if weight::of_value(&value) > SMALL { raw_large(&value) } else { raw(&value) }
+        });
         result.meta = self.meta;
         result
     }

@@ -34,9 +34,10 @@ pub(super) async fn manage_files(
     #[optional]
     content: Option<String>,
     folder: State<Folder>,
+    ctx: Ctx,
 ) -> Result<String, ToolError> {
     match action {
-        Action::Read => read(&folder, path).await,
+        Action::Read => read(&folder, path, &ctx).await,
         Action::Append => append(&folder, path, given(content, "append")?).await,
         Action::Replace => replace(&folder, path, given(content, "replace")?).await,
         Action::Delete => delete(&folder, path).await,
@@ -49,8 +50,9 @@ pub(super) async fn read_file(
     /// File to read
     path: String,
     folder: State<Folder>,
+    ctx: Ctx,
 ) -> Result<String, ToolError> {
-    read(&folder, path).await
+    read(&folder, path, &ctx).await
 }
 
 /// Leaving the content out is more likely a mistake than the wish for an empty file.
@@ -62,9 +64,9 @@ pub(super) fn given(content: Option<String>, action: &str) -> Result<String, Too
     })
 }
 
-async fn read(folder: &Folder, path: String) -> Result<String, ToolError> {
-    let largest = folder.largest;
-    folder.run(move |root| Ok(root.read_text(&Place::parse(&path)?, largest)?)).await
+async fn read(folder: &Folder, path: String, ctx: &Ctx) -> Result<String, ToolError> {
+    let (largest, place) = (folder.largest, folder.reserve_text(path, ctx).await?);
+    folder.run(move |root| Ok(root.read_text(&place, largest)?)).await
 }
 
 async fn append(folder: &Folder, path: String, content: String) -> Result<String, ToolError> {

@@ -76,6 +76,18 @@ impl Folder {
         })
     }
 
+    /// Reserves capacity for the text of a file before it is read. One that is too large is not read, and needs nothing.
+    async fn reserve_text(&self, path: String, ctx: &Ctx) -> Result<Place, ToolError> {
+        let look = move |root: &Root| {
+            let place = Place::parse(&path)?;
+            let size = root.entry(&place).map_or(0, |entry| entry.size);
+            Ok((place, size))
+        };
+        let (place, size) = self.run(look).await?;
+        ctx.reserve_response(if size > self.largest { 0 } else { size }).await?;
+        Ok(place)
+    }
+
     /// What went wrong, with a way on where there is one.
     fn advised(&self, error: &FileError) -> ToolError {
         match error {

@@ -27,10 +27,14 @@ pub(super) async fn of_manage(
     action: Action,
     content: Option<String>,
     folder: State<Folder>,
+    ctx: Ctx,
 ) -> Result<Plan<String>, ToolError> {
     let largest = folder.largest;
     match action {
-        Action::Read => folder.run(move |root| read(root, &Place::parse(&path)?, largest)).await,
+        Action::Read => {
+            let place = folder.reserve_text(path, &ctx).await?;
+            folder.run(move |root| read(root, &place, largest)).await
+        }
         Action::Delete => {
             folder.run(move |root| delete(root, &Place::parse(&path)?, largest)).await
         }

@@ -1,7 +1,8 @@
 //! What may start, to its end: at once, or with a record that outlives its caller.
 
-use candor_ledger::Grant;
+use candor_ledger::{Grant, OutcomeKind};
 use candor_protocol::names::method;
+use candor_protocol::rpc::ErrorObject;
 use futures_util::FutureExt as _;
 
 use super::gate::{Admitted, Kept};
@@ -10,11 +11,12 @@ use super::shape::Shaping;
 use crate::attempt::{Ran, Subject, attempt, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::dispatch::Answered;
+use crate::exchange::Exchange;
 use crate::ledger::once::Ended;
 use crate::ledger::{Call, Noted, Watched, words};
 use crate::methods::asking;
 use crate::round::Binding;
-use crate::tool::Prepared;
+use crate::tool::{Output, Prepared, ToolError};
 
 /// A call that may start.
 pub(super) struct Start<'c> {
@@ -43,24 +45,31 @@ impl Start<'_> {
         let watched = ledger.map(|ledger| ledger.watch(call));
         let subject = Subject { method: method::TOOLS_CALL, name: says.name };
         let ran = attempt_in_time(ctx, subject, |ctx| self.prepared.run(ctx)).await;
+        let dropped = dropped(&ran, call.exchange);
+        // Before anything is waited for: others may be as large.
+        let ran = if dropped.is_some() { Ran::Panicked } else { ran };
         ctx.end().await;
         let duration = watched.map(Watched::ended);
-        let ended = match ran {
-            Ran::Asks(questions) => {
+        let (outcome, ended) = match (ran, dropped) {
+            (Ran::Asks(questions), _) => {
                 admitted.asks();
                 let carried = says.carried;
                 return Ok(asking::ask(engine, call.exchange, binding, questions, None, carried));
             }
-            ran => self.shaping.shape(ran),
+            (_, Some((kind, error))) => (Some(kind), Err(error)),
+            (ran, None) => {
+                let ended = self.shaping.shape(ran);
+                (ended.kind(), Ok(ended))
+            }
         };
         drop(admitted);
         if let Some(ledger) = ledger {
-            let (event, outcome) = ("called", ended.kind());
+            let event = "called";
             let permitted = grant.map(words::permitted);
             // Boxed, for most calls leave it aside, and all carry it.
             Box::pin(ledger.note_end(call, Noted { event, outcome, duration }, permitted)).await;
         }
-        says.ended(ended)
+        says.ended(ended?)
     }
 
     /// claim, run, shape, record; in a task of its own, so that a caller who hangs up stops nothing half way.
@@ -72,6 +81,18 @@ impl Start<'_> {
         let told = operation.carry_out(&ctx, approval, resumes, work).await;
         says.told(told, binding)
     }
+}
+
+/// A result for which there is no capacity: how its call has ended, and the error that its caller gets instead.
+fn dropped(
+    ran: &Ran<Result<Output, ToolError>>,
+    exchange: &Exchange,
+) -> Option<(OutcomeKind, ErrorObject)> {
+    let (Ran::Done(Ok(output)), Some(capacity)) = (ran, &exchange.response) else { return None };
+    let weight = output.weight();
+    let full = capacity.reserve(weight).err()?;
+    let kind = if output.is_error() { OutcomeKind::Failure } else { OutcomeKind::Success };
+    Some((kind, full.unheld(weight)))
 }
 
 /// The handler of a call that has a record, to its end. Whoever drops this before it is polled has not started the call.

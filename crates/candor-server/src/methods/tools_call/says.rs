@@ -174,6 +174,10 @@ impl Body for Kept {
     fn meta(&mut self) -> &mut Option<Object> {
         &mut self.meta
     }
+
+    fn weight(&self) -> usize {
+        self.members.iter().map(|(_, value)| value.text().len()).sum()
+    }
 }
 
 /// The value in a box.

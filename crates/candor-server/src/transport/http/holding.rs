@@ -10,8 +10,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-/// Up to here an answer is small, and holds nothing once it is there.
-pub const SMALL: usize = 64 * 1024;
+use crate::response_capacity::SMALL;
 
 /// Keeps something until an answer has been read, or its reader is gone. What is small and all there keeps nothing.
 ///

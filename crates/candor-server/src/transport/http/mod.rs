@@ -26,7 +26,7 @@ mod respond;
 mod serve;
 mod sse;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -42,18 +42,19 @@ use crate::answer::Answer;
 use crate::auth::Authenticator;
 use crate::caller::era_of;
 use crate::engine::Engine;
-use crate::refusal_log::log_refusal;
 use crate::session::Sessions;
 
 #[doc(hidden)] // for the console, which takes from the same rooms
 pub use crate::ledger::key::of_headers as idempotency_key;
+#[doc(hidden)]
+pub use crate::response_capacity::{ResponseCapacity, SMALL};
 #[doc(hidden)]
 pub use crate::room::{Full, Rooms, Taken};
 #[doc(hidden)]
 pub use body::{Bodies, HeldBody, Unread};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 #[doc(hidden)]
-pub use holding::{SMALL, hold};
+pub use holding::hold;
 pub use serve::serve;
 
 /// How an endpoint is reached. By default from this machine alone, by anybody; behind a proxy that makes it known to others:
@@ -112,13 +113,12 @@ struct Held(Arc<Takes>);
 struct Takes {
     _request: Taken,
     body: Option<Arc<Taken>>,
-    answer: OnceLock<Taken>,
+    response: ResponseCapacity,
 }
 
 impl Held {
-    fn new(request: Taken, body: Option<&Arc<Taken>>) -> Self {
-        let takes = Takes { _request: request, body: body.cloned(), answer: OnceLock::new() };
-        Self(Arc::new(takes))
+    fn new(request: Taken, body: Option<&Arc<Taken>>, response: ResponseCapacity) -> Self {
+        Self(Arc::new(Takes { _request: request, body: body.cloned(), response }))
     }
 
     /// The room of the body, for what may outlive the request.
@@ -126,22 +126,16 @@ impl Held {
         self.0.body.clone()
     }
 
+    /// The capacity for the response.
+    fn response(&self) -> ResponseCapacity {
+        self.0.response.clone()
+    }
+
     /// The answer, if there is room to hold it until it is read; else that there is none.
-    fn answered(
-        &self,
-        (rooms, of): (&Rooms, Option<&Principal>),
-        id: &RequestId,
-        answer: Answer,
-    ) -> Answer {
+    fn answered(&self, id: &RequestId, answer: Answer) -> Answer {
         let bytes = answer.own_bytes();
-        if bytes <= SMALL {
-            return answer;
-        }
-        match rooms.answer(of, bytes) {
-            Ok(room) => {
-                let _ = self.0.answer.set(room);
-                answer
-            }
+        match self.0.response.hold(bytes) {
+            Ok(()) => answer,
             Err(full) => Answer::error(Some(id), &full.unheld(bytes), true),
         }
     }
@@ -215,7 +209,10 @@ impl Endpoint {
                     self.rooms.request(of)
                 };
                 let room = match room {
-                    Ok(taken) => Held::new(taken, place.as_ref()),
+                    Ok(taken) => {
+                        let response = ResponseCapacity::new(&self.rooms, of);
+                        Held::new(taken, place.as_ref(), response)
+                    }
                     Err(full) => return respond::full(full, Some(&request.id)),
                 };
                 match era {
@@ -260,7 +257,7 @@ impl Endpoint {
                 authenticator.authenticate(&parts).await.map_err(|refused| {
                     // Who brings nothing has not tried.
                     if parts.headers.contains_key(AUTHORIZATION) {
-                        log_refusal(&parts);
+                        self.rooms.log_refusal(&parts);
                     }
                     respond::unauthorized(refused)
                 })?

@@ -1,7 +1,6 @@
 //! Modern requests: stateless, with headers that mirror the body.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -15,12 +14,10 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, hold, respond, sse};
-use crate::answer::Answer;
 use crate::exchange::Arrival;
 use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
-use crate::room::Rooms;
 use crate::running::{Running, Said};
 
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
@@ -49,18 +46,18 @@ pub(super) async fn post(
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
         key_header,
         body: room.body(),
+        response: Some(room.response()),
     };
-    let (of, id) = (endpoint.sharer(&arrival.principal).cloned(), request.id.clone());
+    let id = request.id.clone();
     let mut running = Running::start(engine, request, arrival, room.clone());
     let quiet = engine.limits().keep_alive;
     match std::future::poll_fn(|cx| running.poll(cx)).await {
         Some(Said::Message(message)) => {
-            let rooms = Arc::clone(&endpoint.rooms);
-            let asked = Asked { rooms, of, id, room: room.clone() };
+            let asked = Asked { id, room: room.clone() };
             hold(sse::response(events(running, asked, message), quiet), room)
         }
         Some(Said::Answer(answer)) => {
-            let answer = room.answered((&endpoint.rooms, of.as_ref()), &id, answer);
+            let answer = room.answered(&id, answer);
             let status = respond::status_of(&answer);
             respond::answer(status, answer).map_or_else(
                 || respond::empty(StatusCode::NO_CONTENT),
@@ -73,23 +70,15 @@ pub(super) async fn post(
 
 /// What is known of a request whose answer comes as an event.
 struct Asked {
-    rooms: Arc<Rooms>,
-    of: Option<Principal>,
     id: RequestId,
     room: Held,
-}
-
-impl Asked {
-    fn answered(&self, answer: Answer) -> Answer {
-        self.room.answered((&self.rooms, self.of.as_ref()), &self.id, answer)
-    }
 }
 
 fn events(mut running: Running, asked: Asked, first: Bytes) -> impl Stream<Item = Bytes> + Send {
     let rest = futures_util::stream::poll_fn(move |cx| {
         running.poll(cx).map(|said| match said? {
             Said::Message(message) => Some(message),
-            Said::Answer(answer) => asked.answered(answer).into_message(),
+            Said::Answer(answer) => asked.room.answered(&asked.id, answer).into_message(),
         })
     });
     futures_util::stream::once(std::future::ready(first))

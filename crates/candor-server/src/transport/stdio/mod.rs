@@ -207,6 +207,7 @@ impl Connection {
             mirrored: None,
             key_header: None,
             body: None,
+            response: None,
         };
         if changes_session(&request.method) {
             // In order, so that what follows sees the change. Boxed: it is rare, and large.

@@ -24,6 +24,7 @@ use crate::hex::hex;
 use crate::ledger::key;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
+use crate::response_capacity::ResponseCapacity;
 use crate::seal::random_bytes;
 use crate::session::{Event, Peer, Session, StreamLog};
 
@@ -92,7 +93,7 @@ fn start(
 ) -> impl Future<Output = Answer> + Send + use<> {
     let (engine, session) = (endpoint.engine.clone(), session.clone());
     let tracked = session.calls.begin(&request.id);
-    let (rooms, id) = (Arc::clone(&endpoint.rooms), request.id.clone());
+    let id = request.id.clone();
     async move {
         let Some(tracked) = tracked else {
             let problem = "Invalid request: another request with this id is running";
@@ -109,10 +110,11 @@ fn start(
             mirrored: None,
             key_header,
             body: room.body(),
+            response: Some(room.response()),
         };
         let answer = engine.handle(request, arrival).await;
         drop(tracked);
-        room.answered((&rooms, session.peer.sharer()), &id, answer)
+        room.answered(&id, answer)
     }
 }
 
@@ -220,7 +222,8 @@ pub(super) async fn post_batch(
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
             Ok(Incoming::Request(request)) => match endpoint.rooms.request(of) {
                 Ok(room) => {
-                    let (room, said) = (Held::new(room, body), Arc::clone(&said));
+                    let response = ResponseCapacity::new(&endpoint.rooms, of);
+                    let (room, said) = (Held::new(room, body, response), Arc::clone(&said));
                     let answer =
                         start(endpoint, &session, request, Outlet::None, room.clone(), None);
                     running.push(tokio::spawn(async move {

@@ -1,0 +1,203 @@
+//! Capacity for one response: reserved before its parts are built, held until it is read.
+//!
+//! While a response is built, its parts are in memory several times: as the handler returned them, as JSON, as a message. So counting
+//! only what is finished would let one caller make the server build any number of large responses at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use candor_protocol::Principal;
+
+use crate::room::{Full, Rooms, Taken};
+use crate::tool::{ToolError, code};
+
+/// Up to here a response is small, and needs no capacity.
+pub const SMALL: usize = 64 * 1024;
+
+/// How long a response waits for capacity before anything of it is built. Callers that read their responses free it sooner.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often a caller that has its share looks whether it has less.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// What one byte of a tool's text may cost: as the handler returns it, as structured content, as the JSON of that, and both again in
+/// the message, where a quote has two bytes; and what the allocator leaves between them.
+const PER_BYTE_OF_TOOL: usize = 10;
+
+/// The same for a resource, which is in a message once.
+const PER_BYTE_OF_RESOURCE: usize = 4;
+
+/// The capacity that one request has for its response. Cloning shares it.
+#[derive(Debug, Clone)]
+pub struct ResponseCapacity(Arc<Reserved>);
+
+#[derive(Debug)]
+struct Reserved {
+    rooms: Arc<Rooms>,
+    of: Option<Principal>,
+    rewritten: bool,
+    taken: Mutex<Option<Taken>>,
+}
+
+impl ResponseCapacity {
+    /// None yet. `of`: in whose share it counts, where callers are told apart.
+    #[must_use]
+    pub fn new(rooms: &Arc<Rooms>, of: Option<&Principal>) -> Self {
+        Self::of(rooms, of, false)
+    }
+
+    /// The same for a response that is read and written again on its way, as the REST API does: it is in memory twice as often.
+    #[must_use]
+    pub fn rewritten(rooms: &Arc<Rooms>, of: Option<&Principal>) -> Self {
+        Self::of(rooms, of, true)
+    }
+
+    fn of(rooms: &Arc<Rooms>, of: Option<&Principal>, rewritten: bool) -> Self {
+        let (rooms, of) = (Arc::clone(rooms), of.cloned());
+        Self(Arc::new(Reserved { rooms, of, rewritten, taken: Mutex::default() }))
+    }
+
+    /// Waits for capacity for what a tool is about to return.
+    pub(crate) async fn wait_for_tool(&self, bytes: u64) -> Result<(), Full> {
+        self.wait(bytes, PER_BYTE_OF_TOOL).await
+    }
+
+    /// Waits for capacity for a resource of this size.
+    pub(crate) async fn wait_for_resource(&self, bytes: u64) -> Result<(), Full> {
+        self.wait(bytes, PER_BYTE_OF_RESOURCE).await
+    }
+
+    async fn wait(&self, bytes: u64, times: usize) -> Result<(), Full> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if bytes <= SMALL {
+            return Ok(());
+        }
+        let times = if self.0.rewritten { 2 * times } else { times };
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let Reserved { rooms, of, .. } = &*self.0;
+            let more = bytes.saturating_mul(times).saturating_sub(self.bytes());
+            let left = until.saturating_duration_since(Instant::now());
+            match rooms.wait_for_response(of.as_ref(), more, left).await {
+                Ok(taken) => return Ok(self.add(taken)),
+                // Nobody queues beyond their share, so this is for us to repeat.
+                Err(Full::Caller) if !left.is_zero() => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(full) => return Err(full),
+            }
+        }
+    }
+
+    /// Reserves this much in all, now or not at all. What is more than there can ever be is cut to that.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), Full> {
+        let Reserved { rooms, of, .. } = &*self.0;
+        let bytes = bytes.min(rooms.most_of_response(of.as_ref()));
+        let more = bytes.saturating_sub(self.bytes());
+        if bytes > SMALL && more > 0 {
+            self.add(rooms.answer(of.as_ref(), more)?);
+        }
+        Ok(())
+    }
+
+    /// Reserves capacity for a message of this size, and gives back the rest: everything else that was held is dropped by now.
+    ///
+    /// # Errors
+    /// Says for whom there is none.
+    pub fn hold(&self, bytes: usize) -> Result<(), Full> {
+        let Reserved { rooms, of, .. } = &*self.0;
+        let bytes = if bytes <= SMALL { 0 } else { bytes };
+        let more = bytes.saturating_sub(self.bytes());
+        if more > 0 {
+            self.add(rooms.answer(of.as_ref(), more)?);
+        }
+        let mut taken = self.lock();
+        match &mut *taken {
+            Some(_) if bytes == 0 => *taken = None,
+            Some(taken) => rooms.shrink_response(taken, bytes),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn add(&self, more: Taken) {
+        let mut taken = self.lock();
+        match &mut *taken {
+            Some(taken) => taken.merge(more),
+            None => *taken = Some(more),
+        }
+    }
+
+    /// How many bytes it has reserved.
+    fn bytes(&self) -> usize {
+        self.lock().as_ref().map_or(0, |taken| self.0.rooms.bytes_of_response(taken))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Taken>> {
+        self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a handler returns if there is no capacity for its result, before it has done anything.
+pub(crate) fn busy(full: Full) -> ToolError {
+    let error = match full {
+        Full::Everybody => ToolError::new(
+            "The server holds too many responses that were not read. Nothing was run.",
+        ),
+        Full::Caller => {
+            ToolError::new("You have too many responses that you did not read. Nothing was run.")
+                .detail("scope", "caller".into())
+        }
+    };
+    error.code(code::BUSY).retry_after(Duration::from_secs(1)).by_server()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    const MIB: usize = 1024 * 1024;
+
+    fn rooms() -> Arc<Rooms> {
+        let mut limits = Limits::default();
+        limits.answer_bytes = 64 * MIB;
+        Arc::new(Rooms::new(&limits))
+    }
+
+    #[test]
+    fn capacity_grows_shrinks_and_is_given_back() {
+        let (rooms, alice) = (rooms(), Principal::new("alice"));
+        let free = || rooms.answer(None, 64 * MIB).is_ok();
+        let one = ResponseCapacity::new(&rooms, Some(&alice));
+        one.reserve(SMALL).unwrap();
+        assert!(free(), "small responses need nothing");
+        one.reserve(8 * MIB).unwrap();
+        one.reserve(32 * MIB).unwrap();
+        let other = ResponseCapacity::new(&rooms, Some(&alice));
+        assert_eq!(other.reserve(MIB), Err(Full::Caller), "half is hers");
+        one.hold(16 * MIB).unwrap();
+        other.reserve(16 * MIB).unwrap();
+        assert_eq!(other.hold(17 * MIB), Err(Full::Caller));
+        drop(other);
+        one.hold(SMALL).unwrap();
+        assert!(free());
+        one.reserve(usize::MAX).unwrap();
+        assert_eq!(one.hold(33 * MIB), Err(Full::Caller), "no message has more than a share");
+        drop(one);
+        assert!(free());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_ends_with_capacity_or_with_an_error() {
+        for of in [None, Some(Principal::new("alice"))] {
+            let rooms = rooms();
+            let held = ResponseCapacity::new(&rooms, of.as_ref());
+            held.reserve(usize::MAX).unwrap();
+            let next = ResponseCapacity::new(&rooms, of.as_ref());
+            assert!(next.wait_for_resource(MIB as u64).await.is_err());
+            let waits = next.wait_for_resource(MIB as u64);
+            let (waited, ()) = tokio::join!(waits, async { drop(held) });
+            waited.unwrap();
+            assert_eq!(next.bytes(), 4 * MIB);
+        }
+    }
+}
