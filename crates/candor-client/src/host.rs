@@ -74,13 +74,14 @@ const QUESTIONS: usize = 64;
 const QUESTION_BYTES: usize = 64 * 1024 * 1024;
 
 /// What the client declares that it knows.
-const EXTENSIONS: [&str; 6] = [
+const EXTENSIONS: [&str; 7] = [
     extension::TOOL_RESOLUTION,
     extension::DYNAMIC_ANNOTATIONS,
     extension::IDEMPOTENCY,
     extension::RESOURCE,
     extension::APPROVAL,
     extension::SKILLS,
+    extension::STRUCTURED_CONTENT,
 ];
 
 /// A question that is being answered.

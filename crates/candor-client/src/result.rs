@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use candor_protocol::json::{Json, Object};
+use candor_protocol::json::{Decode as _, Json, Object};
 use candor_protocol::names::{extension, failure};
 use candor_protocol::types::{CallToolResult, Content};
 use candor_schema::BOX_KEYWORD;
@@ -67,7 +67,13 @@ pub struct Failure {
 }
 
 impl CallResult {
-    pub(crate) fn new(raw: CallToolResult, output_schema: Option<&Value>) -> Result<Self, String> {
+    pub(crate) fn new(
+        mut raw: CallToolResult,
+        output_schema: Option<&Value>,
+    ) -> Result<Self, String> {
+        if let Some(content) = omitted_content(&raw) {
+            raw.content = content;
+        }
         let structured = raw.structured_content.as_ref();
         let structured = structured.map(|raw| serde_json::from_str::<Value>(raw.get())).transpose();
         let structured = structured.map_err(|error| error.to_string())?.map(Arc::new);
@@ -199,6 +205,24 @@ impl CallResult {
         let json: Json<'_> = self.raw.meta.as_ref().and_then(|meta: &Object| meta.get(key))?;
         serde_json::from_str(json.text()).ok()
     }
+}
+
+/// The text that a server has left out because structured content says the same, and we have said that we read that.
+fn omitted_content(result: &CallToolResult) -> Option<Vec<Content>> {
+    let told = result.meta.as_ref()?.read::<Object>(extension::STRUCTURED_CONTENT).ok()??;
+    let omitted = told.read::<bool>("textOmitted").ok().flatten();
+    let structured = result.structured_content.as_ref()?;
+    if omitted != Some(true) || !result.content.is_empty() {
+        return None;
+    }
+    let texts = match told.read_str("box").ok().flatten() {
+        None => Content::texts_of(structured),
+        Some(field) => {
+            let members = Object::decode((&**structured).into()).ok()?;
+            Content::texts_of(&members.get(&field)?.to_raw())
+        }
+    };
+    Some(texts.into_iter().map(Content::text).collect())
 }
 
 /// The member that a schema says the value stands under.

@@ -143,6 +143,9 @@ pub mod extension {
     pub const PLAN: &str = "dev.candor/plan";
     /// Approvals.
     pub const APPROVAL: &str = "dev.candor/approval";
+    /// Declared by a client: it reads structured content, so large text that only repeats it may be left out. A result says with
+    /// `textOmitted` that it was.
+    pub const STRUCTURED_CONTENT: &str = "dev.candor/structured-content";
 }
 
 /// What progress says of a request that waits for somebody.

@@ -24,6 +24,20 @@ async fn what_it_says_goes_to_stdout() {
     assert_eq!(world.run(&words).await.ended(0).stdout, "first\n");
 }
 
+/// The server leaves out text that repeats structured content, because the command declares that it reads that.
+#[tokio::test]
+async fn large_text_is_shown_although_the_server_leaves_it_out() {
+    let world = World::new("calling large");
+    let large = "\"line\" ü\n".repeat(10_000);
+    world.write("large.txt", &large);
+    let read = ["manage_files", "path=large.txt", "action=read"];
+    let told = world.over_stdio(&[&["call"], &read[..]].concat()).await.ended(0);
+    assert!(told.stdout == large, "{} bytes", told.stdout.len());
+    let told = world.over_stdio(&[&["call", "--json"], &read[..]].concat()).await.ended(0);
+    assert!(told.result()["content"][0]["text"] == large, "as without the extension");
+    assert_eq!(told.result()["_meta"]["dev.candor/structured-content"]["textOmitted"], true);
+}
+
 #[tokio::test]
 async fn without_a_terminal_nothing_is_deleted_unless_somebody_said_yes() {
     let world = World::new("calling refused");

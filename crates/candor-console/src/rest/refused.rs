@@ -93,7 +93,7 @@ fn suggestions(code: &str, said: &Value) -> Value {
             Some("Ask for the result with the same arguments and the same Idempotency-Key.")
         }
         code::OUTCOME_UNKNOWN => Some("Look whether it was done before anything is repeated."),
-code::APPROVAL_REQUIRED => Some("Repeat the same call once an operator has approved it."),
+        code::APPROVAL_REQUIRED => Some("Repeat the same call once an operator has approved it."),
         code::DECISION_CHANGED => Some(
             "Ask annotations again. To run the call without an approval, send it without expect.",
         ),

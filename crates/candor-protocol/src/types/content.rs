@@ -173,10 +173,34 @@ content! {
     ToolResult(ToolResultContent) = "tool_result",
 }
 
+/// How deep arrays are taken apart: as deep as structured content of ours may nest.
+const DEEPEST: usize = 100;
+
+fn push_texts(json: &str, levels: usize, texts: &mut Vec<String>) {
+    match json.as_bytes().first() {
+        Some(b'n') => {}
+        Some(b'"') => texts.extend(serde_json::from_str::<String>(json)),
+        Some(b'[') if levels > 0 => {
+            let items: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
+            items.iter().for_each(|item| push_texts(item.get(), levels - 1, texts));
+        }
+        _ => texts.push(json.to_owned()),
+    }
+}
+
 impl Content {
     /// A block of text.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
+    }
+
+    /// The texts that repeat structured content for clients that do not read it: an array gives those of its elements, `null` none,
+    /// a string itself, anything else its JSON.
+    #[must_use]
+    pub fn texts_of(structured: &RawValue) -> Vec<String> {
+        let mut texts = Vec::new();
+        push_texts(structured.get(), DEEPEST, &mut texts);
+        texts
     }
 
     /// The text, if this is a block of text.

@@ -15,6 +15,7 @@ mod listing;
 mod over_http;
 mod previewing;
 mod read_only;
+mod repeated;
 mod resources;
 mod searching;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use candor_hints::{Effective, Hints};
 use candor_protocol::json::{Decode, Json, Object, RawValue};
 use candor_protocol::names::extension;
-use candor_protocol::types::CallToolResult;
+use candor_protocol::types::{CallToolResult, Content};
 use candor_protocol::{Era, Members, Message};
 use serde::ser::SerializeMap;
 use serde_json::json;
@@ -20,6 +20,7 @@ use crate::methods::asking;
 use crate::resource::Publisher;
 use crate::round::{Binding, Carried};
 use crate::tool::{Entry, ToolError, effects};
+use crate::weight;
 
 /// Who speaks, of what, and to whom.
 #[derive(Clone, Copy)]
@@ -80,15 +81,30 @@ impl<'a> Says<'a> {
 
     /// A result, which may be an old one, as this client can take it.
     fn result(&self, mut result: CallToolResult, mark: Option<&Mark>) -> Answer {
+        let mut omitted = None;
         if let Some(raw) = result.structured_content.take() {
-            result.structured_content = match self.structure(raw.get()) {
+            let structure = self.structure(raw.get());
+            omitted = self.repeated(&result.content, &raw).map(|boxed| match structure {
+                Structure::AsItIs if boxed => {
+                    json!({"textOmitted": true, "box": candor_schema::BOX_FIELD})
+                }
+                _ => json!({"textOmitted": true}),
+            });
+            result.structured_content = match structure {
                 Structure::AsItIs => Some(raw),
                 Structure::Boxed => unboxed(&raw),
                 Structure::NotForThisEra => None,
             };
         }
+        if omitted.is_some() {
+            result.content.clear();
+        }
         Publisher::to(&self.exchange.client).blocks(&mut result.content);
         result.meta = self.noted(result.meta, mark);
+        if let Some(omitted) = omitted {
+            let meta = result.meta.take().unwrap_or_default();
+            result.meta = Some(meta.with(extension::STRUCTURED_CONTENT, &omitted));
+        }
         self.engine.complete(self.exchange, result)
     }
 
@@ -96,9 +112,12 @@ impl<'a> Says<'a> {
     fn replay(&self, mut kept: Object, mark: &Mark) -> Answer {
         let structure = kept.get("structuredContent").map(|json| self.structure(json.text()));
         let fits = matches!(structure, None | Some(Structure::AsItIs));
-        let embeds = kept.get("content").is_some_and(|blocks| blocks.text().contains(EMBEDDED));
+        let content = kept.get("content").map(|blocks| blocks.text()).unwrap_or_default();
+        let embeds = content.contains(EMBEDDED);
+        let may_omit = content.len() >= LARGE_TEXT && self.reads_structured_content();
         if fits
             && !embeds
+            && !may_omit
             && let Ok(meta) = kept.take_object("_meta")
         {
             let body = Kept { members: kept, meta: self.noted(meta, Some(mark)) };
@@ -108,6 +127,30 @@ impl<'a> Says<'a> {
             Ok(result) => self.result(result, Some(mark)),
             Err(_) => self.refused(words::unreadable()),
         }
+    }
+
+    /// Whether the client has said that it reads structured content, so that text which repeats it is not needed.
+    fn reads_structured_content(&self) -> bool {
+        let extensions = self.exchange.client.capabilities.extensions.as_ref();
+        self.exchange.era() == Era::Modern
+            && extensions.is_some_and(|known| known.contains_key(extension::STRUCTURED_CONTENT))
+    }
+
+    /// Whether the content may be left out, because it is large and only repeats structured content; and if so, whether it repeats what
+    /// stands in the box of that.
+    fn repeated(&self, content: &[Content], structured: &RawValue) -> Option<bool> {
+        if weight::of_content(content) < LARGE_TEXT || !self.reads_structured_content() {
+            return None;
+        }
+        let is = |value: &RawValue| {
+            let texts = Content::texts_of(value);
+            texts.len() == content.len()
+                && content.iter().zip(&texts).all(|(block, text)| is_plain(block, text))
+        };
+        if unboxed(structured).is_some_and(|value| is(&value)) {
+            return Some(true);
+        }
+        is(structured).then_some(false)
     }
 
     /// What this client can take of structured content.
@@ -142,6 +185,15 @@ impl<'a> Says<'a> {
         }
         Some(meta)
     }
+}
+
+/// From here on, text that repeats structured content is left out for clients that can do without it: 64 kB.
+const LARGE_TEXT: usize = 64_000;
+
+/// Whether a block is this text and nothing else.
+fn is_plain(block: &Content, text: &str) -> bool {
+    matches!(block, Content::Text(block) if block.text == text
+        && block.annotations.is_none() && block.meta.is_none() && block.extra.is_empty())
 }
 
 /// How structured content is sent.
