@@ -79,7 +79,10 @@ impl ResponseCapacity {
             let more = bytes.saturating_mul(times).saturating_sub(self.bytes());
             let left = until.saturating_duration_since(Instant::now());
             match rooms.wait_for_response(of.as_ref(), more, left).await {
-                Ok(taken) => return Ok(self.add(taken)),
+                Ok(taken) => {
+                    self.add(taken);
+                    return Ok(());
+                }
                 // Nobody queues beyond their share, so this is for us to repeat.
                 Err(Full::Caller) if !left.is_zero() => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(full) => return Err(full),
@@ -147,7 +150,7 @@ pub(crate) fn busy(full: Full) -> ToolError {
                 .detail("scope", "caller".into())
         }
     };
-    error.code(code::BUSY).retry_after(Duration::from_secs(1)).by_server()
+    error.code(code::BUSY).retry_after(Duration::from_secs(1)).not_started().by_server()
 }
 
 #[cfg(test)]
@@ -158,8 +161,7 @@ mod tests {
     const MIB: usize = 1024 * 1024;
 
     fn rooms() -> Arc<Rooms> {
-        let mut limits = Limits::default();
-        limits.answer_bytes = 64 * MIB;
+        let limits = Limits { answer_bytes: 64 * MIB, ..Limits::default() };
         Arc::new(Rooms::new(&limits))
     }
 

@@ -115,22 +115,35 @@ async fn one_principal_leaves_capacity_for_the_responses_of_others() {
     let mut program =
         Program::start(command.args(["--http", "127.0.0.1:0", "--tokens"]).arg(tokens));
     let address = program.listening().await;
-    let bearer = format!("Authorization: Bearer {mallory}\r\n");
+    let header = format!("Authorization: Bearer {mallory}\r\n");
+    let keyed = |number: usize| {
+        let mut call = call_to_read();
+        call["params"]["_meta"]["dev.candor/idempotencyKey"] = format!("k{number}").into();
+        call
+    };
     let mut unread = Vec::new();
-    for _ in 0..20 {
-        unread.push(ask_and_leave_unread(&address, &call_to_read(), &bearer).await);
+    for number in 0..20 {
+        unread.push(ask_and_leave_unread(&address, &keyed(number), &header).await);
     }
-    let (mut refused, mut words) = (0, String::new());
-    for stream in &mut unread {
+    let mut refused = Vec::new();
+    for (number, stream) in unread.iter_mut().enumerate() {
         let response = beginning(stream).await;
         if response.contains(r#""code":"busy""#) {
-            (refused, words) = (refused + 1, response);
+            refused.push((number, response));
         }
     }
-    assert!(refused >= 10, "{refused}");
+    assert!(refused.len() >= 10, "{}", refused.len());
+    let (number, words) = &refused[0];
     let caller = "You have too many responses that you did not read. Nothing was run.";
     assert!(words.contains(caller) && words.contains(r#""scope":"caller""#), "{words}");
-    let bearer = format!("Bearer {alice}");
-    let read = post(&address, &call_to_read(), &[("Authorization", &bearer)]).await.json();
-    assert_eq!(read["result"]["structuredContent"]["result"].as_str().map(str::len), Some(SIZE));
+
+    // Alice reads while Mallory has his share, and Mallory with the same key once he has hung up.
+    let read = async |call: Value, token: &str| {
+        let bearer = format!("Bearer {token}");
+        let read = post(&address, &call, &[("Authorization", &bearer)]).await.json();
+        read["result"]["structuredContent"]["result"].as_str().map(str::len)
+    };
+    assert_eq!(read(call_to_read(), &alice).await, Some(SIZE));
+    drop(unread);
+    assert_eq!(read(keyed(*number), &mallory).await, Some(SIZE), "nothing was recorded");
 }

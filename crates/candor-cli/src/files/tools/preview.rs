@@ -183,7 +183,7 @@ fn identity(entry: Option<&Entry>, read: Option<&[u8]>) -> String {
         Kind::Folder => format!("{kind} {link} {inode:?}"),
         _ => {
             let changed = id.map(|id| id.changed);
-            let content = read.map(|read| digest::of_bytes(read));
+            let content = read.map(digest::of_bytes);
             format!("{kind} {link} {size} {modified:?} {inode:?} {changed:?} {content:?}")
         }
     }

@@ -112,7 +112,7 @@ impl<'a> Says<'a> {
     fn replay(&self, mut kept: Object, mark: &Mark) -> Answer {
         let structure = kept.get("structuredContent").map(|json| self.structure(json.text()));
         let fits = matches!(structure, None | Some(Structure::AsItIs));
-        let content = kept.get("content").map(|blocks| blocks.text()).unwrap_or_default();
+        let content = kept.get("content").map(Json::text).unwrap_or_default();
         let embeds = content.contains(EMBEDDED);
         let may_omit = content.len() >= LARGE_TEXT && self.reads_structured_content();
         if fits
