@@ -45,22 +45,21 @@ impl Start<'_> {
         let watched = ledger.map(|ledger| ledger.watch(call));
         let subject = Subject { method: method::TOOLS_CALL, name: says.name };
         let ran = attempt_in_time(ctx, subject, |ctx| self.prepared.run(ctx)).await;
-        let dropped = dropped(&ran, call.exchange);
         // Before anything is waited for: others may be as large.
-        let ran = if dropped.is_some() { Ran::Panicked } else { ran };
+        let ran = within_capacity(ran, call.exchange);
         ctx.end().await;
         let duration = watched.map(Watched::ended);
-        let (outcome, ended) = match (ran, dropped) {
-            (Ran::Asks(questions), _) => {
+        let (outcome, ended) = match ran {
+            Ok(Ran::Asks(questions)) => {
                 admitted.asks();
                 let carried = says.carried;
                 return Ok(asking::ask(engine, call.exchange, binding, questions, None, carried));
             }
-            (_, Some((kind, error))) => (Some(kind), Err(error)),
-            (ran, None) => {
+            Ok(ran) => {
                 let ended = self.shaping.shape(ran);
                 (ended.kind(), Ok(ended))
             }
+            Err((kind, error)) => (Some(kind), Err(error)),
         };
         drop(admitted);
         if let Some(ledger) = ledger {
@@ -83,16 +82,20 @@ impl Start<'_> {
     }
 }
 
-/// A result for which there is no capacity: how its call has ended, and the error that its caller gets instead.
-fn dropped(
-    ran: &Ran<Result<Output, ToolError>>,
+/// What a handler returned. Where there is no capacity for it, it is dropped: how the call has ended, and the error that its caller
+/// gets instead.
+fn within_capacity(
+    ran: Ran<Result<Output, ToolError>>,
     exchange: &Exchange,
-) -> Option<(OutcomeKind, ErrorObject)> {
-    let (Ran::Done(Ok(output)), Some(capacity)) = (ran, &exchange.response) else { return None };
-    let weight = output.weight();
-    let full = capacity.reserve(weight).err()?;
-    let kind = if output.is_error() { OutcomeKind::Failure } else { OutcomeKind::Success };
-    Some((kind, full.unheld(weight)))
+) -> Result<Ran<Result<Output, ToolError>>, (OutcomeKind, ErrorObject)> {
+    if let (Ran::Done(Ok(output)), Some(capacity)) = (&ran, &exchange.response) {
+        let weight = output.weight();
+        if let Err(full) = capacity.reserve(weight) {
+            let kind = if output.is_error() { OutcomeKind::Failure } else { OutcomeKind::Success };
+            return Err((kind, full.unheld(weight)));
+        }
+    }
+    Ok(ran)
 }
 
 /// The handler of a call that has a record, to its end. Whoever drops this before it is polled has not started the call.
