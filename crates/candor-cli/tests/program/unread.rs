@@ -112,8 +112,8 @@ async fn one_principal_leaves_capacity_for_the_responses_of_others() {
     let tokens = folder("unread, tokens").join("tokens");
     fs::write(&tokens, format!("{hers}\n{his}\n")).unwrap();
     let mut command = candor_files(&root);
-    let mut program =
-        Program::start(command.args(["--http", "127.0.0.1:0", "--tokens"]).arg(tokens));
+    command.args(["--http", "127.0.0.1:0", "--ledger", "memory:", "--tokens"]).arg(tokens);
+    let mut program = Program::start(&mut command);
     let address = program.listening().await;
     let header = format!("Authorization: Bearer {mallory}\r\n");
     let keyed = |number: usize| {

@@ -168,7 +168,7 @@ impl<'a> Approval<'a> {
             let seen = Seen { fence, state: StateKind::Waiting };
             if !self.hold(ctx, seen, begun).await {
                 // The review may have come at the last moment: a caller that is still here must not be told to wait for it.
-                if !matches!(self.put(&asked).await?, Put::Waiting { fence: now, .. } if now == fence)
+                if !matches!(self.put(ctx, &asked).await?, Put::Waiting { fence: now, .. } if now == fence)
                 {
                     continue;
                 }

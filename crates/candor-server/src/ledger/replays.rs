@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use candor_ledger::{Note, Store};
+use candor_ledger::{Note, Store, StoreError};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
+
+use super::words;
 
 /// Rows that wait to be written. A caller beyond it waits until there is space: no row is dropped, and memory is bounded.
 const MOST: usize = 4096;
@@ -75,8 +77,12 @@ impl Writer {
                 std::mem::take(&mut pending.rows)
             };
             let count = rows.len();
-            if let Err(error) = store.notes(rows).await {
-                tracing::error!(%error, rows = count, "audit rows of replays could not be written");
+            match store.notes(rows).await {
+                Ok(()) => {}
+                Err(error @ StoreError::Replaced(_)) => words::log_replaced(&error),
+                Err(error) => {
+                    tracing::error!(%error, rows = count, "audit rows of replays could not be written");
+                }
             }
             self.0.space.add_permits(count);
         }
