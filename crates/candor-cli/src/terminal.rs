@@ -85,12 +85,12 @@ impl Terminal {
     /// Returns true for `y`, `yes` or `approve`; false for `n`, `no`, `deny`, an empty line or the end of input. Anything else
     /// asks again.
     pub(crate) async fn agrees(&mut self, question: &str) -> io::Result<bool> {
-        self.decide(question, is_approval).await
+        self.decide(question, read_approval).await
     }
 
     /// The same for the question whether to deny: there `deny` means yes.
     pub(crate) async fn agrees_to_deny(&mut self, question: &str) -> io::Result<bool> {
-        self.decide(question, |answer| match is_approval(answer) {
+        self.decide(question, |answer| match read_approval(answer) {
             Some(approved) if is_word_of_approval(answer) => Some(!approved),
             other => other,
         })
@@ -118,7 +118,7 @@ impl Terminal {
 }
 
 /// What an answer to "may it run?" means, if it is one.
-pub(crate) fn is_approval(answer: &str) -> Option<bool> {
+pub(crate) fn read_approval(answer: &str) -> Option<bool> {
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" | "approve" => Some(true),
         "n" | "no" | "deny" => Some(false),

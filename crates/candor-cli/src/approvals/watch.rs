@@ -8,7 +8,7 @@ use candor_ledger::{Decision, Question, RecordDigest, Seen, StateKind, Store};
 use super::decide::{THROUGH, say, show_on_terminal};
 use super::{list, show};
 use crate::out::{Out, Problem};
-use crate::terminal::{Terminal, is_approval};
+use crate::terminal::{Terminal, read_approval};
 use candor::desk::shown::shown;
 use candor::desk::waiting::{All, Waiting};
 use candor::desk::{self, decide, when};
@@ -130,7 +130,7 @@ async fn answer(waiting: &Waiting, terminal: &mut Terminal) -> std::io::Result<N
             "s" | "skip" => return Ok(Next::Skipped),
             "a" => Some(true),
             "d" => Some(false),
-            other => is_approval(other),
+            other => read_approval(other),
         };
         match decision {
             Some(true) if asked.is_some() => return Ok(Next::Decided(Decision::Approve)),

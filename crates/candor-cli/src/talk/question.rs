@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use super::safe;
 use crate::arguments::typed;
 use crate::shape::{Kinds, Shape};
-use crate::terminal::{Terminal, is_approval};
+use crate::terminal::{Terminal, read_approval};
 use crate::width::cut;
 
 /// Whoever sits at the terminal. They are asked one thing at a time.
@@ -198,7 +198,7 @@ impl Field<'_> {
     fn read(&self, line: &str) -> Result<Value, String> {
         // An approval takes the words that every other prompt takes.
         if self.schema.get("enum").is_some_and(|choices| *choices == json!(["approve", "deny"]))
-            && let Some(approved) = is_approval(line)
+            && let Some(approved) = read_approval(line)
         {
             return Ok(if approved { "approve".into() } else { "deny".into() });
         }
