@@ -192,9 +192,10 @@ impl Ctx {
     ///
     /// ```
     /// # use candor_server::{Ctx, tool::ToolError};
-    /// async fn read(path: String, ctx: Ctx) -> Result<String, ToolError> {
-    ///     ctx.reserve_response(tokio::fs::metadata(&path).await?.len()).await?;
-    ///     Ok(tokio::fs::read_to_string(path).await?)
+    /// # struct Archive; impl Archive { fn size(&self, _: &str) -> u64 { 0 } async fn text(&self, _: &str) -> String { String::new() } }
+    /// async fn read(name: &str, archive: Archive, ctx: Ctx) -> Result<String, ToolError> {
+    ///     ctx.reserve_response(archive.size(name)).await?;
+    ///     Ok(archive.text(name).await)
     /// }
     /// ```
     ///
