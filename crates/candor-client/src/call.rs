@@ -227,6 +227,10 @@ impl<'a> Call<'a> {
                 Ok(result) => self.may_repeat_failed(result, licensed),
                 Err(error) => self.may_repeat(error, licensed).then(|| error.retry_after()),
             };
+            // On a server's word alone, a call that is not safe to retry is sent once more, and no oftener.
+            let unsent = outcome.as_ref().is_err_and(Error::is_unsent);
+            let again =
+                again.filter(|_| licensed || unsent || !self.resent.swap(true, Ordering::AcqRel));
             failed += 1;
             let wait = again.and_then(|after| self.client.retry().wait(failed, after));
             match wait {

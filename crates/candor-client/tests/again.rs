@@ -249,10 +249,21 @@ async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() 
     let client =
         soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
     let begun = Instant::now();
-    let result = soon(client.call_safely("adds", json!({})).into_future()).await.unwrap();
+    let result = soon(client.call_safely("changes", json!({})).into_future()).await.unwrap();
     assert_eq!(result.text(), "done");
     assert!(begun.elapsed() >= Duration::from_millis(150));
     assert_eq!(server.asked("tools/call").len(), 4);
+}
+
+#[tokio::test]
+async fn unsafe_call_is_resent_once_on_a_trusted_servers_word() {
+    let busy = json!({"raisedBy": "server", "retriable": true, "retryAfterMs": 1});
+    let server = failing(false, move |_| failed("busy", &busy)).await;
+    let client =
+        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+    let result = soon(client.call_safely("adds", json!({})).into_future()).await.unwrap();
+    assert_eq!(result.failure().unwrap().code, "busy");
+    assert_eq!(server.asked("tools/call").len(), 2);
 }
 
 /// A page that one must have seen as it is to write it.
