@@ -16,7 +16,6 @@ use super::consent::{Answer, Consent, Notes, Unasked, nobody_there};
 use super::explain::no_preview;
 use super::foresight::review;
 use super::pins::Pins;
-use super::progress::is_operation;
 use super::server::{Reached, Server, ended, result_with};
 use super::trouble::Trouble;
 use super::{content, given, safe};
@@ -236,8 +235,7 @@ impl Making<'_> {
             reached.progress.note(&[SKIPPED.to_owned()]);
         }
         if result.is_error() {
-            let trusted = reached.client.trust() == Trust::Known;
-            return Err(advised(Trouble::of_result(&result), &result, trusted, key.as_deref()));
+            return Err(advised(Trouble::of_result(&result), &result, key.as_deref()));
         }
         let mut notes = lock(&notes).clone();
         notes.extend((unsafe_key && !has_keys).then(|| NO_KEYS.to_owned()));
@@ -317,7 +315,7 @@ fn undecided(trouble: Trouble, key: Option<&str>) -> Trouble {
 }
 
 /// What to do about a call that was not let through, or is lost.
-fn advised(trouble: Trouble, result: &CallResult, trusted: bool, key: Option<&str>) -> Trouble {
+fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble {
     let Some(told) = result.failure() else { return trouble };
     let trouble = match key {
         Some(key) => trouble.detail("key", key.into()),
@@ -329,13 +327,9 @@ fn advised(trouble: Trouble, result: &CallResult, trusted: bool, key: Option<&st
     };
     match told.code.as_str() {
         failure::APPROVAL_REQUIRED => {
-            let operation = told.details.get("operation").and_then(Value::as_str);
-            let decide = match operation.filter(|id| trusted && is_operation(id)) {
-                Some(id) => format!("candor approvals approve {id} (or deny)"),
-                None => "candor approvals lists it".to_owned(),
-            };
+            // Without the id that the server gives: it could be that of another call.
             trouble
-                .next(format!("an operator decides: {decide}, or in the server's console"))
+                .next("an operator decides: candor approvals lists it, or in the server's console")
                 .next(again)
         }
         failure::OUTCOME_UNKNOWN if told.retriable != Some(true) => {

@@ -111,15 +111,11 @@ impl Progress {
             return;
         }
         self.clear();
-        // An untrusted server could name an operation that is not this call's.
-        let decide = match self.trusted {
-            true => format!("candor approvals approve {operation}"),
-            false => "candor approvals lists it".to_owned(),
-        };
+        // The command has no id: a server could name an operation that is not this call's.
         let _ = writeln!(
             io::stderr().lock(),
             "this call waits for an operator's approval; nobody is asked here (operation {operation})\n  \
-             in the server's console, or: {decide} (--ledger, if the server has one of its own)"
+             in the server's console, or: candor approvals (--ledger, if the server has one of its own)"
         );
     }
 
@@ -209,12 +205,8 @@ impl Drop for Counted<'_> {
 /// The operation that waits for a person, if the server says so. It is a stranger's word, so only what can be an id is one.
 fn awaited(news: &candor_client::Progress) -> Option<&str> {
     let operation = news.message.as_deref()?.strip_prefix(waiting::FOR_APPROVAL)?;
-    is_operation(operation).then_some(operation)
-}
-
-/// Whether this can be the id of an operation, as our servers write it.
-pub(super) fn is_operation(id: &str) -> bool {
-    id.len() == 12 && id.bytes().all(|letter| letter.is_ascii_hexdigit())
+    let is_id = operation.len() == 12 && operation.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_id.then_some(operation)
 }
 
 /// Whether the server of a running attempt is silent, and in how many seconds its lease ends, if the server says that it waits for

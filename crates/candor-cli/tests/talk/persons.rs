@@ -219,16 +219,15 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
     let call = at(&world, &delete, &[]);
     call.says("this call waits for an operator's approval; nobody is asked here (operation ");
-    call.says("candor approvals approve ");
-    call.says("in the server's console, or: candor approvals approve");
+    call.says("in the server's console, or: candor approvals (--ledger");
     let other = at(&world, &delete, &[]);
     other.says("waiting for the decision; Ctrl-C ends");
     let text = other.interrupt();
     assert!(text.contains("the same call again finds the request"), "{text}");
     let text = call.text();
     assert!(!text.contains("Decision (approve|deny):") && !text.contains("[y/N]"), "{text}");
-    let (_, operation) = text.split_once("candor approvals approve ").unwrap();
-    let operation = operation.split_whitespace().next().unwrap();
+    let (_, operation) = text.split_once("(operation ").unwrap();
+    let operation = &operation[..12];
     let mut desk = at(&world, &["approvals", "approve", operation], &[]);
     desk.says("[y/N]");
     assert!(world.has("a.txt"));
@@ -236,7 +235,7 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     assert_eq!(desk.ended().0, Some(0));
     let (code, text) = call.ended();
     assert_eq!(code, Some(0), "{text}");
-    assert_eq!(text.matches("candor approvals approve ").count(), 1, "told once: {text}");
+    assert_eq!(text.matches("candor approvals (--ledger").count(), 1, "told once: {text}");
     assert!(!text.contains("announced"), "it did ask: {text}");
     assert!(!world.has("a.txt"));
 
