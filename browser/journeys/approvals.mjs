@@ -199,7 +199,7 @@ async function byOneself(stage) {
   await call('a.txt');
   const [desk] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Approve or deny it' }).click()]);
   await at(desk, 'question').getByRole('button', { name: 'Approve once' }).click();
-  await says(at(desk, 'decided'), 'You approved manage_files: it starts if its caller still waits');
+  await says(at(desk, 'decided'), 'You approved manage_files. It starts now if its caller still waits');
   await becomes(at(page, 'result'), 'data-state', 'ok');
   assert.ok(!existsSync(join(files, 'a.txt')));
   await at(desk, 'decided').getByRole('link').click();

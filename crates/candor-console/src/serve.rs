@@ -40,6 +40,14 @@ impl Asked {
         self.queries(name).into_iter().next()
     }
 
+    /// The value of a parameter that must not be missed: in any spelling of its name, and if it is empty, too.
+    pub(crate) fn given(&self, name: &str) -> Option<String> {
+        let pairs = self.parts.uri.query().unwrap_or_default().split('&');
+        let mut pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let found = pairs.find(|(key, _)| decoded(key).eq_ignore_ascii_case(name));
+        found.map(|(_, value)| decoded(value))
+    }
+
     /// All values of a parameter that may be given more than once.
     pub(crate) fn queries(&self, name: &str) -> Vec<String> {
         let pairs = self.parts.uri.query().unwrap_or_default().split('&');

@@ -182,6 +182,32 @@ async fn review_replay_and_refusal_do_not_fail_the_precondition() {
     }
 }
 
+/// A grant that is newer than a denial lets the call run; whoever expects approval is told so, and nothing else.
+#[tokio::test]
+async fn grant_after_a_denial_fails_the_precondition() {
+    for way in BOTH {
+        let (server, runs) = server(Ask::Destructive);
+        let site = Site::guarded(server);
+        call(&site, way, "fixed", delete("a"), &json!({})).await;
+        decide(&site.engine, Decision::Deny { reason: None }).await;
+        for _ in 0..2 {
+            let denied = call(&site, way, "fixed", delete("a"), &json!({})).await;
+            assert_eq!(refusal(&denied), code::DENIED, "{way:?} {denied:#}");
+        }
+        let store = site.engine.store().unwrap();
+        let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
+        assert_eq!(rows.iter().filter(|row| row.event == "refused").count(), 2, "{rows:?}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        call(&site, way, "fixed", delete("b"), &json!({})).await;
+        grant(&site.engine, &["path"]).await;
+        let refused = call(&site, way, "fixed", delete("a"), &expects()).await;
+        assert_eq!(refusal(&refused), code::DECISION_CHANGED, "{way:?} {refused:#}");
+        assert_eq!(runs.load(Ordering::SeqCst), 0);
+        let ran = call(&site, way, "fixed", delete("a"), &json!({})).await;
+        assert_eq!(ran["structuredContent"]["run"], 1, "{way:?} {ran:#}");
+    }
+}
+
 #[tokio::test]
 async fn unknown_expectation_is_invalid() {
     for way in BOTH {

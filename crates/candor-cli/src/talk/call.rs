@@ -221,6 +221,10 @@ impl Making<'_> {
                 let (unasked, notes) = (*lock(&unasked), lock(&notes).clone());
                 return Err(nobody_there(trust, unasked, notes));
             }
+            // The server held the call for approval all the time.
+            Err(error @ Error::TimedOut { .. }) if reached.progress.told_of_wait() => {
+                return Err(undecided(error.into(), key.as_deref()));
+            }
             Err(error) => return Err(failed(error, writes, key.as_deref())),
         };
         // An approval that the server asked for is an agreement, too.

@@ -106,37 +106,48 @@ impl Progress {
     /// That the call waits for a person who is not asked here, and where they are. Also in a file: whoever reads along there wonders
     /// as much why nothing happens.
     fn tell_of_wait(&self, operation: &str) {
-        let is_silent = (self.json && !self.shown) || self.paused.load(Ordering::Acquire) > 0;
-        if is_silent || self.told_of_wait.swap(true, Ordering::AcqRel) {
+        if self.paused.load(Ordering::Acquire) > 0 || self.told_of_wait.swap(true, Ordering::AcqRel)
+        {
             return;
         }
-        self.clear();
         // The command has no id: a server could name an operation that is not this call's.
-        let _ = writeln!(
-            io::stderr().lock(),
-            "this call waits for an operator's approval; nobody is asked here (operation {operation})\n  \
-             in the server's console, or: candor approvals (--ledger, if the server has one of its own)"
+        self.announce(
+            "approval",
+            &format!(
+                "this call waits for an operator's approval; nobody is asked here (operation {operation})\n  \
+                 in the server's console, or: candor approvals (--ledger, if the server has one of its own)"
+            ),
         );
     }
 
     /// Tells that another attempt of the call runs, and how long it may keep this one waiting. Each of the two sentences once.
     fn tell_of_lease(&self, silent: bool, seconds: u32) {
-        let is_silent = (self.json && !self.shown) || self.paused.load(Ordering::Acquire) > 0;
         let sentence = 1 + usize::from(silent);
+        let is_silent = self.paused.load(Ordering::Acquire) > 0;
         if is_silent || self.told_of_lease.fetch_max(sentence, Ordering::AcqRel) >= sentence {
             return;
         }
-        self.clear();
-        let mut stderr = io::stderr().lock();
-        let _ = match silent {
-            true => writeln!(
-                stderr,
+        let message = match silent {
+            true => format!(
                 "The server that ran this call stopped responding. Waiting up to {seconds} s for its lease to end."
             ),
-            false => writeln!(
-                stderr,
+            false => format!(
                 "This call is running already. Waiting for its result. If its server stopped, its lease ends within {seconds} s."
             ),
+        };
+        self.announce("lease", &message);
+    }
+
+    /// Says once what a call waits for. A program that reads JSON gets it as JSON.
+    fn announce(&self, waits_for: &str, message: &str) {
+        self.clear();
+        let mut stderr = io::stderr().lock();
+        let _ = match self.json && !self.shown {
+            false => writeln!(stderr, "{message}"),
+            true => {
+                let notice = serde_json::json!({"waitsFor": waits_for, "message": message});
+                writeln!(stderr, "{}", serde_json::json!({"notice": notice}))
+            }
         };
     }
 

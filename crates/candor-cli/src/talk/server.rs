@@ -32,7 +32,7 @@ const HASTE: Duration = Duration::from_millis(500);
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
 pub(super) struct Server {
-    /// One JSON object on stdout, {"result": …}; a failure is one on stderr, {"error": {"code", "message", …}}
+    /// One JSON object on stdout, {"result": …}; a failure is one on stderr, {"error": {"code", "message", …}}, after a line {"notice": …} if the call had to wait
     #[arg(long)]
     pub(super) json: bool,
 

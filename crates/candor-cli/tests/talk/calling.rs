@@ -270,7 +270,7 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     told.complains("this server is a stranger");
 }
 
-/// Who reads along in a file wonders as much why nothing happens; who reads JSON gets nothing else.
+/// Who reads along in a file wonders as much why nothing happens; a program gets it as JSON.
 #[tokio::test]
 async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
     let world = World::new("calling waits");
@@ -286,8 +286,34 @@ async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
     let (_server, target) = world.serve(&["--hold", "100ms"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--json"];
     let told = world.run(&delete).await.ended(3);
-    assert_eq!(told.error()["code"], "approval_required");
-    assert_eq!(told.stderr.lines().count(), 1, "{told:?}");
+    let [notice, error] = told.stderr.lines().collect::<Vec<_>>()[..] else { panic!("{told:?}") };
+    let [notice, error]: [serde_json::Value; 2] =
+        [notice, error].map(|line| serde_json::from_str(line).unwrap());
+    assert_eq!(notice["notice"]["waitsFor"], "approval");
+    assert_eq!(error["error"]["code"], "approval_required");
+}
+
+/// However the waiting ends, in text and in JSON: a call that was held for approval has not run.
+#[tokio::test]
+async fn call_that_ends_while_held_says_that_nothing_was_run() {
+    let world = World::new("calling held");
+    let (_server, target) = world.serve(&["--hold", "10m"]).await;
+    let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
+    for more in [&[][..], &["--json"], &["--json", "--key", "h1"]] {
+        let timed = world.run(&[&delete[..], &["--timeout", "1s"], more].concat()).await.ended(4);
+        timed.complains("Nothing was run, unless an operator has approved it by now");
+        let mut call = Program::start(&mut world.candor(&[&delete[..], more].concat()).into());
+        let said = call.complaint().await;
+        assert!(said.contains("waits for an operator's approval"), "{said}");
+        let sent =
+            std::process::Command::new("kill").args(["-INT", &call.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let mut rest = String::new();
+        while !rest.contains("Nothing was run, unless an operator has approved it by now") {
+            rest += &call.complaint().await;
+        }
+    }
+    assert!(world.has("a.txt"));
 }
 
 #[tokio::test]

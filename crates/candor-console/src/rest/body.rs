@@ -45,7 +45,7 @@ pub(super) fn take_expectation(
     tool: &Definition,
     arguments: Box<RawValue>,
 ) -> (Box<RawValue>, Option<Box<RawValue>>) {
-    let of_query = asked.query(EXPECT).map(|expected| raw(&expected));
+    let of_query = asked.given(EXPECT).map(|expected| raw(&expected));
     if of_query.is_some() || !arguments.get().contains(EXPECT) {
         return (arguments, of_query);
     }

@@ -227,7 +227,11 @@ async fn expectation_of_a_call_fails_under_a_grant() {
     said.problem(409, "decision_changed");
     let said = site.post("/tools/manage/call?expect=ask", delete("b")).await;
     said.problem(409, "decision_changed");
-    site.post("/tools/manage/call?expect=allow", delete("b")).await.problem(400, "bad_request");
+    for wrong in ["expect=allow", "expect=", "expect", "expect=ASK"] {
+        let said = site.post(&format!("/tools/manage/call?{wrong}"), delete("b")).await;
+        said.problem(400, "bad_request");
+    }
+    site.post("/tools/manage/call?Expect=ask", delete("b")).await.problem(409, "decision_changed");
     site.post("/tools/manage/call", delete("b")).await.ok();
     // A tool's own argument of that name stays one.
     let own = site.post("/tools/own/call", json!({"expect": "rain"})).await.ok();

@@ -232,11 +232,6 @@ impl Operation {
         self
     }
 
-    /// Returns true if a reviewer has been asked about this call, and the request, approval or denial still holds.
-    pub(crate) async fn is_under_review(&self) -> Result<bool, StoreError> {
-        Ok(!matches!(self.request().await?, Request::None))
-    }
-
     /// What the caller is told of a record that is in the way of asking.
     pub(crate) async fn answered(&self, answer: Answer, listener: Listener<'_>) -> Option<Told> {
         self.told(answer, Instant::now() + self.ledger.0.join, listener).await

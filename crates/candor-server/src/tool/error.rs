@@ -149,6 +149,11 @@ impl ToolError {
         )
     }
 
+    /// Returns true if a reviewer or the policy denied the call.
+    pub(crate) fn is_denial(&self) -> bool {
+        *self.0.code == *code::DENIED
+    }
+
     /// Whether nothing has happened: the tool says so, or it ended with a question that had no answer, before which nothing
     /// may happen.
     pub(crate) fn is_not_started(&self) -> bool {

@@ -9,7 +9,6 @@ use crate::admission::rate::{Coming, Pass};
 use crate::admission::serial::Turn;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::gate::Policy;
 use crate::gate::approval::{Approval, Approved, granted};
 use crate::ledger::operation::{Operation, Request, Told};
 use crate::ledger::{Call, Ledger, words};
@@ -75,12 +74,25 @@ impl<'c, 'p> AtGate<'c, 'p> {
         // The answer of the caller's own client counts before a grant: it may be a no.
         let answers = matches!(resumes, Some(Resumes::Approval { .. }));
         let grant = match &operation {
-            Some(kept) if asks && !answers => {
-                Box::pin(applicable_grant(policy, call, kept, expects_approval)).await
-            }
+            Some(kept) if asks && !answers => Box::pin(granted(policy, call, kept)).await,
             _ => Ok(None),
         };
-        let grant = grant.map_err(Told::Refused)?.map(Box::new);
+        let mut grant = grant.map_err(Told::Refused)?.map(Box::new);
+        let mut request = Request::None;
+        if let (Some(found), Some(kept)) = (&grant, &operation) {
+            let review = kept.request().await;
+            let review = review.map_err(|error| Told::Refused(words::unavailable(&error)))?;
+            request = match (review.precedes(found), review) {
+                (true, Request::Denied { error, .. }) => {
+                    return Err(refuse(ledger, call, Some(kept), error).await);
+                }
+                (_, review) => review,
+            };
+        }
+        if expects_approval && matches!(request, Request::Open | Request::Approved(_)) {
+            // A reviewer has the request that the caller relies on: the grant does not overtake it.
+            grant = None;
+        }
         // A later round needs no approval of its own: the first one was checked, and used it up.
         let resumed = matches!(resumes, Some(Resumes::Round { .. }));
         if expects_approval && !resumed && (!asks || grant.is_some()) {
@@ -92,18 +104,13 @@ impl<'c, 'p> AtGate<'c, 'p> {
         if let Some(grant) = &grant
             && let Some(kept) = operation.take()
         {
-            let request = kept.request().await;
-            let request = request.map_err(|error| Told::Refused(words::unavailable(&error)))?;
-            operation = match (request.precedes(grant), request) {
-                (true, Request::Approved(binding)) => {
+            operation = match request {
+                Request::Approved(binding) => {
                     given = Some(binding);
                     Some(kept)
                 }
-                (true, Request::Denied { error, .. }) => {
-                    return Err(refuse(ledger, call, Some(&kept), error).await);
-                }
                 // The start closes an open request of this call, so that no reviewer decides on a call that has run.
-                (_, Request::Open) => Some(kept.permitted(grant)),
+                Request::Open => Some(kept.permitted(grant)),
                 // What is permitted for a while is not asked about, and needs no record.
                 _ if kept.is_keyless() => None,
                 _ => Some(kept.permitted(grant)),
@@ -166,7 +173,17 @@ impl Gated<'_, '_> {
         let review = Approval { engine, call, operation: &operation, preview, planned };
         let approved = match given {
             Some(binding) => review.given(binding).await?,
-            None if asks => review.get(ctx).await?,
+            None if asks => match review.get(ctx).await {
+                Ok(approved) => approved,
+                Err(told) => {
+                    if let Told::Refused(error) = &told
+                        && error.is_denial()
+                    {
+                        operation.note_refusal(error).await;
+                    }
+                    return Err(told);
+                }
+            },
             None => Approved { binding: None, planned },
         };
         let Approved { binding: approval, planned } = approved;
@@ -221,21 +238,6 @@ async fn admit(
     let turn = engine.queues().turn(call, ctx.deadline()).await?;
     planned.still_holds(engine, call).await?;
     Ok(Admitted { pass, _turn: turn })
-}
-
-/// Returns the grant that lets the call run without approval. A caller that expects approval, and whose request a reviewer already
-/// has, keeps to that request: the grant does not overtake it.
-async fn applicable_grant(
-    policy: &Policy,
-    call: &Call<'_>,
-    operation: &Operation,
-    expects_approval: bool,
-) -> Result<Option<Grant>, ToolError> {
-    let under_review = match expects_approval {
-        true => operation.is_under_review().await.map_err(|error| words::unavailable(&error))?,
-        false => false,
-    };
-    if under_review { Ok(None) } else { granted(policy, call, operation).await }
 }
 
 /// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.
