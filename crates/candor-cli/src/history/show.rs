@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    let operation = find(store, &args.id).await?;
+    let operation = find(store, &args.id).await?.with_replays(store).await?;
     let now = when::now();
     if out.json {
         out.line(&operation.full_json(now))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use candor_ledger::*;
 use serde_json::{Value, json};
 
-use crate::ledger::{Ledger, digits, id};
+use crate::ledger::{Ledger, digits, id, wait};
 
 #[test]
 fn all_that_is_known() {
@@ -55,6 +55,30 @@ fn all_that_is_known_for_programs() {
     let story: Vec<_> =
         shown["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
     assert_eq!(story, ["claim", "dispatch", "complete"]);
+}
+
+#[test]
+fn replays_are_part_of_the_story() {
+    let ledger = Ledger::new("show replays");
+    let (order, other) = (id("order-17"), id("order-18"));
+    ledger.done(&order);
+    ledger.done(&other);
+    for of in [&order, &order, &other] {
+        let note = Note {
+            scope: of.scope.clone(),
+            key: Some(of.key.clone()),
+            event: "replayed".to_owned(),
+            outcome: None,
+            circumstances: Circumstances::default(),
+        };
+        wait(ledger.store().note(note)).unwrap();
+    }
+    let told = ledger.history(&["show", "order-17"]);
+    assert_eq!(told.text().matches("Z  replayed\n").count(), 2, "{}", told.stdout);
+    let shown = ledger.history(&["show", "order-17", "--json"]).json();
+    let story: Vec<_> =
+        shown["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert_eq!(story, ["claim", "dispatch", "complete", "replayed", "replayed"]);
 }
 
 #[test]

@@ -130,7 +130,9 @@ fn async_lines(
 }
 
 pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Response, Problem> {
-    let operation = find::find(store(console)?, id).await.map_err(refused)?;
+    let store = store(console)?;
+    let operation = find::find(store, id).await.map_err(refused)?;
+    let operation = operation.with_replays(store).await.map_err(|error| refused(error.into()))?;
     Ok(answer_json(operation.full_json(when::now())))
 }
 

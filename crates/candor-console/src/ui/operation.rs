@@ -20,7 +20,9 @@ pub(crate) async fn page(
     asked: &Asked,
     id: &str,
 ) -> Result<Response, Problem> {
-    let operation = find::find(store(console)?, id).await.map_err(refused)?;
+    let store = store(console)?;
+    let operation = find::find(store, id).await.map_err(refused)?;
+    let operation = operation.with_replays(store).await.map_err(|error| refused(error.into()))?;
     let now = when::now();
     let Scope { principal, server, instance, tool } = &operation.id.scope;
     let hints = operation.told(|row| row.circumstances.hints.as_deref());

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use candor_ledger::{
-    AuditRow, Body, CallError, Entry, License, Moment, Outcome, OutcomeKind, Reason, Record,
-    RecordId, Scope, State, StateKind, Store, StoreError,
+    AuditRow, Body, CallError, Entry, Filter, License, Moment, Order, Outcome, OutcomeKind, Page,
+    Reason, Record, RecordId, Scope, State, StateKind, Store, StoreError,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,9 @@ use super::{row, words};
 
 /// So many digits name an operation where they are shown.
 const SHORT: usize = 8;
+
+/// Rows that are looked through for replays of one operation.
+const MOST_REPLAYS: usize = 200;
 
 /// A call that is, or was, on record.
 pub struct Operation {
@@ -49,6 +52,25 @@ impl Operation {
             }
             _ => Ok(Self::with(entry, Vec::new())),
         }
+    }
+
+    /// Adds its latest replays to the story, so that one page answers whether it ran twice. They are not changes of the record, and
+    /// are looked up among all audit rows: for a single operation, not for a list.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn with_replays(mut self, store: &dyn Store) -> Result<Self, StoreError> {
+        let filter = Filter {
+            principal: Some(self.id.scope.principal.clone()),
+            tool: Some(self.id.scope.tool.clone()),
+            key: Some(self.id.key.as_str().to_owned()),
+            ..Filter::default()
+        };
+        let page = Page { most: MOST_REPLAYS, order: Order::Newest, ..Page::default() };
+        let rows = store.rows(filter, page).await?.items.into_iter();
+        self.story.extend(rows.filter(|row| row.event == "replayed" && row.scope == self.id.scope));
+        self.story.sort_by_key(|row| row.seq);
+        Ok(self)
     }
 
     fn with(entry: Entry, story: Vec<AuditRow>) -> Self {
