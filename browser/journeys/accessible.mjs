@@ -12,6 +12,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 async function judge(page, only) {
   // Not as a script of the page, which its policy forbids: as the tester's own.
   await page.evaluate(AXE);
+  // A page of a tool asks about its call 200 ms after it opens, and is dimmed until the answer is there.
+  await page.waitForTimeout(250);
   await page.locator('[aria-busy]').waitFor({ state: 'detached' });
   // What is still appearing has not its colours yet.
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
