@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use candor_hints::Hints;
@@ -18,8 +18,8 @@ use crate::client::{Client, read};
 use crate::error::Error;
 use crate::host::{Progress, ProgressFn};
 use crate::policy::Trust;
-use crate::result::CallResult;
-use crate::session::Wish;
+use crate::result::{CallResult, Replayable};
+use crate::session::{Resend, Wish};
 use crate::tools::KnownTool;
 
 /// The name of one operation: the same on every attempt, and never used for another.
@@ -67,6 +67,8 @@ pub struct Call<'a> {
     pub(crate) key: Option<Key>,
     /// The key is sent even where nothing makes use of it.
     pub(crate) unsafe_key: bool,
+    /// The key was made for this very call: nothing had it before.
+    new_key: bool,
     pub(crate) plan: Option<String>,
     /// The call runs only with an approval that the server asks for.
     pub(crate) expects_approval: bool,
@@ -74,6 +76,8 @@ pub struct Call<'a> {
     timeout: Option<Duration>,
     /// Whether it was resent on the server's word: a call that is not safe to retry is, once at most.
     resent: AtomicBool,
+    /// How often it was sent.
+    sends: AtomicU64,
 }
 
 impl fmt::Debug for Call<'_> {
@@ -94,12 +98,19 @@ impl<'a> Call<'a> {
             arguments,
             key: None,
             unsafe_key: false,
+            new_key: false,
             plan: None,
             expects_approval: false,
             progress: None,
             timeout: None,
             resent: AtomicBool::new(false),
+            sends: AtomicU64::new(0),
         }
+    }
+
+    /// Makes a key for this very call.
+    pub(crate) fn make_key(&mut self) {
+        (self.key, self.new_key) = (Some(Key::new()), true);
     }
 
     /// Sets the idempotency key: a server that has keys starts the call at most once, so it may be tried again. Others would start
@@ -176,12 +187,19 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Returns true if a stored result can be meant: by a key that is sent, or that a trusted server makes of the arguments.
-    fn has_key(&self, tool: Option<&KnownTool>) -> bool {
-        let derives = tool.is_some_and(KnownTool::derives_keys) && self.is_trusted();
-        let among = || self.arguments.get(argument::IDEMPOTENCY_KEY).is_some();
+    /// Returns which replay can be true: of a key that was sent, or that a trusted server makes of the arguments.
+    fn replayable(&self, tool: Option<&KnownTool>) -> Replayable {
         // Without keys on the server nothing is stored, and an argument of that name is the tool's own.
-        self.client.has_keys() && (self.key.is_some() || among() || derives)
+        if !self.is_trusted() || !self.client.has_keys() {
+            return Replayable::No;
+        }
+        let among = self.arguments.get(argument::IDEMPOTENCY_KEY).and_then(Value::as_str);
+        match self.key.as_ref().map(Key::as_str).or(among) {
+            Some(_) if self.new_key && self.sends.load(Ordering::Acquire) < 2 => Replayable::First,
+            Some(key) => Replayable::Key(Some(key.to_owned())),
+            None if tool.is_some_and(KnownTool::derives_keys) => Replayable::Key(None),
+            None => Replayable::No,
+        }
     }
 
     /// Makes it by what was last known of the tool; once more if the server has another definition by now.
@@ -219,10 +237,11 @@ impl<'a> Call<'a> {
             true => None,
             false => self.client.turn().await,
         };
-        let mut failed = 0;
+        let writes = !hints.is_read_only();
+        let (mut failed, mut may_have_run) = (0, false);
         loop {
             let licensed = self.is_licensed(hints, tool);
-            let outcome = self.once(tool, licensed).await;
+            let outcome = self.once(tool, licensed, writes).await;
             let again = match &outcome {
                 Ok(result) => self.may_repeat_failed(result, licensed),
                 Err(error) => self.may_repeat(error, licensed).then(|| error.retry_after()),
@@ -231,10 +250,13 @@ impl<'a> Call<'a> {
             let unsent = outcome.as_ref().is_err_and(Error::is_unsent);
             let again =
                 again.filter(|_| licensed || unsent || !self.resent.swap(true, Ordering::AcqRel));
+            may_have_run |= writes && outcome.as_ref().is_err_and(Error::may_have_been_done);
             failed += 1;
             let wait = again.and_then(|after| self.client.retry().wait(failed, after));
             match wait {
                 Some(wait) => tokio::time::sleep(wait).await,
+                // The last attempt may have done nothing; an earlier one may have.
+                None if may_have_run => return outcome.map_err(Error::of_sent_call),
                 None => return outcome,
             }
         }
@@ -278,7 +300,12 @@ impl<'a> Call<'a> {
         again.then_some(failure.retry_after)
     }
 
-    async fn once(&self, tool: Option<&KnownTool>, licensed: bool) -> Result<CallResult, Error> {
+    async fn once(
+        &self,
+        tool: Option<&KnownTool>,
+        licensed: bool,
+        writes: bool,
+    ) -> Result<CallResult, Error> {
         let mut params = Object::new();
         params.set("name", raw(&self.tool));
         params.set("arguments", raw(&self.arguments));
@@ -288,7 +315,13 @@ impl<'a> Call<'a> {
         wish.mirrored = &mirrored;
         wish.progress.clone_from(&self.progress);
         wish.timeout = self.timeout;
-        wish.resent = Some(&self.resent).filter(|_| !licensed);
+        wish.writes = writes;
+        wish.resends = Some(&self.sends);
+        wish.resend = match (licensed, self.is_trusted()) {
+            (true, _) => Resend::Freely,
+            (false, true) => Resend::Once(&self.resent),
+            (false, false) => Resend::Never,
+        };
         if let Some(key) = &self.key {
             wish.meta.set(meta::IDEMPOTENCY_KEY, raw(key.as_str()));
             wish.key = Some(key.as_str());
@@ -299,11 +332,15 @@ impl<'a> Call<'a> {
         if let Some(plan) = &self.plan {
             wish.meta.set(meta::PLAN_TOKEN, raw(plan));
         }
-        let answer = self.client.ask_in_rounds(wish).await?;
+        let answer = self.client.ask_in_rounds(wish).await;
+        if !answer.as_ref().is_err_and(Error::is_unsent) {
+            self.sends.fetch_add(1, Ordering::AcqRel);
+        }
+        let answer = answer?;
         let result = read(&answer.result)?;
         let schema = tool.and_then(KnownTool::output_schema);
         let mut result = CallResult::new(result, schema).map_err(Error::protocol)?;
-        result.keyed = self.has_key(tool);
+        result.replay = self.replayable(tool);
         match tool {
             Some(tool) if !result.is_error() => checked(result, tool).await,
             _ => Ok(result),
@@ -353,5 +390,5 @@ impl<'a> IntoFuture for Call<'a> {
 
 /// Whether the server reads the arguments' headers otherwise than the definition that we know says.
 pub(crate) fn is_outdated(error: &Error) -> bool {
-    matches!(error, Error::Server(error) if error.code() == code::HEADER_MISMATCH)
+    matches!(error.cause(), Error::Server(error) if error.code() == code::HEADER_MISMATCH)
 }

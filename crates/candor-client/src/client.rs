@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -444,14 +445,22 @@ impl Client {
         let session = match self.session_for(connecting).await {
             Ok(session) => session,
             // It went out once already, whatever the server says of it.
-            Err(error) if result.is_err_and(|earlier| earlier.may_have_been_done()) => {
+            Err(error) if result.as_ref().is_err_and(Error::may_have_been_done) => {
                 tracing::warn!(%error, "no new session");
                 return Err(Error::SessionExpired);
             }
             Err(error) => return Err(error),
         };
-        let result = self.send_in(&session, wish).await?;
-        Ok((session, result))
+        if matches!(result, Err(Error::SessionExpired))
+            && let Some(resends) = wish.resends
+        {
+            resends.fetch_add(1, Ordering::AcqRel);
+        }
+        let earlier = result.is_err_and(|earlier| earlier.may_have_been_done());
+        match self.send_in(&session, wish).await {
+            Err(error) if earlier && wish.writes && !error.is_claim() => Err(error.of_sent_call()),
+            result => result.map(|result| (session, result)),
+        }
     }
 
     /// Sends a request once, and remembers how the server took it.
@@ -465,7 +474,13 @@ impl Client {
         let admitted = inner.breaker.admit(work)?;
         let result = session.request(wish).await;
         admitted.saw(result.as_ref().map(|_| ()), &inner.retry);
-        result
+        // An untrusted server's word that it did nothing proves nothing.
+        result.map_err(|error| {
+            match wish.writes && error.is_claim() && inner.trust != Trust::Known {
+                true => error.of_sent_call(),
+                false => error,
+            }
+        })
     }
 }
 

@@ -104,6 +104,12 @@ pub enum Error {
     },
     /// The server kept asking. What it did between its questions is unknown.
     TooManyRounds(u32),
+    /// A call that does more than read was sent, and may have run, although this error by itself does not say so: only an untrusted
+    /// server claims that it did nothing, it asked what this client cannot answer, or an earlier attempt may have run.
+    MayHaveRun {
+        /// What ended the call.
+        why: Box<Error>,
+    },
     /// A list without end: the server sent more pages or entries than are read.
     Endless {
         /// Of what.
@@ -111,7 +117,8 @@ pub enum Error {
         /// How much was read.
         read: usize,
     },
-    /// What the server sent takes more memory than [`Limits::max_list`](crate::Limits::max_list) allows.
+    /// What the server sent takes more memory than [`Limits::max_list`](crate::Limits::max_list) or
+    /// [`Limits::max_message`](crate::Limits::max_message) allows.
     TooLarge {
         /// What it is.
         what: String,
@@ -146,6 +153,32 @@ impl Error {
         Self::TooLarge { what: format!("the list of {list}"), limit }
     }
 
+    pub(crate) fn message_too_large(limit: usize) -> Self {
+        Self::TooLarge { what: "a message of the server".to_owned(), limit }
+    }
+
+    /// The same error of a call that may have run.
+    pub(crate) fn of_sent_call(self) -> Self {
+        match self.may_have_been_done() {
+            true => self,
+            false => Self::MayHaveRun { why: Box::new(self) },
+        }
+    }
+
+    /// Returns what ended the call: the error itself, without the note that the call may have run.
+    #[must_use]
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::MayHaveRun { why } => why.cause(),
+            error => error,
+        }
+    }
+
+    /// Returns true if nothing but the server's word says that the request was not processed.
+    pub(crate) fn is_claim(&self) -> bool {
+        matches!(self, Self::Server(_) | Self::Unauthorized { .. })
+    }
+
     /// Whether the server may have got the request, and may have done what it says.
     #[must_use]
     pub fn may_have_been_done(&self) -> bool {
@@ -157,6 +190,7 @@ impl Error {
             | Self::Protocol(_)
             | Self::TooManyRounds(_)
             | Self::TooLarge { .. }
+            | Self::MayHaveRun { .. }
             | Self::ResultInvalid { .. } => true,
             Self::Server(error) => !matches!(
                 error.code(),
@@ -188,6 +222,7 @@ impl Error {
             | Self::TimedOut { .. } => true,
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
             Self::Server(error) => matches!(error.code(), code::BUSY | code::INTERNAL_ERROR),
+            Self::MayHaveRun { why } => why.is_passing(),
             _ => false,
         }
     }
@@ -198,6 +233,7 @@ impl Error {
         match self {
             Self::Http { retry_after, .. } => *retry_after,
             Self::Resting { rest } => Some(*rest),
+            Self::MayHaveRun { why } => why.retry_after(),
             Self::Server(error) => {
                 let data = error.data.as_ref()?;
                 let data: serde_json::Value = serde_json::from_str(data.get()).ok()?;
@@ -267,6 +303,7 @@ impl fmt::Display for Error {
             Self::TooManyRounds(rounds) => {
                 write!(f, "the server asked {rounds} times without coming to an end")
             }
+            Self::MayHaveRun { why } => write!(f, "{why}. The call may have run."),
             Self::Endless { list, read } => {
                 write!(f, "the list of {list} does not end: gave up after {read}")
             }
@@ -289,7 +326,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unforeseeable { why, .. } => Some(why),
+            Self::Unforeseeable { why, .. } | Self::MayHaveRun { why } => Some(why),
             _ => None,
         }
     }

@@ -405,12 +405,9 @@ fn asked_sources(said: &Declared) -> Effective {
     effective
 }
 
-/// Whether the same question may have another answer: not if it is the question that the server refuses.
+/// Returns true if the same question may have another answer: only invalid arguments stay invalid.
 fn may_differ(error: &Error) -> bool {
-    matches!(error, Error::Server(error) if !matches!(
-        error.code(),
-        code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST | code::PARSE_ERROR
-    ))
+    matches!(error, Error::Server(error) if error.code() != code::INVALID_PARAMS)
 }
 
 /// What the server says of all calls of a tool.

@@ -40,10 +40,22 @@ pub struct CallResult {
     structured: Option<Arc<Value>>,
     /// The member under which the value stands, if it was put in a box.
     boxed: Option<String>,
-    /// Whether the call had a key: without one, nothing can be replayed.
-    pub(crate) keyed: bool,
+    /// What a replay mark must fit to count.
+    pub(crate) replay: Replayable,
     /// The server promised to ask for approval before it runs the call.
     expected_approval: bool,
+}
+
+/// Whether a result can be that of an earlier attempt, for all that this client knows by itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Replayable {
+    /// No key, or no server that is trusted with keys.
+    #[default]
+    No,
+    /// No earlier attempt can have had the key.
+    First,
+    /// An earlier attempt can have had the key; `None` if the server makes it of the arguments.
+    Key(Option<String>),
 }
 
 /// What a failed call says to programs, if the server is one that does.
@@ -83,7 +95,7 @@ impl CallResult {
             let members = structured.as_deref().and_then(Value::as_object);
             members.is_some_and(|members| members.len() == 1 && members.contains_key(field))
         });
-        Ok(Self { raw, structured, boxed, keyed: false, expected_approval: false })
+        Ok(Self { raw, structured, boxed, replay: Replayable::No, expected_approval: false })
     }
 
     /// Whether the tool says that it failed.
@@ -155,12 +167,21 @@ impl CallResult {
         self.replayed() == Some(true)
     }
 
-    /// Returns whether the server replayed an earlier result; `None` if the call had no key, whatever the server claims.
+    /// Returns whether the server replayed an earlier result; `None` if that is unknown, because the server is untrusted, the call
+    /// had no key, or the server's mark cannot be true: it names another key, or a new key that was sent once.
     #[must_use]
     pub fn replayed(&self) -> Option<bool> {
-        let told = self.meta(extension::IDEMPOTENCY);
-        let told = told.and_then(|told| told.get("replayed").and_then(Value::as_bool));
-        self.keyed.then(|| told == Some(true))
+        let told = self.meta(extension::IDEMPOTENCY).unwrap_or_default();
+        let marked = told.get("replayed").and_then(Value::as_bool) == Some(true);
+        match &self.replay {
+            Replayable::No => None,
+            Replayable::First => (!marked).then_some(false),
+            Replayable::Key(sent) => {
+                let named = told.get("key").and_then(Value::as_str);
+                let same = sent.is_none() || named.is_none() || sent.as_deref() == named;
+                (same || !marked).then_some(marked)
+            }
+        }
     }
 
     /// Returns true if the call started with an approval, as the server says.

@@ -37,7 +37,12 @@ impl Client {
         // As it was before the first question, if there is one.
         let mut original = None;
         loop {
-            let (session, result) = self.send(&wish).await?;
+            // After a question, the server has the request, whatever becomes of the answer.
+            let sent = wish.writes && rounds > 0;
+            let (session, result) = self.send(&wish).await.map_err(|error| match sent {
+                true if !error.is_claim() => error.of_sent_call(),
+                _ => error,
+            })?;
             let asked = match kind_of(&session, &result)? {
                 Kind::Complete => return Ok(Answer { result, rounds }),
                 Kind::InputRequired(asked) => asked,
@@ -47,7 +52,10 @@ impl Client {
                 return Err(Error::TooManyRounds(self.limits().max_rounds));
             }
             wish.params = original.get_or_insert_with(|| wish.params.clone()).clone();
-            let answers = self.answers(&asked).await?;
+            let answers = self.answers(&asked).await.map_err(|error| match wish.writes {
+                true => error.of_sent_call(),
+                false => error,
+            })?;
             if !answers.is_empty() {
                 wish.params.set("inputResponses", raw(&answers));
             }

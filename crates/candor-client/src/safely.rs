@@ -174,7 +174,7 @@ impl<'a> SafeCall<'a> {
         self.call.check_key()?;
         let makes_key = MakesKey::of(&mut self.call, &tool, self.on_send.is_some())?;
         if makes_key == MakesKey::AtOnce {
-            self.call.key = Some(Key::new());
+            self.call.make_key();
         }
         self.call.put_key(&tool)?;
         let mut preview = None;
@@ -200,7 +200,7 @@ impl<'a> SafeCall<'a> {
             }
             let hints = foreseen.hints;
             if makes_key.when_foreseen(&foreseen) && self.call.key.is_none() {
-                self.call.key = Some(Key::new());
+                self.call.make_key();
             }
             // Also where the host would not ask: a server that announces an approval and runs the call without one is found out.
             self.call.expects_approval =

@@ -57,10 +57,24 @@ pub(crate) struct Wish<'a> {
     pub(crate) endless: bool,
     /// Keeps a listener informed. The breaker neither counts nor stops it: it reconnects at its own pace.
     pub(crate) listens: bool,
-    /// Set for a call that is not safe to retry: whether the client has resent it on the server's word.
-    pub(crate) resent: Option<&'a AtomicBool>,
+    /// Whether it may go out again although only the server says that it did nothing.
+    pub(crate) resend: Resend<'a>,
+    /// Set for a call: how often it was resent in a new session.
+    pub(crate) resends: Option<&'a AtomicU64>,
+    /// It may change something, so it never fails with an error that wrongly says that nothing was done.
+    pub(crate) writes: bool,
     /// Hears the id before the request is sent.
     pub(crate) named: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
+}
+
+/// How often a request may go out again although only the server says that it did nothing.
+#[derive(Default)]
+pub(crate) enum Resend<'a> {
+    #[default]
+    Freely,
+    /// Once, of a call that is not safe to retry: whether it was.
+    Once(&'a AtomicBool),
+    Never,
 }
 
 impl<'a> Wish<'a> {
@@ -70,7 +84,11 @@ impl<'a> Wish<'a> {
 
     /// Returns true if the request may go out again although only the server says that it did nothing.
     pub(crate) fn may_resend(&self) -> bool {
-        self.resent.is_none_or(|resent| !resent.swap(true, Ordering::AcqRel))
+        match self.resend {
+            Resend::Freely => true,
+            Resend::Once(resent) => !resent.swap(true, Ordering::AcqRel),
+            Resend::Never => false,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{StatusCode, header};
-use candor_client::{Client, Era, Error, Limits, Program, Retry, Trust};
+use candor_client::{Client, Era, Error, Hints, Limits, Policy, Program, Retry, Trust};
 use serde_json::{Value, json};
 
 use common::scripted::{Say, events, modern, said, scripted, status, tool, tools};
@@ -105,10 +105,15 @@ async fn what_is_too_large_too_deep_too_slow_or_cut_off_ends() {
         assert!(
             matches!(
                 told,
-                Error::Protocol(_) | Error::Lost { sent: true, .. } | Error::TimedOut { .. }
+                Error::Protocol(_)
+                    | Error::TooLarge { limit: 65_536, .. }
+                    | Error::Lost { sent: true, .. }
+                    | Error::TimedOut { .. }
             ),
             "{name}: {told:?}"
         );
+        let large = matches!(name, "too large" | "endless event");
+        assert_eq!(matches!(told, Error::TooLarge { .. }), large, "{name}: {told:?}");
         // The client is still of use.
         assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "{name}");
     }
@@ -285,10 +290,40 @@ async fn questions_that_this_client_cannot_answer_end_the_call() {
             "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}})),
     })
     .await;
-    let client = soon(server.client().into_future()).await.unwrap();
+    for (trust, number) in [(Trust::Stranger, 1), (Trust::Known, 2)] {
+        let client = soon(server.client().trust(trust).into_future()).await.unwrap();
+        let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+        assert!(matches!(told.cause(), Error::Unsupported(_)), "{told}");
+        assert!(told.may_have_been_done(), "the server had the call before it asked: {told}");
+        assert_eq!(server.asked("tools/call").len(), number);
+    }
+    // What the host knows to read has changed nothing.
+    let policy = Policy::default().classify("t", Hints::READS);
+    let client = soon(server.client().policy(policy).into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
-    assert!(matches!(told, Error::Unsupported(_)), "{told}");
-    assert_eq!(server.asked("tools/call").len(), 1);
+    assert!(!told.may_have_been_done(), "{told}");
+}
+
+#[tokio::test]
+async fn line_above_the_limit_is_too_large() {
+    let script = r#"
+import sys, json
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "server/discover":
+        r = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}
+    elif m.get("method") == "tools/list":
+        r = {"resultType": "complete", "tools": [{"name": "t", "inputSchema": {"type": "object"}}], "ttlMs": 0, "cacheScope": "private"}
+    else:
+        r = {"resultType": "complete", "content": [], "padding": "x" * 100000}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"#;
+    let program = Program::new("python3").args(["-c", script]);
+    let client = soon(Client::start(program).limits(small()).into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
+    assert!(matches!(told, Error::TooLarge { limit: 65_536, .. }), "{told}");
+    assert!(told.may_have_been_done());
+    assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "the client is still of use");
 }
 
 #[tokio::test]
@@ -409,9 +444,9 @@ async fn a_session_that_the_server_forgot_is_opened_again() {
         }
     })
     .await;
-    let client = soon(server.client().into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
     assert_eq!(client.era(), Era::Legacy);
-    // Nothing was done, so this may be tried again whatever it does.
+    // A trusted server says that nothing was done, so this may be tried again whatever it does.
     let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
     assert_eq!(result.text(), "done");
     assert_eq!(server.asked("initialize").len(), 2);

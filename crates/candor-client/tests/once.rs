@@ -49,7 +49,7 @@ async fn confirmed(client: &Client) -> Error {
 }
 
 #[tokio::test]
-async fn refused_sessions_resend_an_unsafe_call_once() {
+async fn only_a_trusted_server_gets_an_unsafe_call_in_a_new_session() {
     let refusals: [fn(&Asked) -> Say; 2] = [
         |_| Say::Whole(status(StatusCode::NOT_FOUND, "")),
         |asked| {
@@ -59,14 +59,14 @@ async fn refused_sessions_resend_an_unsafe_call_once() {
         },
     ];
     for refusal in refusals {
-        for trust in [Trust::Stranger, Trust::Known] {
+        for (trust, sends) in [(Trust::Stranger, 1), (Trust::Known, 2)] {
             let server = forgetful(refusal).await;
             let connect = server.client().era(Era::Legacy).trust(trust).retry(quick());
             let client = soon(connect.into_future()).await.unwrap();
             let told = confirmed(&client).await;
             assert!(matches!(told, Error::SessionExpired), "{told:?}");
             assert!(told.may_have_been_done(), "nothing but the server says that it did nothing");
-            assert_eq!(server.asked("tools/call").len(), 2);
+            assert_eq!(server.asked("tools/call").len(), sends, "{trust:?}");
         }
     }
 }
@@ -87,7 +87,7 @@ async fn refused_session_without_a_new_one_may_have_run() {
         _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
     })
     .await;
-    let connect = server.client().era(Era::Legacy).retry(quick());
+    let connect = server.client().era(Era::Legacy).trust(Trust::Known).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
     assert!(confirmed(&client).await.may_have_been_done());
     assert_eq!(server.asked("tools/call").len(), 1);
@@ -109,6 +109,8 @@ fn claims() -> Vec<(&'static str, Claim)> {
         ("ledger_unavailable", || failed("ledger_unavailable")),
         ("in_progress", || failed("in_progress")),
         ("4290", || Say::Error(4290, "Too many requests are running")),
+        ("invalid params", || Say::Error(-32602, "Invalid params")),
+        ("unauthorized", || Say::Whole(status(StatusCode::UNAUTHORIZED, ""))),
         ("header mismatch", || Say::Error(-32020, "Header mismatch")),
         ("internal", || Say::Error(-32603, "Internal error")),
         ("429", || with_status(StatusCode::TOO_MANY_REQUESTS, ("retry-after", "0"), &json!({}))),
@@ -137,9 +139,11 @@ async fn untrusted_claims_never_resend_a_call() {
         let server = claiming(claim).await;
         let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
         let call = client.call_safely("wipe", json!({})).key(Key::new());
-        let _ = soon(call.confirm(|_| std::future::ready(true)).into_future()).await;
+        let told = soon(call.confirm(|_| std::future::ready(true)).into_future()).await;
+        assert!(told.map_or_else(|error| error.may_have_been_done(), |_| true), "{name}");
         assert_eq!(server.asked("tools/call").len(), 1, "{name}, confirmed");
-        let _ = soon(client.call("wipe", json!({})).into_future()).await;
+        let told = soon(client.call("wipe", json!({})).into_future()).await;
+        assert!(told.map_or_else(|error| error.may_have_been_done(), |_| true), "{name}");
         assert_eq!(server.asked("tools/call").len(), 2, "{name}, without a question");
     }
 }
@@ -151,27 +155,89 @@ async fn trusted_claims_resend_a_call() {
         let connect = server.client().trust(Trust::Known).retry(quick());
         let client = soon(connect.into_future()).await.unwrap();
         let _ = soon(client.call("wipe", json!({})).into_future()).await;
-        let expected = if name == "header mismatch" { 2 } else { 4 };
+        let expected = match name {
+            "invalid params" | "unauthorized" => 1,
+            "header mismatch" => 2,
+            _ => 4,
+        };
         assert_eq!(server.asked("tools/call").len(), expected, "{name}");
     }
 }
 
-#[tokio::test]
-async fn forged_replay_mark_without_a_key_is_ignored() {
-    let capabilities = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
-    let server = modern(capabilities, |asked| match asked.method.as_str() {
-        "tools/list" => tools(&json!([tool("t", &Value::Null)])),
+/// A server with or without keys that marks every result with this.
+async fn replaying(has_keys: bool, mark: Value) -> Scripted {
+    let keys = if has_keys { json!({"dev.candor/idempotency": {}}) } else { json!({}) };
+    modern(json!({"tools": {}, "extensions": keys}), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([
+            tool("t", &json!({"destructiveHint": false})),
+            tool("get", &json!({"readOnlyHint": true}))
+        ])),
+        // A key that is made for a call was used before only if the first answer is lost.
+        _ if asked.params["arguments"]["lost"] == true && asked.nth == 0 => {
+            Say::Whole(status(StatusCode::SERVICE_UNAVAILABLE, ""))
+        }
         _ => Say::Result(json!({"resultType": "complete", "content": [],
-            "_meta": {"dev.candor/idempotency": {"replayed": true}}})),
+            "_meta": {"dev.candor/idempotency": mark}})),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn replay_mark_counts_only_if_it_can_be_true() {
+    let unnamed = json!({"replayed": true});
+    let named = json!({"replayed": true, "key": "k"});
+    let other = json!({"replayed": true, "key": "zz"});
+    let none = json!({"replayed": false, "key": "k"});
+    for (has_keys, trust, mark, expected) in [
+        (true, Trust::Known, &unnamed, Some(true)),
+        (true, Trust::Known, &named, Some(true)),
+        (true, Trust::Known, &other, None),
+        (true, Trust::Known, &none, Some(false)),
+        (true, Trust::Stranger, &named, None),
+        (false, Trust::Known, &named, None),
+    ] {
+        let server = replaying(has_keys, mark.clone()).await;
+        let client = soon(server.client().trust(trust).into_future()).await.unwrap();
+        for tool in ["t", "get"] {
+            let call = client.call(tool, json!({})).key("k").unsafe_key();
+            let result = soon(call.into_future()).await.unwrap();
+            assert_eq!(result.replayed(), expected, "{tool} {has_keys} {trust:?} {mark}");
+            assert_eq!(result.is_replayed(), expected == Some(true));
+            let result = soon(client.call(tool, json!({})).into_future()).await.unwrap();
+            assert_eq!(result.replayed(), None, "without a key: {tool} {trust:?} {mark}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn replay_of_a_new_key_counts_only_after_a_second_send() {
+    for (lost, expected) in [(false, None), (true, Some(true))] {
+        let server = replaying(true, json!({"replayed": true})).await;
+        let connect = server.client().trust(Trust::Known).retry(quick());
+        let client = soon(connect.into_future()).await.unwrap();
+        // Whoever hears of the send gets a key of the client's own making.
+        let call = client.call_safely("t", json!({"lost": lost})).on_send(|key| {
+            assert!(key.is_some());
+        });
+        let result = soon(call.into_future()).await.unwrap();
+        assert_eq!(result.replayed(), expected, "lost: {lost}");
+    }
+}
+
+#[tokio::test]
+async fn earlier_attempt_that_may_have_run_is_not_forgotten() {
+    let capabilities = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
+    let server = modern(capabilities, |asked| match (asked.method.as_str(), asked.nth) {
+        ("tools/list", _) => tools(&json!([tool("t", &json!({"destructiveHint": false}))])),
+        (_, 0) => Say::Whole(status(StatusCode::GATEWAY_TIMEOUT, "")),
+        _ => Say::Error(4290, "Too many requests are running"),
     })
     .await;
-    for trust in [Trust::Stranger, Trust::Known] {
-        let client = soon(server.client().trust(trust).into_future()).await.unwrap();
-        let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
-        assert_eq!((result.is_replayed(), result.replayed()), (false, None));
-        let result = soon(client.call("t", json!({})).key("k").into_future()).await.unwrap();
-        assert_eq!((result.is_replayed(), result.replayed()), (true, Some(true)));
-    }
+    let connect = server.client().trust(Trust::Known).retry(quick());
+    let client = soon(connect.into_future()).await.unwrap();
+    let told = soon(client.call("t", json!({})).key("k").into_future()).await.unwrap_err();
+    assert!(matches!(told.cause(), Error::Server(_)), "{told:?}");
+    assert!(told.may_have_been_done(), "the first attempt may have run: {told}");
 }
 
 /// A stream with one event, and its end. Every reconnect gets another one.

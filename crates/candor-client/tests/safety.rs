@@ -264,7 +264,7 @@ async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
 
 #[tokio::test]
 async fn refused_query_falls_back_to_static_hints() {
-    for (code, times) in [(-32602, 1), (-32601, 1), (-32000, 4)] {
+    for (code, times) in [(-32602, 1), (-32601, 4), (-32600, 4), (-32700, 4), (-32000, 4)] {
         let server = modern(capabilities(), move |asked| match asked.method.as_str() {
             "tools/list" => tools(&json!([manage(&hints(WORST))])),
             "tools/annotations" => Say::Error(code, "no"),
@@ -609,7 +609,7 @@ async fn what_was_agreed_to_is_not_called_as_something_else() {
     let (shown, confirm) = person(true);
     let call = client.call_safely("moving", arguments.clone()).confirm(confirm);
     let told = soon(call.into_future()).await.unwrap_err();
-    assert!(!told.may_have_been_done(), "{told}");
+    assert!(told.may_have_been_done(), "only a stranger says that it did nothing: {told}");
     assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
     // Who asks again is asked about the tool as it is now.
     let (shown, confirm) = person(true);

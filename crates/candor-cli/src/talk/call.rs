@@ -8,7 +8,7 @@ use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::names::{argument, failure};
 use candor_client::{
-    Ask, CallResult, Error, Judgement, KnownTool, Policy, Proposal, Refusal, Trust,
+    Ask, CallResult, Error, Failure, Judgement, KnownTool, Policy, Proposal, Refusal, Trust,
 };
 use serde_json::{Value, json as value};
 
@@ -19,6 +19,7 @@ use super::pins::Pins;
 use super::server::{Reached, Server, ended, result_with};
 use super::trouble::Trouble;
 use super::{content, given, safe};
+use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::{Own, Surroundings};
 use crate::shell::quoted;
@@ -239,13 +240,29 @@ impl Making<'_> {
             reached.progress.note(&[SKIPPED.to_owned()]);
         }
         if result.is_error() {
-            return Err(advised(Trouble::of_result(&result), &result, key.as_deref()));
+            let trouble = Trouble::of_result(&result);
+            let doubted = writes && trust != Trust::Known;
+            return Err(match result.failure() {
+                None => trouble,
+                // Only an untrusted server says how far the call came: its word is no reason to repeat it.
+                Some(told) if doubted => {
+                    let trouble = match told.code.as_str() {
+                        failure::APPROVAL_REQUIRED => trouble.next(OPERATOR_DECIDES),
+                        _ => suggested(trouble, &told),
+                    };
+                    unsure(trouble.unproven(Exit::ToolError), None)
+                }
+                Some(told) => advised(trouble, &told, key.as_deref()),
+            });
         }
         let mut notes = lock(&notes).clone();
         notes.extend((unsafe_key && !has_keys).then(|| NO_KEYS.to_owned()));
         tell_result(&result, key.as_deref(), notes, out)
     }
 }
+
+const OPERATOR_DECIDES: &str =
+    "an operator decides: candor approvals lists it, or in the server's console";
 
 const NO_KEYS: &str = "This server has no idempotency keys: a repeat may run the call twice.";
 
@@ -289,7 +306,7 @@ fn failed(error: Error, writes: bool, key: Option<&str>) -> Trouble {
     let told = matches!(error, Error::ResultInvalid { .. });
     let may_be_done = writes && error.may_have_been_done() && !told;
     let trouble = Trouble::from(error);
-    if may_be_done { unsure(trouble, key) } else { trouble }
+    if may_be_done { unsure(trouble.unproven(Exit::Failed), key) } else { trouble }
 }
 
 /// How to find out, where a call may have been done.
@@ -319,8 +336,7 @@ fn undecided(trouble: Trouble, key: Option<&str>) -> Trouble {
 }
 
 /// What to do about a call that was not let through, or is lost.
-fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble {
-    let Some(told) = result.failure() else { return trouble };
+fn advised(trouble: Trouble, told: &Failure, key: Option<&str>) -> Trouble {
     let trouble = match key {
         Some(key) => trouble.detail("key", key.into()),
         None => trouble,
@@ -332,9 +348,7 @@ fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble 
     match told.code.as_str() {
         failure::APPROVAL_REQUIRED => {
             // Without the id that the server gives: it could be that of another call.
-            trouble
-                .next("an operator decides: candor approvals lists it, or in the server's console")
-                .next(again)
+            trouble.next(OPERATOR_DECIDES).next(again)
         }
         failure::OUTCOME_UNKNOWN if told.retriable != Some(true) => {
             let id = key.map_or_else(|| "ID".to_owned(), word);
@@ -343,14 +357,19 @@ fn advised(trouble: Trouble, result: &CallResult, key: Option<&str>) -> Trouble 
                 .next(format!("candor history resolve {id} --done (or --not-done, or --abandon)"))
         }
         failure::IN_PROGRESS => trouble.next(format!("wait, {again}")),
-        _ => match &told.instead {
-            // Tool and arguments are the server's, so they are no command to copy.
-            Some((tool, arguments)) => trouble.next(format!(
-                "the server suggests another call: {}",
-                safe::quote(&format!("{tool} {arguments}"))
-            )),
-            None => trouble,
-        },
+        _ => suggested(trouble, told),
+    }
+}
+
+/// What the server says to call instead.
+fn suggested(trouble: Trouble, told: &Failure) -> Trouble {
+    match &told.instead {
+        // Tool and arguments are the server's, so they are no command to copy.
+        Some((tool, arguments)) => trouble.next(format!(
+            "the server suggests another call: {}",
+            safe::quote(&format!("{tool} {arguments}"))
+        )),
+        None => trouble,
     }
 }
 

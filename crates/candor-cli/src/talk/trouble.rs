@@ -74,6 +74,14 @@ impl Trouble {
         self
     }
 
+    /// Takes back the exit code that says that nothing ran, where only an untrusted server says so.
+    pub(super) fn unproven(mut self, instead: Exit) -> Self {
+        if self.0.exit == Exit::Invalid as u8 {
+            self.0.exit = instead as u8;
+        }
+        self
+    }
+
     /// Notes that a report on stdout shows it: people need not read it twice.
     pub(super) fn reported(mut self, check: &'static str) -> Self {
         self.0.reported = Some(check);
@@ -199,6 +207,11 @@ impl From<io::Error> for Trouble {
 /// The number and the word for everything that the client may say.
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
+        // Whether the call may have run is for whoever made it to say.
+        let error = match error {
+            Error::MayHaveRun { why } => return Self::from(*why),
+            error => error,
+        };
         let (exit, word) = match &error {
             Error::Unreachable { .. } => (Exit::Unreachable, "unreachable"),
             Error::Unauthorized { .. } => (Exit::Unreachable, "unauthorized"),

@@ -10,6 +10,9 @@ import json, sys
 answers = {
     "asks": {"resultType": "input_required", "requestState": "s"},
     "replayed": {"resultType": "complete", "content": [{"type": "text", "text": "here"}], "_meta": {"dev.candor/idempotency": {"replayed": True}}},
+    "unanswerable": {"resultType": "input_required", "requestState": "s", "inputRequests": {"q": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}},
+    "in_progress": {"resultType": "complete", "content": [], "isError": True, "_meta": {"dev.candor/error": {"code": "in_progress", "raisedBy": "server", "retriable": True}}},
+    "invalid_arguments": {"resultType": "complete", "content": [], "isError": True, "_meta": {"dev.candor/error": {"code": "invalid_arguments", "raisedBy": "server"}}},
     "busy": {"resultType": "complete", "content": [], "isError": True, "_meta": {"dev.candor/error": {"code": "busy", "raisedBy": "server", "retriable": True, "retryAfterMs": 1}}},
 }
 for line in sys.stdin:
@@ -61,10 +64,38 @@ async fn forged_replay_without_a_key_is_not_stated() {
     assert!(whole.get("replayed").is_none(), "{whole}");
 }
 
+/// The client makes the key for this very call, so no earlier call had it.
 #[tokio::test]
-async fn busy_untrusted_server_is_called_once() {
+async fn forged_replay_of_a_new_key_is_not_stated() {
+    let world = World::new("claiming new keys");
+    for trust in ["known", "stranger"] {
+        let (told, _) = wipe(&world, &["--trust", trust], "replayed").await;
+        let told = told.ended(0);
+        assert!(!told.stderr.contains("earlier call"), "{told:?}");
+        let (told, _) = wipe(&world, &["--trust", trust, "--json"], "replayed").await;
+        let whole: serde_json::Value = serde_json::from_str(&told.ended(0).stdout).unwrap();
+        assert!(whole.get("replayed").is_none(), "{whole}");
+    }
+}
+
+#[tokio::test]
+async fn untrusted_claims_leave_that_the_call_may_have_run() {
     let world = World::new("claiming busy");
-    let (told, calls) = wipe(&world, &["--trust", "stranger"], "busy").await;
-    told.ended(5);
-    assert_eq!(calls, 1);
+    for kind in ["busy", "in_progress", "invalid_arguments"] {
+        let (told, calls) = wipe(&world, &["--trust", "stranger"], kind).await;
+        let told = told.ended(5);
+        told.complains("The call may have run. Check before you repeat it.");
+        assert!(!told.stderr.contains("same call again"), "{told:?}");
+        assert_eq!(calls, 1, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn question_without_an_answer_leaves_that_the_call_may_have_run() {
+    let world = World::new("claiming unanswerable questions");
+    for trust in ["known", "stranger"] {
+        let (told, calls) = wipe(&world, &["--trust", trust], "unanswerable").await;
+        told.ended(1).complains("The call may have run.");
+        assert_eq!(calls, 1);
+    }
 }

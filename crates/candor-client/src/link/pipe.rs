@@ -53,10 +53,15 @@ struct Waiting {
 
 impl Waiting {
     fn end(&self, why: &str) {
+        self.end_with(why, &Error::Lost { why: why.to_owned(), sent: true });
+    }
+
+    /// Ends all requests with this error.
+    fn end_with(&self, why: &str, error: &Error) {
         why.clone_into(&mut locked(&self.why));
         self.ended.store(true, Ordering::Release);
         for (_, request) in locked(&self.requests).drain() {
-            let _ = request.send(Err(Error::Lost { why: why.to_owned(), sent: true }));
+            let _ = request.send(Err(error.clone()));
         }
     }
 }
@@ -204,6 +209,8 @@ enum Ended {
     Gone(String),
     /// We do not want to hear more of it.
     Dismissed(String),
+    /// It sent a message of more bytes than we read.
+    TooLarge(usize),
 }
 
 /// What was printed between messages.
@@ -227,6 +234,10 @@ impl Reading {
         let mut why = match (self.read(input, &mut noise).await, &self.last_words) {
             (Ended::Gone(why), Some(words)) => words.after(&why).await,
             (Ended::Gone(why) | Ended::Dismissed(why), _) => why,
+            (Ended::TooLarge(limit), _) => {
+                let why = format!("it sent a line of more than {limit} bytes");
+                return self.waiting.end_with(&why, &Error::message_too_large(limit));
+            }
         };
         // A program that is no server at all explains itself best in its own words.
         if let Some(line) = noise.first {
@@ -247,8 +258,7 @@ impl Reading {
             match (&mut input).take(limit).read_until(b'\n', &mut line).await {
                 Ok(0) => return Ended::Gone("the program ended".to_owned()),
                 Ok(_) if line.last() != Some(&b'\n') && line.len() as u64 == limit => {
-                    let limit = self.limits.max_message;
-                    return Ended::Dismissed(format!("it sent a line of more than {limit} bytes"));
+                    return Ended::TooLarge(self.limits.max_message);
                 }
                 Ok(_) => {}
                 Err(error) => return Ended::Gone(error.to_string()),

@@ -56,10 +56,7 @@ where
                 }
             }
             if self.buffer.len() > self.limit {
-                return Err(Error::protocol(format!(
-                    "an event is larger than {} bytes",
-                    self.limit
-                )));
+                return Err(Error::message_too_large(self.limit));
             }
             match self.body.frame().await {
                 // An event that was not ended does not count.
@@ -126,8 +123,7 @@ where
                     self.data.push(b'\n');
                 }
                 if self.data.len() + value.len() > self.limit {
-                    let limit = self.limit;
-                    return Err(Error::protocol(format!("an event is larger than {limit} bytes")));
+                    return Err(Error::message_too_large(self.limit));
                 }
                 self.data.extend_from_slice(value);
             }

@@ -183,9 +183,7 @@ fn kind_of(response: &Response<Body>) -> Option<String> {
 pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, Error> {
     match Limited::new(body, limit).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Error::protocol(format!("its answer is larger than {limit} bytes")))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(Error::message_too_large(limit)),
         Err(error) => Err(Error::Lost { why: error.to_string(), sent: true }),
     }
 }
