@@ -2,11 +2,13 @@
 //!
 //! What a tool declares is what users agree by. A server that waits for a yes and then declares its tool harmless is an old trick.
 
+use std::collections::BTreeMap;
+
 use candor::desk::shown::shown;
 use candor::hints::{Effective, Hints, Source};
 use candor_client::{Basis, Foreseen, KnownTool};
 use candor_schema::canonical;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::digest;
 use crate::reach::{Found, Surroundings, Target};
@@ -39,8 +41,8 @@ struct PinnedEffect {
     hints: Hints,
     /// The hints were only assumed.
     unclassified: bool,
-    /// Which calls it is of. `None`: all calls of the tool.
-    calls: Option<String>,
+    /// Which calls it is of: those with no other choice for one of these arguments.
+    choices: Choices,
     /// The schema that the calls were told apart by.
     schema: String,
 }
@@ -89,19 +91,21 @@ impl Pins {
         arguments: &Value,
         now: &Foreseen,
     ) -> Option<String> {
-        let (definition, calls) = (definition(tool), calls(tool, arguments, now));
+        let (definition, choices) = (definition(tool), choices(tool, arguments, now));
         let schema = schema(tool);
         let pins = self.of_tool(tool);
         let of_such_calls = pins.iter().filter_map(|pin| {
             let effect = pin.effect.as_ref()?;
             // Under another schema nothing tells which calls are the same, so all are.
-            let is_told_apart =
-                calls.is_some() && effect.calls.is_some() && effect.schema == schema;
-            (!is_told_apart || effect.calls == calls).then_some((pin, effect))
+            let is_told_apart = effect.schema == schema && choices.differ(&effect.choices);
+            (!is_told_apart).then_some((pin, effect))
         });
-        // For the tool as it is, the user has agreed to an effect as mild as this.
+        // For the tool as it is, the user has agreed to an effect as mild as this, with just these choices: one that is left out could be
+        // any, so a yes to it is no yes to all of them, nor the other way around.
         let accepted = |pin: &Pin, effect: &PinnedEffect| {
-            pin.definition == definition && effect.hints.is_at_most(now.said.hints)
+            pin.definition == definition
+                && effect.choices == choices
+                && effect.hints.is_at_most(now.said.hints)
         };
         if of_such_calls.clone().any(|(pin, effect)| accepted(pin, effect)) {
             return None;
@@ -115,7 +119,7 @@ impl Pins {
         let effect = PinnedEffect {
             hints: agreed.said.hints,
             unclassified: agreed.said.is_unclassified(),
-            calls: calls(tool, arguments, agreed),
+            choices: choices(tool, arguments, agreed),
             schema: schema(tool),
         };
         let pin = Pin { definition: definition(tool), effect: Some(effect) };
@@ -167,10 +171,10 @@ impl Pin {
 const EFFECT: &str = "effect:";
 
 impl PinnedEffect {
-    /// Five digits, then the calls, then the schema.
+    /// Five digits, then the choices, then the schema.
     fn read(word: &str) -> Option<Self> {
         let (bits, rest) = word.split_once(':')?;
-        let (calls, schema) = rest.split_once(':')?;
+        let (choices, schema) = rest.split_once(':')?;
         let bits: Vec<bool> = bits.bytes().map(|bit| bit == b'1').collect();
         let [read_only, destructive, idempotent, open_world, unclassified] = bits[..] else {
             return None;
@@ -178,13 +182,13 @@ impl PinnedEffect {
         Some(Self {
             hints: Hints::new(read_only, destructive, idempotent, open_world),
             unclassified,
-            calls: Some(calls.to_owned()).filter(|calls| !calls.is_empty()),
+            choices: Choices::read(choices),
             schema: schema.to_owned(),
         })
     }
 
     fn written(&self) -> String {
-        let Self { hints, unclassified, calls, schema } = self;
+        let Self { hints, unclassified, choices, schema } = self;
         let bits = [
             hints.is_read_only(),
             hints.is_destructive(),
@@ -193,7 +197,7 @@ impl PinnedEffect {
             *unclassified,
         ];
         let bits: String = bits.map(|bit| if bit { '1' } else { '0' }).iter().collect();
-        format!("{bits}:{}:{schema}", calls.as_deref().unwrap_or_default())
+        format!("{bits}:{}:{schema}", choices.written())
     }
 
     fn in_words(&self) -> String {
@@ -211,12 +215,34 @@ fn schema(tool: &KnownTool) -> String {
     digest::of(&[&canonical(tool.input_schema())])
 }
 
-/// Returns which calls an effect is of: those with the same choices among the arguments, if the server was asked about them, or all.
+/// Choices among the arguments of a call, each a digest of its name with a digest of its value.
 ///
 /// Choices (an enum, a constant, a boolean) are what effects depend on: reading after a deletion is no milder deletion.
-fn calls(tool: &KnownTool, arguments: &Value, effect: &Foreseen) -> Option<String> {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Choices(BTreeMap<String, String>);
+
+impl Choices {
+    /// Returns true if both give an argument, and other values for it. One that is left out may mean any value.
+    fn differ(&self, other: &Self) -> bool {
+        self.0.iter().any(|(name, value)| other.0.get(name).is_some_and(|known| known != value))
+    }
+
+    /// What cannot be read tells no calls apart.
+    fn read(word: &str) -> Self {
+        let choices = word.split(',').filter_map(|choice| choice.split_once('='));
+        Self(choices.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    fn written(&self) -> String {
+        let choices = self.0.iter().map(|(name, value)| format!("{name}={value}"));
+        choices.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Returns the choices that an effect is of; none if the server was not asked about them.
+fn choices(tool: &KnownTool, arguments: &Value, effect: &Foreseen) -> Choices {
     if effect.basis != Basis::Asked {
-        return None;
+        return Choices::default();
     }
     let is_choice = |schema: &Value| {
         ["enum", "const"].iter().any(|name| schema.get(name).is_some())
@@ -224,10 +250,10 @@ fn calls(tool: &KnownTool, arguments: &Value, effect: &Foreseen) -> Option<Strin
     };
     let properties = tool.input_schema().get("properties").and_then(Value::as_object);
     let choices = properties.into_iter().flatten().filter(|(_, schema)| is_choice(schema));
-    let chosen: Map<String, Value> = choices
-        .filter_map(|(name, _)| Some((name.clone(), arguments.get(name)?.clone())))
-        .collect();
-    Some(digest::of(&[&canonical(&Value::Object(chosen))]))
+    let short = |text: &str| digest::of(&[text])[..16].to_owned();
+    let chosen = choices
+        .filter_map(|(name, _)| Some((short(name), short(&canonical(arguments.get(name)?)))));
+    Choices(chosen.collect())
 }
 
 #[cfg(test)]
@@ -236,10 +262,10 @@ mod tests {
 
     #[test]
     fn pin_is_read_as_it_is_written() {
-        for calls in [None, Some("c0ffee".to_owned())] {
+        for choices in ["", "a1=c0ffee", "a1=c0ffee,b2=d0"].map(Choices::read) {
             for hints in [Hints::READS, Hints::ADDS.closed_world(), Hints::WORST] {
-                let (calls, schema) = (calls.clone(), "5c".to_owned());
-                let effect = PinnedEffect { hints, unclassified: false, calls, schema };
+                let (choices, schema) = (choices.clone(), "5c".to_owned());
+                let effect = PinnedEffect { hints, unclassified: false, choices, schema };
                 let pin = Pin { definition: "d1".to_owned(), effect: Some(effect) };
                 assert_eq!(Pin::read(&format!("{} name", pin.written())), Some(pin));
             }

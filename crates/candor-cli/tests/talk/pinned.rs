@@ -93,6 +93,29 @@ mod at_a_terminal {
         assert_eq!(world.asked("tools/call"), 2);
     }
 
+    /// A choice that is left out could be any of them.
+    #[tokio::test]
+    async fn pin_holds_for_calls_that_leave_a_choice_out() {
+        let severe = answering(&hints(DELETES), &annotated(&hints(DELETES)));
+        let mild = answering(&hints(DELETES), &annotated(&hints(READS)));
+        let (open, delete) = (["wipe", "path=a"], ["wipe", "action=delete", "path=a"]);
+        let read = ["wipe", "action=read", "path=a"];
+        for (agreed, then) in [(&open[..], &delete[..]), (&delete, &open), (&open, &read)] {
+            let world = World::new("pinned left out");
+            answered(&world, &severe, &[&["call"], agreed].concat(), "y");
+            let told = world.canned(&mild, &[&["call"], then].concat()).await.ended(3);
+            told.complains("You agreed to wipe as: DELETES");
+            assert_eq!(world.asked("tools/call"), 1, "{agreed:?}, {then:?}");
+        }
+        // A yes to the milder answer for one choice is none for the other.
+        let world = World::new("pinned left out twice");
+        answered(&world, &severe, &["call", "wipe", "path=a"], "y");
+        answered(&world, &mild, &["call", "wipe", "action=read", "path=a"], "y");
+        world.canned(&mild, &["call", "wipe", "action=read", "path=a"]).await.ended(0);
+        world.canned(&mild, &["call", "wipe", "path=a"]).await.ended(3);
+        world.canned(&mild, &["call", "wipe", "action=delete", "path=a"]).await.ended(3);
+    }
+
     #[tokio::test]
     async fn confirmation_says_that_the_server_could_not_be_asked() {
         let world = World::new("pinned confirmation");
