@@ -85,49 +85,50 @@ impl Terminal {
     /// Returns true for `y`, `yes` or `approve`; false for `n`, `no`, `deny`, an empty line or the end of input. Anything else
     /// asks again.
     pub(crate) async fn agrees(&mut self, question: &str) -> io::Result<bool> {
-        self.decide(question, read_approval).await
+        Ok(matches!(self.decide(question).await?, Word::Yes | Word::Approve))
     }
 
-    /// The same for the question whether to deny: there `deny` means yes.
-    pub(crate) async fn agrees_to_deny(&mut self, question: &str) -> io::Result<bool> {
-        self.decide(question, |answer| match read_approval(answer) {
-            Some(approved) if is_word_of_approval(answer) => Some(!approved),
-            other => other,
-        })
-        .await
-    }
-
-    async fn decide(
-        &mut self,
-        question: &str,
-        read: impl Fn(&str) -> Option<bool>,
-    ) -> io::Result<bool> {
+    /// Returns which word it is, for a question that may be about a denial. An empty line and the end of input are a no.
+    pub(crate) async fn decide(&mut self, question: &str) -> io::Result<Word> {
         loop {
             let Some(answer) = self.ask(&format!("{question} [y/N]")).await? else {
-                return Ok(false);
+                return Ok(Word::No);
             };
             if answer.trim().is_empty() {
-                return Ok(false);
+                return Ok(Word::No);
             }
-            if let Some(decided) = read(&answer) {
-                return Ok(decided);
+            if let Some(word) = Word::read(&answer) {
+                return Ok(word);
             }
             eprintln!("Answer y or n.");
         }
     }
 }
 
-/// What an answer to "may it run?" means, if it is one.
-pub(crate) fn read_approval(answer: &str) -> Option<bool> {
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" | "approve" => Some(true),
-        "n" | "no" | "deny" => Some(false),
-        _ => None,
+/// An answer to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    Yes,
+    No,
+    Approve,
+    Deny,
+}
+
+impl Word {
+    fn read(answer: &str) -> Option<Self> {
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => Some(Self::Yes),
+            "n" | "no" => Some(Self::No),
+            "approve" => Some(Self::Approve),
+            "deny" => Some(Self::Deny),
+            _ => None,
+        }
     }
 }
 
-fn is_word_of_approval(answer: &str) -> bool {
-    matches!(answer.trim().to_lowercase().as_str(), "approve" | "deny")
+/// What an answer to "may it run?" means, if it is one.
+pub(crate) fn read_approval(answer: &str) -> Option<bool> {
+    Word::read(answer).map(|word| matches!(word, Word::Yes | Word::Approve))
 }
 
 /// Keeps the terminal from showing what is typed.

@@ -12,7 +12,7 @@ use super::{grants, permission, show};
 use crate::exit::Failure;
 use crate::operator;
 use crate::out::{Out, Problem, told};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, Word};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Approve {
@@ -63,9 +63,13 @@ pub(crate) async fn approve(
         None => format!("\nMay this call of {} start, once?", tool(&waiting)),
         Some(_) => format!("\nMay this call of {} start, and those like it?", tool(&waiting)),
     };
-    if !terminal.agrees(&question).await? {
-        let deny = format!("To deny it: candor approvals deny {}{}", waiting.short(), out.same);
-        return Err(Failure::refused(format!("{UNDECIDED}. {deny}")).into());
+    match terminal.decide(&question).await? {
+        Word::Yes | Word::Approve => {}
+        Word::Deny => {
+            decide(store, &waiting, &by, Decision::Deny { reason: None }, THROUGH).await?;
+            return say(store, &waiting, None, out).await;
+        }
+        Word::No => return Err(undecided(&waiting, "deny", out).into()),
     }
     decide(store, &waiting, &by, Decision::Approve, THROUGH).await?;
     let grant = match permission {
@@ -85,8 +89,10 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
     // A denial starts nothing, so it needs no proof that an operator has seen the call.
     if let Some(mut terminal) = Terminal::open() {
         let question = format!("\nDeny this call of {}?", tool(&waiting));
-        if !terminal.agrees_to_deny(&question).await? {
-            return Err(Failure::refused(UNDECIDED).into());
+        match terminal.decide(&question).await? {
+            Word::Yes | Word::Deny => {}
+            Word::Approve => return Err(undecided(&waiting, "approve", out).into()),
+            Word::No => return Err(Failure::refused(UNDECIDED).into()),
         }
     }
     let reason = args.reason.clone().filter(|reason| !reason.trim().is_empty());
@@ -95,6 +101,14 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
 }
 
 const UNDECIDED: &str = "nothing was decided; the request still waits";
+
+/// Names the command that decides otherwise.
+fn undecided(waiting: &Waiting, otherwise: &str, out: &Out) -> Failure {
+    let (id, same) = (waiting.short(), &out.same);
+    Failure::refused(format!(
+        "{UNDECIDED}. To {otherwise} it: candor approvals {otherwise} {id}{same}"
+    ))
+}
 
 /// There is no flag instead: whoever could set one need not have seen anything.
 fn terminal() -> Result<Terminal, Failure> {

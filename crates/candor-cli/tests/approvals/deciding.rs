@@ -64,7 +64,7 @@ fn a_yes_lets_it_start_once() {
 #[test]
 fn anything_but_a_yes_decides_nothing() {
     let ledger = Ledger::asking("no yes");
-    for said in ["", "n", " NO ", "Deny"] {
+    for said in ["", "n", " NO "] {
         let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
         terminal.says("[y/N]");
         terminal.types(said);
@@ -80,6 +80,7 @@ fn prompt_asks_again_until_it_understands_the_answer() {
     for (command, said, kind) in [
         ("approve", "Approve", StateKind::Approved),
         ("approve", " YES ", StateKind::Approved),
+        ("approve", " Deny", StateKind::Denied),
         ("deny", "deny", StateKind::Denied),
         ("deny", "y", StateKind::Denied),
         ("deny", "approve", StateKind::Waiting),
@@ -96,6 +97,28 @@ fn prompt_asks_again_until_it_understands_the_answer() {
         let (_, text) = terminal.ended();
         assert_eq!(ledger.state("order-17").kind(), kind, "{command} {said}: {text}");
     }
+}
+
+#[test]
+fn approve_prompt_takes_a_denial_and_deny_prompt_no_approval() {
+    let ledger = Ledger::asking("other word");
+    let id = short("order-17");
+    let mut terminal = at_terminal(&ledger, &["deny", "order-17"]);
+    terminal.says("[y/N]");
+    terminal.types("approve");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(3), "{text}");
+    let told = format!("still waits. To approve it: candor approvals approve {id}");
+    assert!(text.contains(&told), "{text}");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
+    // Also where others would be let through: a denial permits nothing.
+    let mut terminal = at_terminal(&ledger, &["approve", "order-17", "--for", "15m"]);
+    terminal.says("[y/N]");
+    terminal.types("deny");
+    let (code, text) = terminal.ended();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("denied, says olga") && !text.contains("permitted"), "{text}");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Denied);
 }
 
 #[test]
