@@ -1,4 +1,4 @@
-//! Signals that stop a command: Ctrl-C, SIGTERM, SIGHUP. Every way out ends the programs that the command has started.
+//! Signals that stop a command: Ctrl-C, Ctrl-\\, SIGTERM, SIGHUP. Every way out ends the programs that the command has started.
 
 use std::process;
 use std::sync::LazyLock;
@@ -43,6 +43,7 @@ pub(crate) fn code() -> u8 {
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    quit: tokio::signal::unix::Signal,
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -53,6 +54,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
             hangup: (!ignores_hangup()).then(|| signal(SignalKind::hangup())).transpose()?,
         })
     }
@@ -68,6 +70,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => INTERRUPTED,
             _ = self.terminate.recv() => 128 + 15,
+            _ = self.quit.recv() => 128 + 3,
             _ = hangup => 128 + 1,
         }
     }

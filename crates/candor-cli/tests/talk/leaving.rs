@@ -9,7 +9,7 @@ use crate::{SCRIPTED, World};
 /// A process that does not want to end for a minute, started by the program before it does what `then` says.
 fn with_stubborn(then: &str) -> String {
     let minute = "for n in $(seq 600); do sleep 0.1; done";
-    format!("(trap '' INT TERM HUP; {minute}) & echo $! > stubborn; {then}")
+    format!("(trap '' INT TERM HUP QUIT; {minute}) & echo $! > stubborn; {then}")
 }
 
 /// The number in a file, once it is there.
@@ -66,6 +66,7 @@ async fn signals_before_the_connection_end_the_whole_group() {
         ("tools", "-INT", 130),
         ("tools", "-TERM", 143),
         ("tools", "-HUP", 129),
+        ("tools", "-QUIT", 131),
         ("doctor", "-TERM", 143),
         // Ctrl-C is the normal end of `watch`.
         ("watch", "-INT", 0),
@@ -96,9 +97,13 @@ async fn every_way_out_of_a_call_ends_the_whole_group() {
     let (program, stubborn) = start(&world, &["call", "say"], &server).await;
     assert_eq!(program.ended().await.status.code(), Some(0));
     gone(&stubborn).await;
-    for (signals, code) in
-        [(&["-INT"][..], 130), (&["-INT", "-INT"], 130), (&["-TERM"], 143), (&["-HUP"], 129)]
-    {
+    for (signals, code) in [
+        (&["-INT"][..], 130),
+        (&["-INT", "-INT"], 130),
+        (&["-TERM"], 143),
+        (&["-HUP"], 129),
+        (&["-QUIT"], 131),
+    ] {
         let _ = fs::remove_file(world.around.join("hanging"));
         let (program, stubborn) = start(&world, &["call", "hangs"], &server).await;
         let hanging = world.hanging().await;
