@@ -262,19 +262,25 @@ impl Client {
         }
     }
 
-    async fn subscribe(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
-        let uris = listener.interest.uris.clone();
+    /// Returns an error that names the capability for these changes, if the server does not have it.
+    fn lacks(&self, interest: &Interest) -> Option<Error> {
         let can = self.capabilities();
         let lists = [
             can.tools.as_ref().and_then(|tools| tools.list_changed),
             can.prompts.as_ref().and_then(|prompts| prompts.list_changed),
             can.resources.as_ref().and_then(|resources| resources.list_changed),
         ];
-        if !uris.is_empty() && can.resources.and_then(|r| r.subscribe) != Some(true) {
-            return Err(no_subscriptions());
+        if !interest.uris.is_empty() {
+            let subscribes = can.resources.and_then(|resources| resources.subscribe);
+            return (subscribes != Some(true)).then(no_subscriptions);
         }
-        if listener.interest.lists && uris.is_empty() && !lists.contains(&Some(true)) {
-            return Err(no_list_changes());
+        (interest.lists && !lists.contains(&Some(true))).then(no_list_changes)
+    }
+
+    async fn subscribe(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
+        let uris = listener.interest.uris.clone();
+        if let Some(error) = self.lacks(&listener.interest) {
+            return Err(error);
         }
         let mut listening =
             Listening { listener, task: None, subscribed: Some((self.clone(), Vec::new())) };
@@ -328,11 +334,19 @@ impl Client {
         let wait = self.limits().answer;
         let told = tokio::time::timeout(wait, told).await;
         let honoured = match told {
-            Ok(Ok(honoured)) => honoured?,
+            Ok(Ok(Ok(honoured))) => honoured,
+            // A server without the capability need not know the method.
+            Ok(Ok(Err(error @ (Error::Server(_) | Error::Unsupported(_))))) => {
+                return Err(self.lacks(&listener.interest).unwrap_or(error));
+            }
+            Ok(Ok(Err(error))) => return Err(error),
             Ok(Err(_)) => {
                 return Err(Error::Lost { why: "the stream ended at once".to_owned(), sent: true });
             }
-            Err(_) => return Err(Error::TimedOut { after: wait }),
+            Err(_) => {
+                let silent = Error::TimedOut { after: wait };
+                return Err(self.lacks(&listener.interest).unwrap_or(silent));
+            }
         };
         let lists = [
             honoured.tools_list_changed,

@@ -11,6 +11,17 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Letters of a server's text that an error repeats.
+const QUOTED: usize = 100;
+
+/// Returns a text of the server for a message: in quotes, on one line, and cut.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// The members of a value that should be an object.
 pub(crate) fn members_of(json: &RawValue) -> Result<Object, Malformed> {
     Object::decode(Json::from(json))

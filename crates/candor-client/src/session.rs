@@ -20,7 +20,7 @@ use crate::host::{Host, ProgressFn};
 use crate::link::http::{Endpoint, Http, Mode};
 use crate::link::pipe::Pipe;
 use crate::link::{Link, Outgoing, child};
-use crate::members::{DecodeObject as _, locked, members_of};
+use crate::members::{DecodeObject as _, locked, members_of, quoted};
 
 /// How long the stream of a legacy server is waited for: some say nothing at all before they have something to say.
 const UNTIL_HEARD: Duration = Duration::from_millis(500);
@@ -262,7 +262,7 @@ impl Session {
             Err(problem) => return Err(Found::Legacy(Error::protocol(problem))),
         };
         if !result.supported_versions.iter().any(|v| v == Revision::V2026_07_28.as_str()) {
-            let versions = result.supported_versions.join(", ");
+            let versions = quoted(&result.supported_versions.join(", "));
             return Err(Found::Legacy(Error::protocol(format!("it speaks {versions}"))));
         }
         let said = result.meta.as_ref().and_then(|m| m.read(meta::SERVER_INFO).ok().flatten());
@@ -280,7 +280,10 @@ impl Session {
         self.revision = Revision::LATEST_LEGACY;
         let wish = Wish::new(method::INITIALIZE, params);
         let (answer, session_id) = match &self.link {
-            Link::Pipe(_) => (self.request(&wish).await?, None),
+            Link::Pipe(pipe) => {
+                let answer = self.request(&wish).await;
+                (answer.map_err(|error| pipe.explained(error))?, None)
+            }
             Link::Http(http) => {
                 let opening = http.opening();
                 let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
@@ -305,8 +308,8 @@ impl Session {
             Some(revision) => revision,
             None => {
                 return Err(Error::protocol(format!(
-                    "it speaks revision {:?}, which is not known here",
-                    result.protocol_version
+                    "it speaks revision {}, which is not known here",
+                    quoted(&result.protocol_version)
                 )));
             }
         };

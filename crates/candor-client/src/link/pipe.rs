@@ -21,13 +21,15 @@ use crate::connect::Limits;
 use crate::cost::{affordable, cost};
 use crate::error::Error;
 use crate::host::Host;
-use crate::members::locked;
+use crate::members::{locked, quoted};
 
 /// Messages that wait for the pipe to take them.
 const QUEUE: usize = 256;
 
 /// What the server may print between messages before it is no server: a banner, not a flood.
 const MAX_NOISE: usize = 1000;
+
+const NOISE: &str = "it prints text where messages should be";
 
 type Answer = Result<Box<RawValue>, Error>;
 
@@ -49,6 +51,12 @@ struct Waiting {
     ended: AtomicBool,
     /// What was seen of the end.
     why: Mutex<String>,
+    /// A message has come.
+    heard: AtomicBool,
+    /// The first line that is no message.
+    noise: Mutex<Option<String>>,
+    /// We have stopped to read, for all the noise.
+    drowned: AtomicBool,
 }
 
 impl Waiting {
@@ -107,6 +115,23 @@ impl Pipe {
         answer.unwrap_or_else(|_| {
             Err(Error::Lost { why: "the program is gone".to_owned(), sent: true })
         })
+    }
+
+    /// Returns why there was no answer. A program that prints something else than messages is no server, which is more to say than that
+    /// it does not answer.
+    pub(crate) fn explained(&self, error: Error) -> Error {
+        let Waiting { heard, noise, drowned, .. } = &*self.waiting;
+        let is_silent = match error {
+            Error::TimedOut { .. } => true,
+            Error::Lost { .. } => drowned.load(Ordering::Acquire),
+            _ => false,
+        };
+        match &*locked(noise) {
+            Some(line) if is_silent && !heard.load(Ordering::Acquire) => {
+                Error::protocol(format!("{NOISE}: {}", quoted(line)))
+            }
+            _ => error,
+        }
     }
 
     pub(crate) async fn send(&self, body: Vec<u8>) -> Result<(), Error> {
@@ -213,11 +238,8 @@ enum Ended {
     TooLarge(usize),
 }
 
-/// What was printed between messages.
-#[derive(Default)]
-struct Noise {
-    lines: usize,
-    first: Option<String>,
+fn beginning(message: &[u8]) -> String {
+    String::from_utf8_lossy(&message[..message.len().min(200)]).into_owned()
 }
 
 struct Reading {
@@ -230,8 +252,7 @@ struct Reading {
 
 impl Reading {
     async fn run(self, input: impl AsyncRead + Unpin) {
-        let mut noise = Noise::default();
-        let mut why = match (self.read(input, &mut noise).await, &self.last_words) {
+        let mut why = match (self.read(input).await, &self.last_words) {
             (Ended::Gone(why), Some(words)) => words.after(&why).await,
             (Ended::Gone(why) | Ended::Dismissed(why), _) => why,
             (Ended::TooLarge(limit), _) => {
@@ -240,14 +261,15 @@ impl Reading {
             }
         };
         // A program that is no server at all explains itself best in its own words.
-        if let Some(line) = noise.first {
+        if let Some(line) = &*locked(&self.waiting.noise) {
             why.push_str(&format!("; it printed what is no message: {line:?}"));
         }
         self.waiting.end(&why);
     }
 
     /// Reads until the end; says what was seen of it.
-    async fn read(&self, input: impl AsyncRead + Unpin, noise: &mut Noise) -> Ended {
+    async fn read(&self, input: impl AsyncRead + Unpin) -> Ended {
+        let mut noisy = 0;
         let mut input = BufReader::with_capacity(64 * 1024, input);
         let mut line = Vec::new();
         loop {
@@ -268,14 +290,14 @@ impl Reading {
                 continue;
             }
             if !matches!(message[0], b'{' | b'[') {
-                noise.lines += 1;
-                if noise.lines > MAX_NOISE {
-                    let why = "it prints text where messages should be";
-                    return Ended::Dismissed(why.to_owned());
+                noisy += 1;
+                if noisy > MAX_NOISE {
+                    self.waiting.drowned.store(true, Ordering::Release);
+                    return Ended::Dismissed(NOISE.to_owned());
                 }
-                let line = String::from_utf8_lossy(&message[..message.len().min(200)]);
+                let line = beginning(message);
                 tracing::warn!(%line, "the server printed what is no message");
-                noise.first.get_or_insert_with(|| line.into_owned());
+                locked(&self.waiting.noise).get_or_insert(line);
                 continue;
             }
             self.take(message);
@@ -286,14 +308,23 @@ impl Reading {
         match split_batch(message, self.limits.max_depth) {
             Ok(Some(messages)) => messages.into_iter().for_each(|m| self.take_one(m.as_bytes())),
             Ok(None) => self.take_one(message),
-            Err(rejected) => {
-                tracing::warn!(problem = %rejected.error.message, "a message was not understood");
-            }
+            Err(rejected) => self.not_understood(message, &rejected.error.message),
+        }
+    }
+
+    fn not_understood(&self, message: &[u8], problem: &str) {
+        tracing::warn!(%problem, "a message was not understood");
+        if !self.waiting.heard.load(Ordering::Acquire) {
+            locked(&self.waiting.noise).get_or_insert_with(|| beginning(message));
         }
     }
 
     fn take_one(&self, message: &[u8]) {
-        match decode_message(message, self.limits.max_depth) {
+        let decoded = decode_message(message, self.limits.max_depth);
+        if decoded.is_ok() {
+            self.waiting.heard.store(true, Ordering::Release);
+        }
+        match decoded {
             Ok(Incoming::Response(response)) => {
                 let answer = affordable(response.outcome, self.limits.max_list);
                 self.answered(&response.id, answer);
@@ -310,9 +341,7 @@ impl Reading {
             // An answer that cannot be read is the end of its request, not of all.
             Err(rejected) => match rejected.id {
                 Some(id) => self.answered(&id, Err(Error::Protocol(rejected.error.message))),
-                None => {
-                    tracing::warn!(problem = %rejected.error.message, "a message was not understood");
-                }
+                None => self.not_understood(message, &rejected.error.message),
             },
         }
     }
