@@ -161,7 +161,7 @@ impl Writer {
 }
 
 /// A name as it is if it can be told from what stands around it, in quotes if not.
-fn named(name: &str) -> String {
+pub(crate) fn named(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     let safe = cut(name, 64);
     if !name.is_empty() && name.chars().all(plain) { safe } else { quoted(&safe) }

@@ -27,6 +27,25 @@ pub(crate) fn fitting(text: &str, most: usize) -> &str {
     end.map_or(text, |(at, _)| &text[..at])
 }
 
+/// Cuts a line into rows of at most so many columns, on any terminal: letters that some of them show wider are taken as wide, and a
+/// tab as spaces.
+pub(crate) fn rows(line: &str, most: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    let mut used = 0;
+    for c in line.replace('\t', "    ").chars() {
+        let width = c.width_cjk().unwrap_or(0);
+        if used + width > most && used > 0 {
+            rows.push(String::new());
+            used = 0;
+        }
+        used += width;
+        if let Some(row) = rows.last_mut() {
+            row.push(c);
+        }
+    }
+    rows
+}
+
 /// Pads a text with spaces to so many columns.
 pub(crate) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
@@ -43,6 +62,9 @@ mod tests {
         assert_eq!(cut("漢字漢字", 7), "漢字漢…");
         assert_eq!(cut("漢字漢字", 6), "漢字…");
         assert_eq!(padded("漢", 4), "漢  ");
+        assert_eq!(rows("a漢字b", 3), ["a漢", "字b"]);
+        assert_eq!(rows("漢\tx…", 1), ["漢", " ", " ", " ", " ", "x", "…"]);
+        assert_eq!(rows("", 3), [""]);
         assert_eq!(cut("\u{1b}\u{1b}", 7), r"\u{1b}…");
     }
 }

@@ -20,6 +20,9 @@ mod leaving;
 #[path = "talk/listing.rs"]
 mod listing;
 #[cfg(unix)]
+#[path = "talk/marking.rs"]
+mod marking;
+#[cfg(unix)]
 #[path = "talk/persons.rs"]
 mod persons;
 #[path = "talk/pinned.rs"]

@@ -72,8 +72,8 @@ async fn visit(url: &str) -> Result<(), Error> {
 /// All at once: what belongs to one call must not get into another.
 async fn call_tools(client: &Client) -> Result<(), Error> {
     let tools = client.tools().await?;
-    for (tool, why) in tools.left_out() {
-        println!("left out {tool}: {why}");
+    for left_out in tools.left_out() {
+        println!("left out {}: {}", left_out.name, left_out.reason);
     }
     let ordered = ordered();
     let calls: Vec<(String, Value)> = match ordered.is_empty() {

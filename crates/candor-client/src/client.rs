@@ -210,7 +210,8 @@ impl Client {
         let read = |page: &Page| page.entries("tools").map(|entries| tools.add(entries));
         let lasts = self.each_page(method::TOOLS_LIST, "tools", &Object::new(), read).await?;
         let tools = Arc::new(tools);
-        for (tool, problem) in tools.left_out() {
+        for left_out in tools.left_out() {
+            let (tool, problem) = (&left_out.name, &left_out.reason);
             tracing::warn!(tool, problem, "a tool that cannot be used");
         }
         // Before the answer came, so nothing was missed since.

@@ -74,7 +74,7 @@ pub use resources::{Contents, bytes_of};
 pub use result::{CallResult, Failure};
 pub use retry::Retry;
 pub use safely::{Proposal, SafeCall};
-pub use tools::{KnownTool, Tools};
+pub use tools::{KnownTool, LeftOut, Tools};
 pub use walk::{Snapshot, Step, Stopped, Walk, WalkError};
 
 /// What the guide shows compiles.

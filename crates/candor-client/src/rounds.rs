@@ -2,12 +2,12 @@
 
 use candor_protocol::Era;
 use candor_protocol::json::{Json, Object, RawValue, raw};
-use candor_protocol::rpc::ErrorObject;
+use candor_protocol::rpc::{ErrorObject, code};
 use candor_protocol::types::InputRequired;
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::members::members_of;
+use crate::members::{members_of, quoted};
 use crate::session::{Session, Wish};
 
 /// Questions in one round. Nobody answers more.
@@ -100,13 +100,20 @@ fn kind_of(session: &Session, result: &RawValue) -> Result<Kind, Error> {
     match kind.as_deref() {
         None | Some("complete") => Ok(Kind::Complete),
         Some("input_required") => read(result).map(Kind::InputRequired),
-        Some(other) => Err(Error::protocol(format!("its result is of an unknown type {other:?}"))),
+        Some(other) => {
+            Err(Error::protocol(format!("its result is of an unknown type {}", quoted(other))))
+        }
     }
 }
 
 fn unanswered(question: &str, error: &ErrorObject) -> Error {
+    // The message would only repeat the method.
+    let why = match error.code() {
+        code::METHOD_NOT_FOUND => String::new(),
+        _ => format!(" ({})", quoted(&error.message)),
+    };
+    let question = quoted(question);
     Error::Unsupported(format!(
-        "an answer without {question}, which this client cannot answer ({})",
-        error.message
+        "an answer without {question}, which this client cannot answer{why}"
     ))
 }

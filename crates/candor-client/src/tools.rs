@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use candor_hints::{Declared, Effective};
-use candor_protocol::json::{Decode as _, Json, Object, raw};
+use candor_protocol::json::{Decode as _, Json, Object, RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::{argument, extension};
 use candor_protocol::types::{Tool, ToolAnnotations};
@@ -20,7 +20,19 @@ use crate::compile::compile;
 pub struct Tools {
     tools: Vec<Arc<KnownTool>>,
     by_name: HashMap<String, usize>,
-    left_out: Vec<(String, String)>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A tool that the server listed and that cannot be used.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Its name, or a word for none.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// As it came.
+    pub definition: Box<RawValue>,
 }
 
 /// A tool that can be called.
@@ -70,21 +82,23 @@ impl Tools {
 
     /// One bad tool is no reason to do without the others.
     fn add_one(&mut self, entry: Json<'_>) {
-        let name = || {
-            let object = Object::decode(entry).ok();
-            let name = object.and_then(|o| o.read_str("name").ok().flatten().map(String::from));
-            name.unwrap_or_else(|| "(without a name)".to_owned())
-        };
         match KnownTool::read(entry) {
             Ok(tool) if self.by_name.contains_key(tool.name()) => {
-                self.left_out.push((name(), "another tool has the same name".to_owned()));
+                self.leave_out(entry, "another tool has the same name".to_owned());
             }
             Ok(tool) => {
                 self.by_name.insert(tool.name().to_owned(), self.tools.len());
                 self.tools.push(Arc::new(tool));
             }
-            Err(problem) => self.left_out.push((name(), problem)),
+            Err(problem) => self.leave_out(entry, problem),
         }
+    }
+
+    fn leave_out(&mut self, entry: Json<'_>, reason: String) {
+        let object = Object::decode(entry).ok();
+        let name = object.and_then(|o| o.read_str("name").ok().flatten().map(String::from));
+        let name = name.unwrap_or_else(|| "(without a name)".to_owned());
+        self.left_out.push(LeftOut { name, reason, definition: entry.to_raw() });
     }
 
     /// The tool of this name.
@@ -110,9 +124,9 @@ impl Tools {
         self.tools.is_empty()
     }
 
-    /// What the server listed and cannot be used: names, and why.
+    /// What the server listed and cannot be used.
     #[must_use]
-    pub fn left_out(&self) -> &[(String, String)] {
+    pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }
 

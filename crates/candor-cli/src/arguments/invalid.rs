@@ -5,7 +5,7 @@ use std::fmt;
 use candor_schema::Violation;
 
 use crate::exit::{Exit, Failure};
-use crate::signature::Tool;
+use crate::signature::{Tool, named};
 use crate::width::cut;
 
 /// One thing that is wrong.
@@ -45,9 +45,23 @@ impl Invalid {
     pub(crate) fn found(by_schema: &candor_schema::Invalid, tool: &Tool<'_>) -> Self {
         let problem = |violation: &Violation| {
             let place = violation.pointer.trim_start_matches('/').replace('/', ".");
-            Problem::new(&place, &violation.problem, "")
+            Problem::new(&place, marked(violation), "")
         };
         Self::new(by_schema.violations.iter().map(problem).collect(), tool)
+    }
+}
+
+/// Returns the problem. A pattern or a format is the server's text, and stands in quotes unless it is a word.
+fn marked(violation: &Violation) -> String {
+    let Violation { problem, expected, .. } = violation;
+    let tail = expected.as_deref().and_then(|expected| {
+        ["a string that matches ", "a string of format "]
+            .iter()
+            .find_map(|words| expected.strip_prefix(words))
+    });
+    match tail {
+        Some(text) if !text.is_empty() => problem.replacen(text, &named(text), 1),
+        _ => problem.clone(),
     }
 }
 
@@ -58,7 +72,7 @@ impl fmt::Display for Invalid {
         for Problem { place, what, right } in &self.problems {
             write!(f, "\n  ")?;
             if !place.is_empty() {
-                write!(f, "{}: ", cut(place, 64))?;
+                write!(f, "{}: ", named(place))?;
             }
             write!(f, "{}", cut(what, LETTERS))?;
             if !right.is_empty() {

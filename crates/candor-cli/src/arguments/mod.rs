@@ -16,7 +16,7 @@ use candor_schema::nearest;
 use serde_json::{Map, Value};
 
 use crate::shape::{Kinds, Shape};
-use crate::signature::Tool;
+use crate::signature::{Tool, named};
 pub(crate) use invalid::Invalid;
 use invalid::Problem;
 use source::Sources;
@@ -181,10 +181,10 @@ fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Proble
         );
     }
     let right = match nearest(name, names.iter().copied()) {
-        Some(meant) => format!("did you mean {above}{meant}?"),
+        Some(meant) => format!("did you mean {}?", named(&format!("{above}{meant}"))),
         None if names.is_empty() => "leave it out: there are no parameters".to_owned(),
         None => {
-            let names: Vec<_> = names.iter().map(|name| format!("{above}{name}")).collect();
+            let names: Vec<_> = names.iter().map(|name| named(&format!("{above}{name}"))).collect();
             format!("there are {}", names.join(", "))
         }
     };
@@ -279,8 +279,10 @@ fn missing(
         if !members.contains_key(name) {
             let place = format!("{above}{name}");
             let right = match shape.member(name) {
-                Some(member) => format!("write {place}={}", typed::placeholder(&member)),
-                None => format!("write {place}=VALUE"),
+                Some(member) => {
+                    format!("write {}={}", named(&place), typed::placeholder(&member))
+                }
+                None => format!("write {}=VALUE", named(&place)),
             };
             problems.push(Problem::new(&place, "required, but missing", right));
         }

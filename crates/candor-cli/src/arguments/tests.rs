@@ -244,7 +244,7 @@ fn everything_that_is_wrong_is_told_at_once_with_what_would_be_right() {
         "the arguments do not fit t; nothing was sent\
          \n  pth: there is no such parameter; did you mean path?\
          \n  deep: this is no argument; write deep=VALUE\
-         \n  =x: there is no name before =; write NAME=VALUE\
+         \n  \"=x\": there is no name before =; write NAME=VALUE\
          \n  limit: received \"many\"; write INTEGER\
          \n  deep: received \"yes\"; write true|false\
          \nt(path: string, limit?: integer, deep?: boolean)"

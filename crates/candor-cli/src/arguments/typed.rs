@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::exact;
 use crate::shape::{Kinds, Shape, Way};
+use crate::signature::named;
 
 /// As much of a text as is repeated in a message.
 const LETTERS: usize = 40;
@@ -33,10 +34,10 @@ pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
         return Ok((*choice).clone());
     }
     if kinds == Kinds::NONE {
-        let named = choices.iter().filter_map(|choice| choice.as_str());
-        let right = match nearest(text, named) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => format!("write one of {}", listed(&choices)),
+        let texts = choices.iter().filter_map(|choice| choice.as_str());
+        let right = match nearest(text, texts) {
+            Some(meant) => format!("did you mean {}?", named(meant)),
+            None => format!("write one of {}", listed(&choices, ", ")),
         };
         return Err((received(), right));
     }
@@ -89,20 +90,21 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-fn listed(choices: &[&Value]) -> String {
-    let shown = |choice: &&Value| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned);
+/// The choices are the server's words.
+fn listed(choices: &[&Value], between: &str) -> String {
+    let shown = |choice: &&Value| choice.as_str().map_or_else(|| choice.to_string(), named);
     let mut words: Vec<_> = choices.iter().take(CHOICES).map(shown).collect();
     if choices.len() > CHOICES {
         words.push("…".to_owned());
     }
-    words.join(", ")
+    words.join(between)
 }
 
 /// What stands for a value in a message.
 pub(crate) fn placeholder(shape: &Shape<'_>) -> String {
     let choices: Vec<_> = shape.ways.iter().filter_map(Way::choices).flatten().collect();
     if !choices.is_empty() {
-        return listed(&choices).replace(", ", "|");
+        return listed(&choices, "|");
     }
     let kinds = shape.kinds();
     let words = [

@@ -23,6 +23,7 @@ use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::{Found, Own, Surroundings, Target, Veil, host};
+use crate::signature::named as word;
 use crate::stop;
 use crate::width::cut;
 
@@ -45,6 +46,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// As many names as stand in one line.
 const NAMES: usize = 5;
+
+/// As much of a reason as stands in one line.
+const REASON: usize = 200;
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
@@ -274,7 +278,8 @@ async fn connect(
             let trouble = report.wrong(check, trouble.saying(last));
             let before = if report.out.json { &[] } else { before };
             for line in before {
-                report.out.line(&format!("  stderr before that | {}", safe::line(line)))?;
+                let line = safe::marked_with("  stderr before that | ", &safe::line(line));
+                report.out.line(&line)?;
             }
             report.out.flush()?;
             return Err(trouble.detail("stderr", words.into()));
@@ -317,8 +322,9 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
         }
         Ok(tools) => {
             report.ok("tools", format!("{} listed", tools.len() + tools.left_out().len()))?;
-            for (name, reason) in tools.left_out() {
-                report.note("tools", format!("left out {}: {}", shown(name), shown(reason)))?;
+            for left_out in tools.left_out() {
+                let (name, reason) = (word(&left_out.name), cut(&left_out.reason, REASON));
+                report.note("tools", format!("left out {name}: {reason}"))?;
             }
             schemas(&tools, time, report).await?;
             let silent: Vec<_> =
@@ -329,7 +335,7 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
                 report.ok("hints", "every tool says what it does")?;
             } else {
                 let mut names: Vec<_> =
-                    silent.iter().take(NAMES).map(|tool| cut(tool.name(), 64)).collect();
+                    silent.iter().take(NAMES).map(|tool| word(tool.name())).collect();
                 if silent.len() > NAMES {
                     names.push("…".to_owned());
                 }

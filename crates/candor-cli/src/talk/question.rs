@@ -133,7 +133,8 @@ impl Field<'_> {
         };
         let title = cut(text("title").unwrap_or(self.name), LETTERS);
         // Title, choices and default are the server's, so they are marked like all its words.
-        let question = format!("  | {title} ({}){without}:", cut(&self.placeholder(), 2 * LETTERS));
+        let question = format!("{title} ({}){without}:", cut(&self.placeholder(), 2 * LETTERS));
+        let question = safe::marked(&question);
         let secret = self.is_secret();
         if secret {
             eprintln!(
@@ -156,7 +157,7 @@ impl Field<'_> {
                     // What was typed is part of the problem's words.
                     Err(_) if secret => eprintln!("this is not what the field takes"),
                     // Its choices are the server's words, too.
-                    Err(problem) => eprintln!("  | {}", cut(&problem, 2 * LETTERS)),
+                    Err(problem) => eprintln!("{}", safe::marked(&cut(&problem, 2 * LETTERS))),
                 },
             }
         }
@@ -170,7 +171,8 @@ impl Field<'_> {
             if let (Some(value), Some(title)) =
                 (choice.get("const"), choice.get("title").and_then(Value::as_str))
             {
-                eprintln!("  | {}: {}", cut(&plain(value), LETTERS), cut(title, LETTERS));
+                let line = format!("{}: {}", cut(&plain(value), LETTERS), cut(title, LETTERS));
+                eprintln!("{}", safe::marked(&line));
             }
         }
     }

@@ -1,8 +1,11 @@
 //! Texts that a server wrote, for our terminal.
 
+use std::io;
+
 use candor::desk::shown::shown;
 
-use crate::width::fitting;
+use crate::terminal;
+use crate::width::{fitting, rows};
 
 /// A text of several lines: each is safe to show, and they stay lines.
 pub(super) fn text(text: &str) -> String {
@@ -12,7 +15,27 @@ pub(super) fn text(text: &str) -> String {
 /// The same, each line marked as somebody else's.
 pub(super) fn quoted(text: &str) -> String {
     let text = self::text(text);
-    text.split('\n').map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
+    text.split('\n').map(marked).collect::<Vec<_>>().join("\n")
+}
+
+/// What begins each row of somebody else's text.
+pub(super) const MARK: &str = "  | ";
+
+/// Marks a line that is safe to show, in as many rows as it takes on the terminal.
+pub(super) fn marked(line: &str) -> String {
+    marked_with(MARK, line)
+}
+
+/// The same with another mark. A row that the terminal wraps would go on without it, and could pass for ours.
+pub(super) fn marked_with(mark: &str, line: &str) -> String {
+    let Some(columns) = narrowest() else { return format!("{mark}{line}") };
+    let rows = rows(line, columns.saturating_sub(mark.len()));
+    rows.iter().map(|row| format!("{mark}{row}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns how many columns there are, if people read this at a terminal.
+fn narrowest() -> Option<usize> {
+    [terminal::columns(io::stderr()), terminal::columns(io::stdout())].into_iter().flatten().min()
 }
 
 /// How much of a text is shown: lines, and columns of each.
@@ -38,7 +61,7 @@ pub(super) fn excerpt(text: &str, most: Extent) -> String {
         let beginning = fitting(line, most.columns);
         hidden += line.chars().count() - beginning.chars().count();
         let more = if beginning.len() < line.len() { "…" } else { "" };
-        shown.push(format!("  | {beginning}{more}"));
+        shown.push(marked(&format!("{beginning}{more}")));
     }
     let left = &lines[lines.len().min(most.lines)..];
     hidden += left.iter().map(|line| line.chars().count()).sum::<usize>();

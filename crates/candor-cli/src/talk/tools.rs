@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use candor::desk::shown::shown;
 use candor::hints::{Source, Verdict};
 use candor::protocol::json::{Json, RawValue};
-use candor_client::{KnownTool, Policy, Tools};
+use candor_client::{KnownTool, LeftOut, Policy, Tools};
 use serde_json::{Value, json};
 
 use super::given::definition;
@@ -15,6 +15,7 @@ use super::server::{Reached, Server, ended, result};
 use super::trouble::Trouble;
 use crate::out::Out;
 use crate::reach::Own;
+use crate::width::cut;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor tools TARGET\n       candor tools -- PROGRAM [ARGS]...")]
@@ -44,6 +45,10 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 /// As wide as the longest of the words.
 const VERDICT: usize = 13;
 
+/// As much of a name and of a reason as stands in one line.
+const NAME: usize = 80;
+const REASON: usize = 200;
+
 async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
     let tools = reached.client.tools().await?;
     if out.json {
@@ -65,8 +70,9 @@ async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
         1 => eprintln!("1 tool is unclassified (treated as the worst case)"),
         more => eprintln!("{more} tools are unclassified (treated as the worst case)"),
     }
-    for (name, reason) in tools.left_out() {
-        eprintln!("left out: {}: {}", safe::quote(name), shown(reason));
+    for left_out in tools.left_out() {
+        let (name, reason) = (cut(&left_out.name, NAME), cut(&left_out.reason, REASON));
+        eprintln!("left out: {}: {reason}", safe::quote(&name));
     }
     reached.warn_of_stranger();
     Ok(())
@@ -90,10 +96,13 @@ fn verdict(tool: &KnownTool) -> String {
 /// Returns the list with all members of each definition as they came, and our own reading beside them.
 fn as_json(tools: &Tools) -> io::Result<Box<RawValue>> {
     let listed: io::Result<Vec<_>> = tools.iter().map(|tool| tool_as_json(tool)).collect();
-    let left_out =
-        tools.left_out().iter().map(|(name, reason)| json!({"name": name, "reason": reason}));
-    let left_out = left_out.collect::<Value>();
-    raw(format!("{{\"tools\":[{}],\"leftOut\":{left_out}}}", listed?.join(",")))
+    let left_out = tools.left_out().iter().map(|left_out| {
+        let LeftOut { name, reason, definition, .. } = left_out;
+        let (name, reason) = (Value::from(&name[..]), Value::from(&reason[..]));
+        format!("{{\"name\":{name},\"reason\":{reason},\"definition\":{}}}", definition.get())
+    });
+    let left_out = left_out.collect::<Vec<_>>().join(",");
+    raw(format!("{{\"tools\":[{}],\"leftOut\":[{left_out}]}}", listed?.join(",")))
 }
 
 /// Writes the definition as text: a number must keep all its digits, and a value may hold more than we can read.

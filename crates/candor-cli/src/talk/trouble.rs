@@ -15,6 +15,7 @@ use super::safe;
 use crate::arguments::Invalid;
 use crate::exit::{Exit, Failure};
 use crate::reach::Veil;
+use crate::signature::named;
 use crate::stop;
 
 /// Why a command did not do what it was asked to.
@@ -285,7 +286,8 @@ impl From<Error> for Trouble {
 fn words_of(error: &Error) -> (String, Option<String>) {
     match error {
         Error::InvalidArguments(invalid) => {
-            (format!("the arguments do not fit the tool; nothing was sent: {invalid}"), None)
+            let message = "the arguments do not fit the tool; nothing was sent".to_owned();
+            (message, Some(invalid.to_string()))
         }
         Error::Refused(Refusal::Person) => ("you said no; nothing was called".to_owned(), None),
         Error::Server(told) => {
@@ -293,6 +295,16 @@ fn words_of(error: &Error) -> (String, Option<String>) {
         }
         Error::Http { status, body, .. } => {
             (format!("the server answered with HTTP status {status}"), Some(body.clone()))
+        }
+        // Names and patterns in it are the server's.
+        Error::ResultInvalid { invalid, .. } => {
+            let message =
+                "the call was made, but its result is not what the tool's schema promises";
+            (message.to_owned(), Some(invalid.to_string()))
+        }
+        Error::UnknownTool { name, like } if !like.is_empty() => {
+            let like: Vec<_> = like.iter().map(|name| named(name)).collect();
+            (format!("Unknown tool: {name}. Did you mean {}?", like.join(" or ")), None)
         }
         Error::PreviewFailed(result) => ("its preview failed".to_owned(), Some(result.text())),
         Error::Unforeseeable { why, .. } => {

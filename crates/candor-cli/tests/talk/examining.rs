@@ -37,7 +37,7 @@ async fn what_a_person_may_want_to_know_is_noted() {
     let world = World::new("examining notes");
     let told = world.scripted(&["doctor"]).await.ended(0);
     told.says("MCP 2025-11-25 (legacy): \"scripted\\u{1b}[2J");
-    told.says("note  tools      left out broken\\u{1b}[2J");
+    told.says("note  tools      left out \"broken\\u{1b}[2J");
     told.says("1 of 13 tools are unclassified (treated as the worst case): silent");
 }
 
@@ -71,6 +71,39 @@ async fn watch_names_the_missing_capability() {
     told.complains("the capability resources.subscribe");
     let told = world.canned(&json!({}), &["watch"]).await.ended(1);
     told.complains("tools.listChanged");
+    // A modern server without the capability need not know the method.
+    for (word, named) in [(&["doc://a"][..], "resources.subscribe"), (&[], "tools.listChanged")] {
+        let words = [&["watch"], word, &["--", "python3", "-c", MODERN]].concat();
+        let told = world.run(&words).await.ended(1);
+        told.complains(named);
+        assert!(!told.stderr.contains("subscriptions/listen"), "{told:?}");
+    }
+}
+
+const MODERN: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"resources": {}, "tools": {}}}
+    told = {"result": result} if asked["method"] == "server/discover" else {"error": {"code": -32601, "message": "no"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **told}), flush=True)
+"#;
+
+/// Slowly, quickly, and as JSON of another kind.
+#[tokio::test]
+async fn program_that_prints_other_lines_is_not_an_mcp_server() {
+    let world = World::new("examining noise");
+    for noise in
+        ["while :; do echo hello; sleep .1; done", "yes hello", "echo '{\"hello\": 1}'; cat >&2"]
+    {
+        let program = ["--timeout", "2s", "--", "sh", "-c", noise];
+        let told = world.run(&[&["tools", "--json"], &program[..]].concat()).await.ended(4);
+        let error = told.error();
+        assert_eq!(error["code"], "not_an_mcp_server", "{error}");
+        assert!(error["message"].as_str().unwrap().contains("hello"), "{error}");
+        let told = world.run(&[&["doctor"], &program[..]].concat()).await.ended(4);
+        told.says("FAILS speaks     The program responds, but it is not an MCP server");
+    }
 }
 
 #[tokio::test]

@@ -59,6 +59,19 @@ async fn json_list_keeps_every_member_of_a_tool() {
 }
 
 #[tokio::test]
+async fn left_out_tools_keep_their_definitions_as_they_came() {
+    let world = World::new("listing left out");
+    let good = json!({"name": "t", "inputSchema": {"type": "object"}});
+    let twin = json!({"name": "t", "inputSchema": {"type": "object"}, "vendor": [1.50, null]});
+    let odd = json!({"name": "odd", "inputSchema": 3, "_meta": {"a/b": {"c": 1}}});
+    let canned = json!({"tools": [good, twin, odd, 7]});
+    let result = world.canned(&canned, &["tools", "--json"]).await.ended(0).result();
+    let left_out = result["leftOut"].as_array().unwrap();
+    let definitions: Vec<_> = left_out.iter().map(|tool| tool["definition"].clone()).collect();
+    assert_eq!(definitions, [twin, odd, json!(7)]);
+}
+
+#[tokio::test]
 async fn wide_letters_keep_columns_straight() {
     let world = World::new("listing wide");
     let doc = |name: &str| json!({"uri": format!("doc://{name}"), "name": name});
@@ -87,6 +100,10 @@ async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
     told.says("evil\\u{1b}[2J");
     let result = world.scripted(&["tools", "--json"]).await.ended(0).result();
     assert_eq!(result["leftOut"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        result["leftOut"][0]["definition"],
+        json!({"name": "broken\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}"})
+    );
     assert_eq!(result["leftOut"][0]["name"], "broken\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}");
 }
 

@@ -19,6 +19,7 @@ use super::refused::error_without_id;
 use crate::cost::{affordable, cost};
 use crate::error::Error;
 use crate::link::sse::Events;
+use crate::members::quoted;
 
 /// The type of a stream.
 const EVENTS: &str = "text/event-stream";
@@ -54,7 +55,7 @@ impl Shared {
             kind => Err(Error::protocol(format!(
                 "it answered with {} of type {}",
                 response.status(),
-                kind.as_deref().unwrap_or("nothing")
+                kind.as_deref().map_or_else(|| "nothing".to_owned(), quoted)
             ))),
         }
     }
