@@ -134,7 +134,7 @@ pub(crate) fn read_approval(answer: &str) -> Option<bool> {
 /// Keeps the terminal from showing what is typed.
 struct Hidden;
 
-/// The terminal as it was before it stopped showing what is typed. Whoever ends the process puts it back.
+/// The terminal as it was before it stopped showing what is typed. The code that ends the process restores it.
 #[cfg(unix)]
 static BEFORE: Mutex<Option<rustix::termios::Termios>> = Mutex::new(None);
 

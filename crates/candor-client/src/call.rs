@@ -217,7 +217,7 @@ impl<'a> Call<'a> {
             if !result.as_ref().is_err_and(is_outdated) {
                 return result;
             }
-            // The definition has changed since it was looked at. Nobody has agreed to the old one.
+            // The definition has changed since the client read it. No user agreed to the old one.
             self.client.forget_tools();
             let may_resend = self.is_trusted() || self.is_licensed(hints, tool.as_deref());
             if !may_resend || self.resent.swap(true, Ordering::AcqRel) {

@@ -125,7 +125,7 @@ impl<'a> SafeCall<'a> {
         self
     }
 
-    /// Asks a person, where the policy says so and the server does not ask for approval itself. Nobody to ask never means yes.
+    /// Asks the user, where the policy says so and the server does not ask for approval itself. Without a prompt the call is refused.
     pub fn confirm<F, A>(mut self, ask: F) -> Self
     where
         F: FnOnce(Proposal) -> A + Send + 'static,
@@ -218,7 +218,7 @@ impl<'a> SafeCall<'a> {
             }
             changes += 1;
         };
-        // The tool is no longer what somebody has agreed to: who asks again asks about what it is now.
+        // The tool is no longer the one that the user agreed to: the next call asks about what it is now.
         if result.as_ref().is_err_and(is_outdated) {
             client.forget_tools();
         }

@@ -103,7 +103,7 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
     }
 }
 
-/// Whoever sends a key relies on it when the answer is lost.
+/// A caller that sends a key relies on it when the answer is lost.
 #[tokio::test]
 async fn key_for_a_server_without_keys_is_an_error_and_nothing_is_sent() {
     let server = failing(false, |_| said("done")).await;

@@ -215,7 +215,7 @@ async fn replay_of_a_new_key_counts_only_after_a_second_send() {
         let server = replaying(true, json!({"replayed": true})).await;
         let connect = server.client().trust(Trust::Known).retry(quick());
         let client = soon(connect.into_future()).await.unwrap();
-        // Whoever hears of the send gets a key of the client's own making.
+        // With `on_send`, the client makes a key of its own.
         let call = client.call_safely("t", json!({"lost": lost})).on_send(|key| {
             assert!(key.is_some());
         });

@@ -19,7 +19,7 @@
 //! | `gated` | since | since | since |
 //! | `decided_by`, `via` | – | yes | yes |
 //! | `why` | – | – | reason, if any |
-//! | `stands` | – | – | until |
+//! | `refuses_until` | – | – | until |
 //! | `outcome` | question | – | – |
 
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(crate) struct Columns {
     pub(crate) decided_by: Option<String>,
     pub(crate) via: Option<Via>,
     pub(crate) why: Option<String>,
-    pub(crate) stands: Option<i64>,
+    pub(crate) refuses_until: Option<i64>,
 }
 
 /// The name of a [`License`].
@@ -97,7 +97,7 @@ impl Columns {
                 columns.via = Some(*via);
             }
             State::Denied { by, via, reason, binding, since, until, license, .. } => {
-                columns.stands = Some(until.0);
+                columns.refuses_until = Some(until.0);
                 columns.put_question(binding, *since, license);
                 columns.decided_by = Some(by.clone());
                 columns.via = Some(*via);
@@ -163,7 +163,7 @@ impl Columns {
                 since: Moment(self.gated?),
                 // A program of schema 1.3 does not write it, and leaves that of an earlier denial.
                 until: self
-                    .stands
+                    .refuses_until
                     .filter(|until| Some(*until) >= self.gated)
                     .map(Moment)
                     .or(lapses)?,

@@ -28,7 +28,7 @@ pub struct Rules {
     pub denied: Duration,
     /// The largest outcome that is kept, and the largest question that may be asked. 1 MiB.
     pub max_outcome: u64,
-    /// How long rows of the audit are kept, and records that stand at a denial. 90 days.
+    /// How long audit rows and denied records are stored. 90 days.
     pub audit: Duration,
     /// What one principal may have.
     pub quotas: Quotas,

@@ -111,7 +111,7 @@ fn error_of_a_released_key_stays_until_the_next_start() {
         let record = seen(store, &id("a")).await.unwrap();
         assert_eq!((record.state.kind(), record.error), (StateKind::Open, Some(conflict())));
 
-        // An approval request that nobody answers does not erase it.
+        // An unanswered approval request does not erase it.
         asked(store, &id("a")).await;
         told.later(DAY + HOUR);
         assert_eq!(seen(store, &id("a")).await.unwrap().error, Some(conflict()));

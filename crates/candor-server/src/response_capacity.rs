@@ -83,7 +83,7 @@ impl ResponseCapacity {
                     self.add(taken);
                     return Ok(());
                 }
-                // Nobody queues beyond their share, so this is for us to repeat.
+                // The pool does not queue a caller beyond its share, so this repeats the request.
                 Err(Full::Caller) if !left.is_zero() => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(full) => return Err(full),
             }

@@ -45,7 +45,7 @@ pub struct Rooms {
     watched: Room,
     /// For large bodies, in units of [`BODY_UNIT`].
     bodies: Room,
-    /// The same for large responses that are being built, or that nobody has read yet.
+    /// The capacity for large responses that are being built or are still unread.
     answers: Room,
     /// Callers that were refused take no place, only lines of the log.
     refusals: RefusalLog,

@@ -182,7 +182,7 @@ async fn review_replay_and_refusal_do_not_fail_the_precondition() {
     }
 }
 
-/// A grant that is newer than a denial lets the call run; whoever expects approval is told so, and nothing else.
+/// A grant that is newer than a denial lets the call run; a caller that expects approval gets `decision_changed`.
 #[tokio::test]
 async fn grant_after_a_denial_fails_the_precondition() {
     for way in BOTH {

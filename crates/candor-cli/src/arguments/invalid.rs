@@ -51,7 +51,7 @@ impl Invalid {
     }
 }
 
-/// Returns the problem. A pattern or a format is the server's text, and stands in quotes unless it is a word.
+/// Returns the problem. A pattern or a format is the server's text, and is in quotes unless it is a word.
 fn marked(violation: &Violation) -> String {
     let Violation { problem, expected, .. } = violation;
     let tail = expected.as_deref().and_then(|expected| {

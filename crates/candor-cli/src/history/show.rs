@@ -114,7 +114,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// Whether it stands at a review.
+/// Returns true if its state is a review.
 fn is_reviewed(operation: &Operation) -> bool {
     matches!(operation.state(), Some(State::Approved { .. } | State::Denied { .. }))
 }

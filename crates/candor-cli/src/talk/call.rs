@@ -153,7 +153,7 @@ impl Making<'_> {
                 // If it was sent before, the server refused it because its decision had changed: nothing was run.
                 *lock(&resending) = None;
                 let notes = review(&reviewing, trust, (tool, arguments), foreseen);
-                // Whoever is asked reads them with the question.
+                // The user reads them with the question.
                 if foreseen.judgement != Judgement::Ask || foreseen.defers {
                     noted.note(&notes);
                 }
@@ -266,7 +266,7 @@ const OPERATOR_DECIDES: &str =
 
 const NO_KEYS: &str = "This server has no idempotency keys: a repeat may run the call twice.";
 
-/// What the user is told of a server that does not keep its promise.
+/// Tells the user that the server did not keep its promise.
 const SKIPPED: &str = "The server announced that it asks for approval of this call, and ran it without. From now on you are asked here.";
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {

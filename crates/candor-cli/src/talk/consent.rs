@@ -92,7 +92,7 @@ pub(super) fn nobody_there(
 const TELLING: usize = 4;
 const COLUMNS: usize = 40;
 
-/// Returns the last line, where the answer is typed. It repeats what matters: what stands above may have been pushed out of sight.
+/// Returns the last line, where the answer is typed. It repeats what matters: the lines above may have been pushed out of sight.
 fn question(proposal: &Proposal) -> String {
     let Proposal { tool, arguments, foreseen, .. } = proposal;
     let empty = Map::new();

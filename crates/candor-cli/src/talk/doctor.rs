@@ -47,7 +47,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// As many names as stand in one line.
 const NAMES: usize = 5;
 
-/// As much of a reason as stands in one line.
+/// As much of a reason as fits in one line.
 const REASON: usize = 200;
 
 pub(crate) async fn run(args: Args) -> ExitCode {

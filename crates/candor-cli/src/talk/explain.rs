@@ -81,7 +81,7 @@ async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview
         Ok(Some(preview)) => Ok(content::in_words(&preview.content)),
         Ok(None) => Err(no_preview(tool)),
         Err(Error::Refused(_)) => {
-            let why = "it is a call, too, and nobody knows that it only reads";
+            let why = "it is a call, too, and may do more than read";
             Err(Trouble::new(Exit::Refused, "refused", why))
         }
         Err(Error::PreviewFailed(result)) => Err(Trouble::of_result(&result)),

@@ -18,7 +18,7 @@ pub(super) fn quoted(text: &str) -> String {
     text.split('\n').map(marked).collect::<Vec<_>>().join("\n")
 }
 
-/// What begins each row of somebody else's text.
+/// What begins each row of a server's text.
 pub(super) const MARK: &str = "  | ";
 
 /// Marks a line that is safe to show, in as many rows as it takes on the terminal.

@@ -203,7 +203,7 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
     }
 }
 
-/// Whoever does not even know how a conversation begins, or answers something else.
+/// The error of a peer that does not know the first request, or answers something else.
 pub(super) fn knows_nothing(error: &Error) -> bool {
     match error {
         Error::Server(told) => told.code() == code::METHOD_NOT_FOUND,

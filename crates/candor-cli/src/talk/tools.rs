@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 /// As wide as the longest of the words.
 const VERDICT: usize = 13;
 
-/// As much of a name and of a reason as stands in one line.
+/// As much of a name and of a reason as fits in one line.
 const NAME: usize = 80;
 const REASON: usize = 200;
 

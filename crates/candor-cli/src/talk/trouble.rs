@@ -208,7 +208,7 @@ impl From<io::Error> for Trouble {
 /// The number and the word for everything that the client may say.
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
-        // Whether the call may have run is for whoever made it to say.
+        // The caller says whether the call may have run.
         let error = match error {
             Error::MayHaveRun { why } => return Self::from(*why),
             error => error,

@@ -58,7 +58,7 @@ impl Site {
     }
 }
 
-/// Stands between client and server, and holds each `tools/call` until somebody lets it go on.
+/// Sits between client and server, and holds each `tools/call` until the test releases it.
 async fn proxy(server: String) -> (String, mpsc::UnboundedReceiver<oneshot::Sender<()>>) {
     let (held, holding) = mpsc::unbounded_channel();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

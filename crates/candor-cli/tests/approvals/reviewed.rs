@@ -108,7 +108,8 @@ async fn denied_call_stays_denied_in_history_and_may_ask_again() {
     served.decide(&["deny", "--by", "olga", "--reason", "not on a Friday"], NOTE).await;
     assert_eq!(code(&host.delete(NOTE).await), "denied");
     // Ten minutes later. On a thread of its own: PostgreSQL's client brings a runtime.
-    let earlier = "UPDATE records SET gated = gated - 660000, stands = stands - 660000";
+    let earlier =
+        "UPDATE records SET gated = gated - 660000, refuses_until = refuses_until - 660000";
     std::thread::scope(|scope| scope.spawn(|| served.ledger.change(earlier)).join().unwrap());
 
     let denied = operation(&served, &id);

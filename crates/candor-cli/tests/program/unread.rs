@@ -50,7 +50,7 @@ async fn ask_and_leave_unread(address: &str, request: &Value, headers: &str) -> 
     stream
 }
 
-/// How much of a response arrived that nobody reads on: all of it, if it is an error.
+/// How much of an unread response arrived: all of it, if it is an error.
 async fn beginning(stream: &mut TcpStream) -> String {
     let mut bytes = vec![0; 2000];
     let mut length = 0;
@@ -100,7 +100,7 @@ async fn unread_responses_do_not_fill_the_memory() {
     assert!(peak <= 400, "{peak} MB");
 
     drop(unread);
-    // Who reads gets all of it, as soon as what nobody reads is given up.
+    // A caller that reads gets all of it, as soon as the unread responses are given up.
     let read = post(&address, &requests[0], &[]).await.json();
     assert_eq!(read["result"]["structuredContent"]["result"].as_str().map(str::len), Some(SIZE));
 }

@@ -68,7 +68,7 @@ mod at_a_terminal {
         let told = world.canned(&mild, &["explain", "wipe"]).await.ended(0);
         told.says("→ would be asked here first");
         told.says(changed);
-        // Whoever has agreed to the milder one is not asked about it again.
+        // A user who agreed to the milder one is not asked about it again.
         answered(&world, &mild, &["call", "wipe"], "y");
         world.canned(&mild, &["call", "wipe"]).await.ended(0);
     }
@@ -198,7 +198,7 @@ async fn explain_predicts_call() {
         assert_eq!(explained["next"], next, "{canned}");
         let code = if next == "runs" { 0 } else { 3 };
         world.canned(&canned, &words("call")).await.ended(code);
-        // Whoever agrees beforehand is not refused.
+        // A user who agrees beforehand is not refused.
         world.canned(&canned, &[&words("call")[..], &["--yes"]].concat()).await.ended(0);
     }
 }

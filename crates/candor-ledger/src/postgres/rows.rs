@@ -29,7 +29,7 @@ macro_rules! record_columns {
     () => {
         "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
          reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why, \
-         stands, error_code, error_message, arguments"
+         refuses_until, error_code, error_message, arguments"
     };
 }
 
@@ -109,7 +109,7 @@ pub(super) const PUT: &str = concat!(
      excluded.touched, excluded.state, excluded.lapses, excluded.owner, excluded.since, excluded.license, \
      excluded.started_by, excluded.reason, excluded.round, excluded.by_whom, excluded.outcome_kind, \
      excluded.outcome_len, excluded.outcome_digest, excluded.outcome, excluded.binding, excluded.gated, \
-     excluded.decided_by, excluded.via, excluded.why, excluded.stands, excluded.error_code, \
+     excluded.decided_by, excluded.via, excluded.why, excluded.refuses_until, excluded.error_code, \
      excluded.error_message, excluded.arguments, excluded.last_row)"
 );
 
@@ -208,7 +208,7 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
         decided_by: get(row, 21)?,
         via: word(row, 22, Via::from_word)?,
         why: get(row, 23)?,
-        stands: get(row, 24)?,
+        refuses_until: get(row, 24)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(bytes(row, 0)?.ok_or_else(|| broken(0))?),
@@ -366,7 +366,7 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
         array(all, |put| put.columns.decided_by.as_deref().map(readable)),
         array(all, |put| put.columns.via.map(Via::as_str)),
         array(all, |put| put.columns.why.as_deref().map(readable)),
-        array(all, |put| put.columns.stands),
+        array(all, |put| put.columns.refuses_until),
         array(all, |put| put.record.error.as_ref().map(|error| readable(&error.code))),
         array(all, |put| put.record.error.as_ref().map(|error| readable(&error.message))),
         array(all, |put| put.record.arguments.as_deref()),

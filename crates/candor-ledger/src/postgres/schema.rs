@@ -110,7 +110,7 @@ const ADDED: [&str; 4] = ["
 ", "
     ALTER TABLE grants ADD COLUMN binding bytea;
 ", "
-    ALTER TABLE records ADD COLUMN stands bigint, ADD COLUMN error_code text, ADD COLUMN error_message text,
+    ALTER TABLE records ADD COLUMN refuses_until bigint, ADD COLUMN error_code text, ADD COLUMN error_message text,
         ADD COLUMN arguments bytea;
 
     ALTER TABLE audit ADD COLUMN error_code text, ADD COLUMN error_message text;

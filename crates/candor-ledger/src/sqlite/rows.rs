@@ -20,7 +20,7 @@ macro_rules! record_columns {
     () => {
         "fingerprint, fence, attempt, by_nature, created, touched, state, lapses, owner, since, license, started_by, \
          reason, round, by_whom, outcome_kind, outcome_len, outcome_digest, outcome, binding, gated, decided_by, via, why, \
-         stands, error_code, error_message, arguments"
+         refuses_until, error_code, error_message, arguments"
     };
 }
 pub(super) const FIND: &str = concat!(
@@ -97,7 +97,7 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         decided_by: row.get(21)?,
         via: word(row, 22, Via::from_word)?,
         why: row.get(23)?,
-        stands: row.get(24)?,
+        refuses_until: row.get(24)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(row.get(0)?),

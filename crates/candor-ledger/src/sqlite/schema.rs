@@ -122,7 +122,7 @@ const ADDED: [&str; 4] = [
     ALTER TABLE grants ADD COLUMN binding BLOB;
 ",
     "
-    ALTER TABLE records ADD COLUMN stands INTEGER;
+    ALTER TABLE records ADD COLUMN refuses_until INTEGER;
     ALTER TABLE records ADD COLUMN error_code TEXT;
     ALTER TABLE records ADD COLUMN error_message TEXT;
     ALTER TABLE records ADD COLUMN arguments BLOB;

@@ -188,7 +188,7 @@ impl<'db> Tables<'db> {
         bind.maybe(columns.decided_by.as_deref())?;
         bind.maybe(columns.via.map(Via::as_str))?;
         bind.maybe(columns.why.as_deref())?;
-        bind.maybe(columns.stands)?;
+        bind.maybe(columns.refuses_until)?;
         bind.maybe(record.error.as_ref().map(|error| error.code.as_str()))?;
         bind.maybe(record.error.as_ref().map(|error| error.message.as_str()))?;
         bind.maybe(record.arguments.as_deref())?;

@@ -134,7 +134,7 @@ impl Filters {
     /// For records.
     #[must_use]
     pub fn of_records(&self) -> Filter {
-        // A call that failed without an effect stands at `open`, so what failed is told by [`Filters::has_entry`].
+        // The stored state of a call that failed without an effect is `open`, so failures are found by [`Filters::has_entry`].
         let state = self.state.filter(|standing| !standing.has_failed());
         Filter { state: state.map(Standing::kind), ..self.of_any() }
     }

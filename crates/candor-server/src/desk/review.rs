@@ -21,7 +21,7 @@ pub struct Review {
 }
 
 impl Review {
-    /// The review that the record stands at.
+    /// The review that is the record's state.
     pub(super) fn of_state(state: &State) -> Option<Self> {
         let (is_approval, by, via, at, reason) = match state {
             State::Approved { by, via, since, .. } => (true, by, via, since, None),

@@ -7,7 +7,7 @@ use candor_protocol::rpc::ErrorObject;
 /// Returns true if the caller expects the server to ask for approval of this call:
 /// `_meta["dev.candor/approval"] = {"expect": "ask"}`.
 ///
-/// An expectation that the server does not know is an error. To ignore it would run a call under a condition that nobody checked.
+/// An expectation that the server does not know is an error. To ignore it would run the call under an unchecked condition.
 pub(crate) fn read(meta: &Object) -> Result<bool, ErrorObject> {
     let invalid = |problem: &str| {
         let place = format!("_meta[\"{}\"]", extension::APPROVAL);

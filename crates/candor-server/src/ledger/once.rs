@@ -216,7 +216,7 @@ impl Operation {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
                 // Another call like it was quicker, and has used up what a reviewer approved once, or closed the request. This one is
-                // another call, and must not be told what came of that. A request or a denial is for all calls like it.
+                // another call, and must not get the outcome of that one. A request or a denial is for all calls like it.
                 answer
                     if self.keyless
                         && !goes_on

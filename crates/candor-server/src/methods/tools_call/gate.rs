@@ -111,7 +111,7 @@ impl<'c, 'p> AtGate<'c, 'p> {
                 }
                 // The start closes an open request of this call, so that no reviewer decides on a call that has run.
                 Request::Open => Some(kept.permitted(grant)),
-                // What is permitted for a while is not asked about, and needs no record.
+                // A call under a grant is not asked about, and needs no record.
                 _ if kept.is_keyless() => None,
                 _ => Some(kept.permitted(grant)),
             };
