@@ -42,11 +42,15 @@ async fn main() -> candor::Result<()> {
         }))
         .prompts_from(prompts::provider(switch))
         .resources(resources::set()?)
-        .complete_prompt("test_prompt_with_arguments", "arg1", |typed, _| async move {
+        .complete_prompt("test_prompt_with_arguments", "arg1", |typed, _, _| async move {
             let known = ["paris", "park", "party"];
-            known.into_iter().filter(|word| word.starts_with(&typed)).map(str::to_owned).collect()
+            known
+                .into_iter()
+                .filter(|word| word.starts_with(&typed))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         })
-        .complete_template("test://template/{id}/data", "id", |typed, _| async move {
+        .complete_template("test://template/{id}/data", "id", |typed, _, _| async move {
             vec![format!("{typed}1"), format!("{typed}2")]
         })
         .run()

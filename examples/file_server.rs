@@ -17,13 +17,13 @@ use clap::Parser;
 #[candor::args]
 #[derive(Clone, Copy)]
 pub(crate) enum Action {
-    #[effect(read_only)]
+    #[effect(reads)]
     Read,
-    #[effect(additive)]
+    #[effect(adds)]
     Append,
-    #[effect(destructive, idempotent)]
+    #[effect(changes, idempotent)]
     Replace,
-    #[effect(destructive, idempotent)]
+    #[effect(deletes, idempotent)]
     Delete,
 }
 

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use candor::prelude::*;
 use candor::run::ServeArgs;
 use clap::Parser;
-use rusqlite::{ErrorCode, Row, params};
+use rusqlite::{OptionalExtension as _, Row, ToSql, TransactionBehavior, params};
 
 use books::{Books, Status, not_found, number};
 use lifecycle::{archive_invoice, delete_invoice, update_invoice, void_invoice};
@@ -46,7 +46,7 @@ struct User {
 }
 
 /// Search for existing issues
-#[tool(read_only, closed_world, blocking)]
+#[tool(reads, closed_world, blocking)]
 fn search_issues(
     /// Words that the title or the text has
     query: String,
@@ -65,7 +65,8 @@ fn search_issues(
 }
 
 /// Creates a user or updates if exists. Idempotent.
-#[tool(additive, idempotent, closed_world, blocking, unsaid(retry))]
+// Not destructive, because it overwrites nothing: every version of a user is a row of its own, and the latest counts.
+#[tool(adds, idempotent, closed_world, blocking, unsaid(retry))]
 fn upsert_user(
     #[email] email: String,
     name: String,
@@ -74,34 +75,44 @@ fn upsert_user(
     id: Option<String>,
     books: State<Books>,
 ) -> Result<User, ToolError> {
-    let db = books.open();
-    let Some(id) = id else {
-        // One user for one address, however often they are created.
-        db.execute(
-            "INSERT INTO users (email, name) VALUES (?1, ?2) ON CONFLICT (email) DO UPDATE SET name = ?2",
-            params![email, name],
-        )?;
-        let of_email = "SELECT id FROM users WHERE email = ?";
-        let id: i64 = db.query_row(of_email, [&email], |row| row.get(0))?;
-        return Ok(User { id: format!("user_{id}"), email, name });
+    let mut db = books.open();
+    // Nobody else adds a version between the look and the row.
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let first = |sql: &str, of: &dyn ToSql| -> rusqlite::Result<Option<i64>> {
+        change.query_row(sql, [of], |row| row.get(0)).optional()
     };
-    let row = id.strip_prefix("user_").and_then(|digits| digits.parse::<i64>().ok());
-    let update = "UPDATE users SET email = ?1, name = ?2 WHERE id = ?3";
-    match db.execute(update, params![email, name, row]) {
-        Ok(1) => Ok(User { id, email, name }),
-        Ok(_) => Err(ToolError::new(format!("User {id} not found.")).code("not_found")),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-            Err(ToolError::new(format!("Another user has the address {email}.")).code("conflict"))
+    let latest = "version = (SELECT max(version) FROM users AS other WHERE other.id = users.id)";
+    let holder = first(&format!("SELECT id FROM users WHERE email = ? AND {latest}"), &email)?;
+    let number = match (&id, holder) {
+        // One user for one address, however often they are created.
+        (None, Some(holder)) => holder,
+        (None, None) => first("SELECT coalesce(max(id), 0) + ? FROM users", &1)?.unwrap_or(1),
+        (Some(id), holder) => {
+            let number = id.strip_prefix("user_").and_then(|digits| digits.parse::<i64>().ok());
+            let Some(number) = first("SELECT id FROM users WHERE id = ?", &number)? else {
+                return Err(ToolError::new(format!("User {id} not found.")).code("not_found"));
+            };
+            if holder.is_some_and(|holder| holder != number) {
+                let told = format!("Another user has the address {email}.");
+                return Err(ToolError::new(told).code("conflict"));
+            }
+            number
         }
-        Err(error) => Err(error.into()),
-    }
+    };
+    let add = format!(
+        "INSERT INTO users (id, email, name) SELECT ?1, ?2, ?3 WHERE NOT EXISTS \
+         (SELECT 1 FROM users WHERE id = ?1 AND email = ?2 AND name = ?3 AND {latest})"
+    );
+    change.execute(&add, params![number, email, name])?;
+    change.commit()?;
+    Ok(User { id: format!("user_{number}"), email, name })
 }
 
 /// Sends the invoice to the customer via email. Idempotent: calling twice on the same invoice does not send duplicate emails.
 /// The customer receives the hosted payment link in the email body. This can be reverted by calling `revoke_sent_invoice` if
 /// sent in error.
 // What is declared is said already, in words of its own.
-#[tool(additive, idempotent, blocking, undo = "revoke_sent_invoice", unsaid(retry, undo))]
+#[tool(changes, idempotent, blocking, undo = "revoke_sent_invoice", unsaid(retry, undo))]
 fn send_invoice_email(
     /// An id from list_invoices
     invoice_id: String,
@@ -125,7 +136,7 @@ fn send_invoice_email(
 }
 
 /// Takes back an invoice that was sent in error: its mail leaves the outbox, and it is a draft again.
-#[tool(destructive, idempotent, blocking, undo = "send_invoice_email", rate = "10/min")]
+#[tool(changes, idempotent, blocking, undo = "send_invoice_email", rate = "10/min")]
 fn revoke_sent_invoice(
     /// An id from list_invoices
     invoice_id: String,

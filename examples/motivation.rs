@@ -29,9 +29,10 @@ enum Operation {
 /// Work with one file, by operation
 #[tool(
     effects(
-        operation == "read" => read_only,
-        operation == "append" => additive,
-        operation.one_of("overwrite", "delete") => destructive + idempotent,
+        operation == "read" => reads,
+        operation == "append" => adds,
+        operation == "overwrite" => changes + idempotent,
+        operation == "delete" => deletes + idempotent,
     ),
     closed_world
 )]
@@ -73,9 +74,9 @@ impl Method {
 
 /// Call the GitHub REST API
 #[tool(effects(
-    method == "GET" => read_only,
-    method == "POST" && path.glob("/repos/*/*/issues") => additive,
-    otherwise => destructive,
+    method == "GET" => reads,
+    method == "POST" && path.glob("/repos/*/*/issues") => adds,
+    otherwise => deletes,
 ))]
 async fn github_api(
     method: Method,

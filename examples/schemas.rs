@@ -13,18 +13,18 @@ use candor::prelude::*;
 // ---- scalars and containers
 
 /// The answer
-#[tool(read_only)]
+#[tool(reads)]
 fn answer() -> i64 {
     7
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn greet(name: String, age: i64, #[default(true)] active: bool) -> String {
     let _ = active;
     format!("Hello {name}, age {age}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn analyze(values: Vec<i64>, metadata: BTreeMap<String, String>) -> BTreeMap<String, f64> {
     let _ = metadata;
     #[allow(clippy::cast_precision_loss)]
@@ -32,7 +32,7 @@ fn analyze(values: Vec<i64>, metadata: BTreeMap<String, String>) -> BTreeMap<Str
     BTreeMap::from([("mean".to_owned(), mean)])
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn get_temperature(city: String) -> f64 {
     let _ = city;
     72.5
@@ -57,7 +57,7 @@ fn set_mode(mode: Mode) -> String {
     format!("Mode set to {mode}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(query: String, limit: Option<i64>) -> Vec<String> {
     let _ = (query, limit);
     Vec::new()
@@ -71,14 +71,14 @@ struct SearchParams {
 }
 
 /// One struct is all of the arguments: its fields are the properties
-#[tool(read_only)]
+#[tool(reads)]
 fn search(params: SearchParams) -> Vec<String> {
     let _ = (params.query, params.max_results);
     Vec::new()
 }
 
 /// Analyze data with optional filters
-#[tool(read_only)]
+#[tool(reads)]
 async fn analyze_dataset(
     dataset: String,
     #[default(100)] limit: i64,
@@ -123,7 +123,7 @@ struct WeatherReport {
     humidity: Option<f64>,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn weather(city: String) -> WeatherReport {
     let _ = city;
     let location = Location { latitude: 37.7749, longitude: -122.4194 };
@@ -177,7 +177,7 @@ enum UnionAction {
     Navigate { url: String },
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn choose_action(chat: bool) -> UnionAction {
     if chat {
         UnionAction::Chat { message: "hi".to_owned() }
@@ -189,7 +189,7 @@ fn choose_action(chat: bool) -> UnionAction {
 const CUSTOM: &str = r#"{"type": "object", "properties": {"custom_field": {"type": "string", "enum": ["a", "b", "c"]}}, "required": ["custom_field"], "additionalProperties": false}"#;
 
 /// A schema by hand is published as it is written, and enforced
-#[tool(read_only, input_schema = CUSTOM)]
+#[tool(reads, input_schema = CUSTOM)]
 async fn custom_tool(args: Arguments) -> String {
     args["custom_field"].as_str().unwrap_or("default").to_owned()
 }

@@ -3,7 +3,7 @@
 use candor::prelude::*;
 
 /// Greets somebody by name
-#[tool(read_only)]
+#[tool(reads)]
 async fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

@@ -32,7 +32,7 @@ struct Forecast {
 }
 
 /// Answers with a forecast
-#[tool(read_only)]
+#[tool(reads)]
 async fn forecast(
     #[length(min = 1)] city: String,
     #[range(min = 1, max = 14)] days: u32,

@@ -230,14 +230,14 @@ async function undone(stage) {
   const page = await stage.operator(server);
   const revoked = server.call('revoke_sent_invoice', { invoice_id: 'inv_1' });
   await page.goto(`${server.origin}/ui/approvals`);
-  await says(at(page, 'undo'), 'with send_invoice_email');
+  await says(at(page, 'undo'), 'The server says that send_invoice_email can undo the call.');
   await at(page, 'question').getByRole('button', { name: 'Deny', exact: true }).click();
   assert.equal((await revoked).isError, true);
   await page.goto(`${server.origin}/ui/tools/revoke_sent_invoice`);
   await control(page, 'invoice_id').fill('inv_1');
   await becomes(at(page, 'foresight'), 'data-state', 'exact');
   await at(page, 'call').click();
-  await says(at(page, 'confirm-undo'), 'To take it back: send_invoice_email.');
+  await says(at(page, 'confirm-undo'), 'The server says that send_invoice_email can undo the call.');
   await at(page, 'confirm-cancel').click();
   await at(page, 'undo-tool').click();
   await page.waitForURL('**/ui/tools/send_invoice_email');

@@ -71,7 +71,7 @@ export async function journey(stage) {
   assert.equal(await panel.getAttribute('data-verdict'), 'deletes', 'without arguments, the worst');
   await control(page, 'path').fill('notes/a.txt');
   for (const [action, verdict, word] of [
-    ['read', 'reads', 'Reads'], ['append', 'adds', 'Adds'], ['replace', 'deletes', 'Deletes'], ['delete', 'deletes', 'Deletes'],
+    ['read', 'reads', 'Reads'], ['append', 'adds', 'Adds'], ['replace', 'changes', 'Changes'], ['delete', 'deletes', 'Deletes'],
     ['read', 'reads', 'Reads'],
   ]) {
     await control(page, 'action').selectOption({ value: JSON.stringify(action) });

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use candor::prelude::*;
-use candor::protocol::types::{AudioContent, EmbeddedResource, ImageContent};
+use candor::protocol::json::raw;
+use candor::protocol::types::{AudioContent, ImageContent, Tool as ToolDefinition};
 use candor::tool::Tool;
+use serde_json::Value;
 
 use crate::{shown, simple};
 
@@ -52,7 +54,7 @@ pub(crate) fn image() -> Content {
 }
 
 pub(crate) fn embedded(uri: &str, kind: &str, text: &str) -> Content {
-    EmbeddedResource::new(ResourceContents::of_text(uri, kind, text)).into()
+    Content::resource(ResourceContents::of_text(uri, kind, text))
 }
 
 /// A tool whose result has a schema.
@@ -69,7 +71,9 @@ fn structured() -> Arc<dyn Tool> {
         let sum = args["a"].as_f64().unwrap_or_default() + args["b"].as_f64().unwrap_or_default();
         Ok(Output::structured(json!({"sum": sum})))
     });
-    shown(add.description("Adds two numbers").output_schema(&output))
+    // As a definition from elsewhere may say that it has no title: no client may get to see the `null`.
+    let untitled = |own: &mut ToolDefinition| own.extra.set("title", raw(&Value::Null));
+    shown(add.description("Adds two numbers").output_schema(&output).define(untitled))
 }
 
 /// A tool with arguments that modern clients repeat in HTTP headers.

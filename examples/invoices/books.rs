@@ -97,7 +97,8 @@ impl Books {
                  id INTEGER PRIMARY KEY, customer_id TEXT NOT NULL, amount_cents INTEGER NOT NULL,
                  status TEXT NOT NULL, idempotency_key TEXT NOT NULL);
              CREATE TABLE IF NOT EXISTS outbox (invoice INTEGER PRIMARY KEY, body TEXT NOT NULL);
-             CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
+             CREATE TABLE IF NOT EXISTS users (
+                 version INTEGER PRIMARY KEY, id INTEGER NOT NULL, email TEXT NOT NULL, name TEXT NOT NULL);
              CREATE TABLE IF NOT EXISTS issues (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL);
              INSERT OR IGNORE INTO issues VALUES
                  (1, 'Customer charged twice', 'The request was sent again after a time-out'),

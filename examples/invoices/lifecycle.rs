@@ -28,7 +28,7 @@ impl From<Settable> for Status {
 
 /// Changes an invoice: what is left out stays as it is
 #[tool(
-    effects(status == "void" => destructive + idempotent, otherwise => additive + idempotent),
+    effects(status == "void" => deletes + idempotent, otherwise => changes + idempotent),
     closed_world, blocking, undo = "update_invoice"
 )]
 pub(crate) fn update_invoice(
@@ -63,7 +63,7 @@ pub(crate) fn update_invoice(
 }
 
 /// Voids an invoice: nobody is charged for it any more. One that was not paid can be opened again with `update_invoice`.
-#[tool(destructive, idempotent, closed_world, blocking, unsaid(undo))]
+#[tool(deletes, idempotent, closed_world, blocking, undo = "update_invoice", unsaid(undo))]
 pub(crate) fn void_invoice(
     /// An id from list_invoices
     invoice_id: String,
@@ -74,7 +74,7 @@ pub(crate) fn void_invoice(
 }
 
 /// Puts an invoice away that nothing is to be done about any more
-#[tool(additive, idempotent, closed_world, blocking, undo = "update_invoice")]
+#[tool(changes, idempotent, closed_world, blocking, undo = "update_invoice")]
 pub(crate) fn archive_invoice(
     /// An id from list_invoices
     invoice_id: String,
@@ -85,7 +85,7 @@ pub(crate) fn archive_invoice(
 }
 
 /// Permanently deletes an invoice
-#[tool(destructive, closed_world, blocking, instead = "void_invoice")]
+#[tool(deletes, closed_world, blocking, instead = "void_invoice")]
 pub(crate) fn delete_invoice(
     /// An id from list_invoices
     invoice_id: String,

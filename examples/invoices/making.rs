@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::books::{Books, Created, Invoice, Page, Status, not_found, number, unless_busy};
 
 /// Creates a new invoice
-#[tool(additive, closed_world, blocking, idempotency = required, undo = "void_invoice", recorded(amount_cents))]
+#[tool(adds, closed_world, blocking, idempotency = required, undo = "void_invoice", recorded(amount_cents))]
 pub(crate) fn create_invoice(
     /// The customer who is to pay
     #[schemars(extend("format" = "uuid"))]
@@ -29,7 +29,7 @@ pub(crate) fn create_invoice(
 }
 
 /// Fetches an invoice with all its details
-#[tool(read_only, closed_world, blocking)]
+#[tool(reads, closed_world, blocking)]
 pub(crate) fn get_invoice(
     /// An id from list_invoices
     invoice_id: String,
@@ -39,7 +39,7 @@ pub(crate) fn get_invoice(
 }
 
 /// Lists invoices, the earliest first
-#[tool(read_only, closed_world, blocking)]
+#[tool(reads, closed_world, blocking)]
 pub(crate) fn list_invoices(
     /// Only those in this state
     #[optional]

@@ -23,7 +23,7 @@ const MIGRATIONS: [Migration; 2] = [
 ];
 
 /// Shows what tables and columns would change without executing
-#[tool(read_only, blocking)]
+#[tool(reads, blocking)]
 pub(crate) fn preview_migration(
     /// The migration: reminders or refunds
     migration_id: String,
@@ -44,7 +44,7 @@ pub(crate) fn preview_migration(
 }
 
 /// Executes the migration
-#[tool(destructive, blocking, preview = "preview_migration", requires_preview, serial = "schema")]
+#[tool(changes, blocking, preview = "preview_migration", requires_preview, serial = "schema")]
 pub(crate) fn execute_migration(
     /// The migration: reminders or refunds
     migration_id: String,

@@ -1,7 +1,7 @@
 //! `cargo xtask check`: every step a change must pass, in order, stopping at the first failure.
 //!
 //! It asks for nothing but Rust, a C compiler, npm and Python; what else a step needs it
-//! installs under the target directory. Except PostgreSQL, which comes with apt, or by `DATABASE_URL`, and Chromium.
+//! installs under the target directory. Except PostgreSQL and nginx, which come with apt (PostgreSQL also by `DATABASE_URL`), and Chromium.
 
 use std::process::Command;
 use std::time::Instant;
@@ -10,8 +10,11 @@ use crate::browser;
 use crate::clients;
 use crate::conformance::{self, Selection};
 use crate::deny;
+use crate::explorer;
 use crate::features;
 use crate::fuzz;
+use crate::neighbours;
+use crate::nginx;
 use crate::postgres::Postgres;
 use crate::process::{self, Outcome};
 use crate::servers;
@@ -26,15 +29,17 @@ type Step = (&'static str, fn(&Workspace) -> Outcome);
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
 /// What `--fast` leaves out.
-const THOROUGH: [Step; 9] = [
+const THOROUGH: [Step; 11] = [
     ("docs", docs),
     ("features", features::run),
+    ("neighbours", neighbours::run),
     ("dependencies", deny::run),
     ("soak", a_minute),
     ("conformance", official_suite),
     ("official clients", official_clients),
     ("servers of others", servers_of_others),
     ("fuzzed REST API", fuzz::run),
+    ("an explorer's tests", explorer::run),
     ("browser", every_journey),
 ];
 
@@ -84,9 +89,11 @@ fn lints(at: &Workspace) -> Outcome {
 /// Plain `cargo test`, not nextest: it runs the examples in the docs too, and needs no install.
 fn tests(at: &Workspace) -> Outcome {
     let test = ["test", "--workspace", "--all-features"];
+    nginx::ensure(at)?;
     let postgres = Postgres::start(at)?;
-    cargo(at, "tests (cargo test)", &test, &postgres.settings())
-        .map_err(|message| message + postgres.note())
+    let mut settings = postgres.settings();
+    settings.push(nginx::REQUIRED);
+    cargo(at, "tests (cargo test)", &test, &settings).map_err(|message| message + postgres.note())
 }
 
 fn docs(at: &Workspace) -> Outcome {

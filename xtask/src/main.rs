@@ -6,6 +6,7 @@
 //! | `browser` | the web console's pages in a real browser |
 //! | `check` | every step a change must pass, in order |
 //! | `features` | every crate, and every feature, alone |
+//! | `neighbours` | the ten-line server beside other crates that bring SQLite |
 //! | `deny` | cargo-deny: install it once, run it |
 //! | `conformance` | the official MCP suite against the example server, and against the client |
 //! | `clients` | the clients of the official SDKs against the example servers |
@@ -13,9 +14,11 @@
 //! | `checks` | programs that print `ok WHAT` for each thing checked |
 //! | `soak` | the soak test, for as long as one likes |
 //! | `fuzz` | Schemathesis against the REST API of the example servers |
+//! | `explorer` | the tests of another embedded explorer against our REST API |
 //! | `example_server` | an example server as a child process |
 //! | `postgres` | a throw-away PostgreSQL for the tests |
 //! | `apt` | packages of the system |
+//! | `nginx` | nginx for the tests |
 //! | `npm` | pinned packages of npm, and a Node that can run them |
 //! | `python` | pinned packages of PyPI |
 //! | `workspace` | where the repository and its target directory are |
@@ -34,8 +37,11 @@ mod clients;
 mod conformance;
 mod deny;
 mod example_server;
+mod explorer;
 mod features;
 mod fuzz;
+mod neighbours;
+mod nginx;
 mod npm;
 mod postgres;
 mod process;
@@ -55,9 +61,10 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   check [--fast]      Everything a change must pass: format, lints, tests, docs,
-                      every feature alone, dependencies, a minute's soak, conformance, official
-                      clients, servers of others, a fuzzed REST API, a browser. Installs what it
-                      needs under target/. --fast stops after the tests.
+                      every feature alone, database crates beside it, dependencies, a minute's soak,
+                      conformance, official clients, servers of others, a fuzzed REST API, another
+                      explorer's tests, a browser. Installs what it needs under target/.
+                      --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
                       The official MCP conformance suite against the example server, and
@@ -75,8 +82,14 @@ Usage: cargo xtask COMMAND
                       over stdio and HTTP. --only visits one of them: everything, filesystem,
                       typescript, python or rmcp.
 
+  neighbours          The ten-line server in one program with sqlx and diesel, old and new:
+                      they share one SQLite, and two processes share one ledger.
+
   fuzz                Schemathesis against the REST API of example servers, for a minute, from
                       the description that they give of themselves.
+
+  explorer            The tests of mcp-embedded-ui, unchanged, against our REST API and pages:
+                      all but those that contradict a decision of ours.
 
   browser [NAME…]     The pages of the web console in Chromium, against the real programs: every
                       journey in browser/journeys, or those named. --screenshots makes the
@@ -102,6 +115,8 @@ enum Request {
     Bench(Choice),
     Soak { minutes: u64 },
     Fuzz,
+    Neighbours,
+    Explorer,
     Browser(browser::Selection),
 }
 
@@ -137,7 +152,9 @@ fn obey(request: &Request) -> Outcome<bool> {
             conformance::run(&Workspace::enter()?, selection).map(|()| true)
         }
         Request::Soak { minutes } => soak::run(&Workspace::enter()?, *minutes).map(|()| true),
+        Request::Neighbours => neighbours::run(&Workspace::enter()?).map(|()| true),
         Request::Fuzz => fuzz::run(&Workspace::enter()?).map(|()| true),
+        Request::Explorer => explorer::run(&Workspace::enter()?).map(|()| true),
         Request::Browser(selection) => browser::run(&Workspace::enter()?, selection).map(|()| true),
         Request::Bench(choice) => bench::run(&Workspace::enter()?, choice),
         Request::Clients(selection) => clients::run(&Workspace::enter()?, selection).map(|()| true),
@@ -152,6 +169,8 @@ fn understand(words: &[&str]) -> Outcome<Request> {
         ["check", "--fast"] => Ok(Request::Check { fast: true }),
         ["conformance", options @ ..] => Selection::from_options(options).map(Request::Conformance),
         ["fuzz"] => Ok(Request::Fuzz),
+        ["neighbours"] => Ok(Request::Neighbours),
+        ["explorer"] => Ok(Request::Explorer),
         ["browser", options @ ..] => {
             browser::Selection::from_options(options).map(Request::Browser)
         }

@@ -44,7 +44,7 @@ use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use exit::{Exit, Failure};
 
@@ -104,8 +104,12 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> ExitCode {
-    let command = match Cli::try_parse() {
-        Ok(cli) => cli.command,
+    let mut cli = Cli::command();
+    let (typed, command) = match cli.try_get_matches_from_mut(env::args_os()) {
+        Ok(typed) => match Cli::from_arg_matches(&typed) {
+            Ok(read) => (typed, read.command),
+            Err(problem) => return misread(problem.format(&mut cli)),
+        },
         Err(problem) => return misread(problem),
     };
     let as_json = match &command {
@@ -124,7 +128,11 @@ async fn run() -> ExitCode {
         Command::Watch(args) => return talk::watch::run(args).await,
         Command::Prompts(args) => return talk::prompts::run(args).await,
         Command::Doctor(args) => return talk::doctor::run(args).await,
-        Command::Demo(args) => demo::run(args).await.map_err(Failure::from),
+        Command::Demo(args) => {
+            let demo = cli.find_subcommand("demo").zip(typed.subcommand_matches("demo"));
+            let unused = demo.map(|(demo, typed)| demo::unused_by_crash(demo, typed));
+            demo::run(args, &unused.unwrap_or_default()).await.map_err(Failure::from)
+        }
         Command::Approvals(args) => approvals::run(args).await,
         Command::History(args) => history::run(args).await,
         Command::Console(args) => console::run(args).await,

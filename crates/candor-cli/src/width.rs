@@ -17,6 +17,21 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{}…", fitting(&shown, most.saturating_sub(1)))
 }
 
+/// Makes a text safe to show and cuts it to at most so many columns, from the front.
+pub(crate) fn end(text: &str, most: usize) -> String {
+    let shown = shown(text).to_string();
+    if columns(&shown) <= most {
+        return shown;
+    }
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= most
+    };
+    let reversed: String = shown.chars().rev().take_while(fits).collect();
+    ['…'].into_iter().chain(reversed.chars().rev()).collect()
+}
+
 /// Returns the longest beginning of a text that fits into so many columns.
 pub(crate) fn fitting(text: &str, most: usize) -> &str {
     let mut used = 0;
@@ -61,6 +76,8 @@ mod tests {
         assert_eq!(cut("漢字漢字", 8), "漢字漢字");
         assert_eq!(cut("漢字漢字", 7), "漢字漢…");
         assert_eq!(cut("漢字漢字", 6), "漢字…");
+        assert_eq!(end("漢字漢字", 8), "漢字漢字");
+        assert_eq!(end("漢字漢字", 6), "…漢字");
         assert_eq!(padded("漢", 4), "漢  ");
         assert_eq!(rows("a漢字b", 3), ["a漢", "字b"]);
         assert_eq!(rows("漢\tx…", 1), ["漢", " ", " ", " ", " ", "x", "…"]);

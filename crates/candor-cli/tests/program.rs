@@ -8,6 +8,8 @@ mod files;
 mod framing;
 #[path = "../../candor/tests/run/http.rs"]
 mod http;
+#[path = "program/instances.rs"]
+mod instances;
 #[cfg(unix)]
 #[path = "program/ledger_gone.rs"]
 mod ledger_gone;
@@ -19,6 +21,9 @@ mod messages;
 mod misplaced;
 #[path = "../../candor/tests/run/process.rs"]
 mod process;
+#[cfg(unix)]
+#[path = "program/replicas.rs"]
+mod replicas;
 #[path = "program/state.rs"]
 mod state;
 #[path = "program/tokens.rs"]

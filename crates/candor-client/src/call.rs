@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::host::{Progress, ProgressFn};
+use crate::host::{ApprovalWait, Progress, ProgressFn};
 use crate::policy::Trust;
 use crate::result::{CallResult, Replayable};
 use crate::session::{Resend, Wish};
@@ -129,8 +129,15 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Refuses a key that the server makes no use of: the caller would repeat the call and rely on it.
+    /// Refuses two keys of which nobody knows which one counts, and a key that the server makes no use of: the caller would repeat
+    /// the call and rely on it.
     pub(crate) fn check_key(&self) -> Result<(), Error> {
+        let among = self.arguments.get(argument::IDEMPOTENCY_KEY).filter(|among| !among.is_null());
+        if let (Some(key), Some(among)) = (&self.key, among)
+            && among != key.as_str()
+        {
+            return Err(Error::TwoKeys);
+        }
         match self.key.is_some() && !self.unsafe_key && !self.client.has_keys() {
             true => Err(Error::KeysUnsupported),
             false => Ok(()),
@@ -300,6 +307,27 @@ impl<'a> Call<'a> {
         again.then_some(failure.retry_after)
     }
 
+    /// Returns what hears of progress: the call's own listener, and the host's, which hears of a wait for approval.
+    fn progress_with_waits(&self) -> Option<ProgressFn> {
+        if self.client.host().wait.is_none() {
+            return self.progress.clone();
+        }
+        let (host, own) = (self.client.host().clone(), self.progress.clone());
+        let (tool, told) = (self.tool.clone(), AtomicBool::new(false));
+        Some(Arc::new(move |news: Progress| {
+            if let Some(wait) = &host.wait
+                && news.waits_for_approval()
+                && !told.swap(true, Ordering::AcqRel)
+            {
+                let operation = news.operation().map(str::to_owned);
+                wait(ApprovalWait { tool: tool.clone(), operation });
+            }
+            if let Some(own) = &own {
+                own(news);
+            }
+        }))
+    }
+
     async fn once(
         &self,
         tool: Option<&KnownTool>,
@@ -313,7 +341,7 @@ impl<'a> Call<'a> {
         let mut wish = Wish::new(method::TOOLS_CALL, params);
         wish.name = Some(&self.tool);
         wish.mirrored = &mirrored;
-        wish.progress.clone_from(&self.progress);
+        wish.progress = self.progress_with_waits();
         wish.timeout = self.timeout;
         wish.writes = writes;
         wish.resends = Some(&self.sends);
@@ -332,14 +360,20 @@ impl<'a> Call<'a> {
         if let Some(plan) = &self.plan {
             wish.meta.set(meta::PLAN_TOKEN, raw(plan));
         }
-        let answer = self.client.ask_in_rounds(wish).await;
+        let running = self.client.host().running();
+        let answer = self.client.ask_as(&running, wish).await;
         if !answer.as_ref().is_err_and(Error::is_unsent) {
             self.sends.fetch_add(1, Ordering::AcqRel);
         }
-        let answer = answer?;
-        let result = read(&answer.result)?;
+        let result = read(&answer?.result)?;
         let schema = tool.and_then(KnownTool::output_schema);
         let mut result = CallResult::new(result, schema).map_err(Error::protocol)?;
+        if result.is_error()
+            && let Some(invalid) = running.unsent_answer(Some(&result.text())).await
+        {
+            return Err(Error::InvalidAnswer(invalid));
+        }
+        result.is_trusted = self.is_trusted();
         result.replay = self.replayable(tool);
         match tool {
             Some(tool) if !result.is_error() => checked(result, tool).await,

@@ -20,11 +20,12 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::breaker::{Breaker, Work};
 use crate::cache::Cache;
-use crate::call::Call;
+use crate::call::{Call, Key};
 use crate::connect::{Connect, Limits, Program, Target};
 use crate::error::Error;
 use crate::foresee::Questions;
 use crate::host::Host;
+use crate::link::http::Bearer;
 use crate::lists::Page;
 use crate::members::{DecodeObject as _, locked, members_of};
 use crate::policy::{Policy, Trust};
@@ -87,7 +88,7 @@ struct KeptTools {
 impl Client {
     /// A server behind a URL.
     pub fn connect(url: impl Into<String>) -> Connect {
-        Connect::to(Target::Url { url: url.into(), bearer: None, headers: Vec::new() })
+        Connect::to(Target::Url { url: url.into(), bearer: Bearer::None, headers: Vec::new() })
     }
 
     /// A server that is started as a child process and spoken to over its stdin and stdout.
@@ -132,6 +133,7 @@ impl Client {
         limits.probe = limits.probe.min(limits.answer);
         let name: Arc<str> = target.to_string().into();
         host.kept = Some((cache.clone(), name.clone()));
+        host.trusted = trust == Trust::Known;
         let client = Self(Arc::new(Inner {
             principal: principal(&target),
             name,
@@ -500,7 +502,12 @@ fn principal(target: &Target) -> [u8; 32] {
         for (name, value) in headers {
             digest.update(format!("{name}\0{value}\0"));
         }
-        digest.update(bearer.as_deref().unwrap_or_default());
+        match bearer {
+            Bearer::None => {}
+            Bearer::Fixed(token) => digest.update(token),
+            // Whose tokens these will be is not known: no other client shares what is kept.
+            Bearer::From(_) => digest.update(Key::new().as_str()),
+        }
     }
     digest.finalize().into()
 }

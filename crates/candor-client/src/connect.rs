@@ -15,7 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::cache::Cache;
 use crate::client::Client;
 use crate::error::Error;
-use crate::host::{Elicitation, Elicited, Host};
+use crate::host::{ApprovalWait, Elicitation, Elicited, Host};
+use crate::link::http::{Bearer, TokenSource};
 use crate::policy::{Policy, Trust};
 use crate::retry::Retry;
 
@@ -121,7 +122,7 @@ pub(crate) type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite
 pub(crate) enum Target {
     Url {
         url: String,
-        bearer: Option<String>,
+        bearer: Bearer,
         headers: Vec<(String, String)>,
     },
     Program(Program),
@@ -244,7 +245,36 @@ impl Connect {
     /// Sends this token with every request over HTTP.
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         if let Target::Url { bearer, .. } = &mut self.target {
-            *bearer = Some(token.into());
+            *bearer = Bearer::Fixed(token.into());
+        }
+        self
+    }
+
+    /// Gets the token for requests over HTTP from the host: before the first request, and again if the server refuses a token with
+    /// 401. Then the request is sent once more, with the new token. Requests that need a token at the same time share one answer.
+    ///
+    /// Tokens are never logged. Do not put one into the error: that is shown.
+    ///
+    /// ```no_run
+    /// use candor_client::Client;
+    ///
+    /// # async fn refresh() -> Result<String, std::io::Error> { Ok(String::new()) }
+    /// # async fn example() -> Result<(), candor_client::Error> {
+    /// let client = Client::connect("https://mcp.example.com/mcp").bearer_from(refresh).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn bearer_from<F, A, E>(mut self, token: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Result<String, E>> + Send + 'static,
+        E: fmt::Display,
+    {
+        if let Target::Url { bearer, .. } = &mut self.target {
+            let get = move || -> BoxFuture<'static, Result<String, String>> {
+                let token = token();
+                Box::pin(async move { token.await.map_err(|error| error.to_string()) })
+            };
+            *bearer = Bearer::From(TokenSource::new(Box::new(get)));
         }
         self
     }
@@ -339,6 +369,26 @@ impl Connect {
         A: Future<Output = Elicited> + Send + 'static,
     {
         self.host.elicit = Some(Box::new(move |asked| Box::pin(answer(asked))));
+        self
+    }
+
+    /// Hears that the server holds a call until its operator has decided, once per attempt of a call. Nobody is asked here; the host can
+    /// tell its user why there is no answer yet, and where the decision is made. An untrusted server's word is a claim.
+    ///
+    /// ```no_run
+    /// use candor_client::Client;
+    ///
+    /// # async fn example() -> Result<(), candor_client::Error> {
+    /// let client = Client::connect("http://127.0.0.1:7332/mcp")
+    ///     .on_approval_wait(|wait| eprintln!("{} waits for the operator of the server", wait.tool))
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn on_approval_wait(
+        mut self,
+        heard: impl Fn(ApprovalWait) + Send + Sync + 'static,
+    ) -> Self {
+        self.host.wait = Some(Box::new(heard));
         self
     }
 

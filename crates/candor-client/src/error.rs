@@ -43,6 +43,11 @@ pub enum Error {
         /// What the server says in `WWW-Authenticate`.
         challenge: Option<String>,
     },
+    /// The host has no bearer token: its function for [`Connect::bearer_from`](crate::Connect::bearer_from) failed. Nothing was done.
+    NoToken {
+        /// What the function says.
+        why: String,
+    },
     /// An answer over HTTP that is none of the protocol.
     Http {
         /// Its status.
@@ -82,8 +87,17 @@ pub enum Error {
     /// The call has an idempotency key, and the server has no idempotency keys: a repeat would run it again. Nothing was sent.
     /// [`Call::unsafe_key`](crate::Call::unsafe_key) sends it all the same.
     KeysUnsupported,
+    /// The call has one idempotency key, and another one among its arguments. Nothing was sent.
+    TwoKeys,
     /// The arguments do not fit the tool's schema. Nothing was sent.
     InvalidArguments(Invalid),
+    /// The host's answer to a question of the server does not fit the server's form. The client did not send the answer, and the call
+    /// did not succeed without it. The call may have run: the server asked in the middle of it.
+    ///
+    /// It always comes as this error, never as the cause of another. A legacy server over a pipe does not say which call its question
+    /// is about: if several calls run, each that fails after the question comes as this error, unless one of them repeats what the
+    /// client sent instead of the answer.
+    InvalidAnswer(Invalid),
     /// The server could not say what the call would do, and the tool declares nothing. Nothing was called.
     Unforeseeable {
         /// The tool.
@@ -190,6 +204,7 @@ impl Error {
             | Self::Protocol(_)
             | Self::TooManyRounds(_)
             | Self::TooLarge { .. }
+            | Self::InvalidAnswer(_)
             | Self::MayHaveRun { .. }
             | Self::ResultInvalid { .. } => true,
             Self::Server(error) => !matches!(
@@ -254,6 +269,7 @@ impl fmt::Display for Error {
             Self::Unauthorized { status, .. } => {
                 write!(f, "the server does not let this caller in ({status})")
             }
+            Self::NoToken { why } => write!(f, "there is no bearer token to send: {why}"),
             Self::Http { status, body, .. } if body.is_empty() => {
                 write!(f, "the server answered with HTTP status {status}")
             }
@@ -285,7 +301,13 @@ impl fmt::Display for Error {
             Self::KeysUnsupported => f.write_str(
                 "This server has no idempotency keys: a repeat with the same key may run the call twice. Nothing was run.",
             ),
+            Self::TwoKeys => f.write_str(
+                "The call has two different idempotency keys: its own, and the argument idempotency_key. Nothing was sent. Send one.",
+            ),
             Self::InvalidArguments(invalid) => write!(f, "{invalid}"),
+            Self::InvalidAnswer(invalid) => {
+                write!(f, "the host's answer does not fit the server's form, and was not sent: {invalid}")
+            }
             Self::Unforeseeable { tool, why } => write!(
                 f,
                 "nobody can say what this call of {tool} would do: it declares nothing, and the server was asked and failed: {why}"

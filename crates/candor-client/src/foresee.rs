@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use candor_hints::{Declared, Effective, Hints, Judgement, Source};
+use candor_hints::{Declared, Effect, Effective, HINT_NAMES, Hints, Judgement, Source};
 use candor_protocol::json::{Object, raw};
 use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::code;
-use candor_protocol::types::{ResolveToolResult, ToolAnnotationsResult};
+use candor_protocol::types::{ResolveToolResult, ToolAnnotations, ToolAnnotationsResult};
 use candor_schema::canonical;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
@@ -28,6 +28,8 @@ pub struct Foreseen {
     pub hints: Hints,
     /// What the server says of it, believed or not.
     pub said: Effective,
+    /// The fields of its annotations beside the four hints, as the server sends them. No decision depends on them.
+    pub fields: Object,
     /// Where that comes from.
     pub basis: Basis,
     /// Why the server could not say it for these arguments, if it was asked and failed.
@@ -54,11 +56,25 @@ pub enum Basis {
 }
 
 /// What the server answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Told {
-    /// The hints of the call. `None` if the tool's static hints apply to every call.
-    said: Option<Declared>,
+    /// What it says of the call. `None` if the tool's static annotations apply to every call.
+    said: Option<Said>,
     judgement: Option<Judgement>,
+}
+
+/// Annotations of a call.
+#[derive(Debug, Clone)]
+struct Said {
+    hints: Declared,
+    /// What stands there beside the hints.
+    fields: Object,
+}
+
+impl Said {
+    fn of(annotations: &ToolAnnotations, meta: Option<&Object>) -> Self {
+        Self { hints: declared(annotations, meta), fields: fields(annotations, meta) }
+    }
 }
 
 type Asking = BoxFuture<'static, Result<Told, Error>>;
@@ -78,9 +94,9 @@ type Question = (String, String);
 struct Kept {
     session: Weak<Session>,
     epoch: u64,
-    /// By the tool's definition, which has the table in it, and the arguments. Hints only: the server's verdict depends on grants,
-    /// which come and go.
-    told: HashMap<([u8; 32], String), Declared>,
+    /// By the tool's definition, which has the table in it, and the arguments. Annotations only: the server's verdict depends on
+    /// grants, which come and go.
+    told: HashMap<([u8; 32], String), Said>,
 }
 
 /// Answers that are kept. Above it all are forgotten: to ask again costs little.
@@ -92,7 +108,7 @@ impl Kept {
         &mut self,
         session: &Arc<Session>,
         epoch: u64,
-    ) -> &mut HashMap<([u8; 32], String), Declared> {
+    ) -> &mut HashMap<([u8; 32], String), Said> {
         // As long as somebody has a weak one, no other session gets its address.
         let same = std::ptr::eq(self.session.as_ptr(), Arc::as_ptr(session)) && self.epoch == epoch;
         if !same || self.told.len() >= KEPT {
@@ -118,17 +134,19 @@ impl Client {
         let statics = tool.annotations();
         let policy = self.policy();
         let decide = |asked: Option<Told>, failed: Option<Error>| {
-            let told = asked.and_then(|told| told.said);
-            let hints = policy.effective(tool.name(), self.trust(), &statics, told.as_ref());
-            let (said, basis) = match told {
-                Some(told) => (asked_sources(&told), Basis::Asked),
+            let (told, verdict) = asked.map_or((None, None), |told| (told.said, told.judgement));
+            let of_call = told.as_ref().map(|told| &told.hints);
+            let hints = policy.effective(tool.name(), self.trust(), &statics, of_call);
+            let (said, basis) = match of_call {
+                Some(told) => (asked_sources(told), Basis::Asked),
                 None if tool.declares() => (statics.effective(), Basis::Declared),
                 None => (statics.effective(), Basis::Nothing),
             };
-            let server = asked.and_then(|told| told.judgement).or_else(|| tool_judgement(tool));
+            let server = verdict.or_else(|| tool_judgement(tool));
             Foreseen {
                 hints,
                 said,
+                fields: told.map_or_else(|| tool_fields(tool), |told| told.fields),
                 basis,
                 failed,
                 judgement: policy.judge(tool.name(), hints),
@@ -180,11 +198,11 @@ impl Client {
         let place = (tool.digest(), question.1.clone());
         // Before it is asked: what changes meanwhile has changed.
         let epoch = self.host().tools_epoch();
-        let kept = locked(&self.questions().kept).now(session, epoch).get(&place).copied();
+        let kept = locked(&self.questions().kept).now(session, epoch).get(&place).cloned();
         if let Some(said) = kept {
             let policy = self.policy();
             let hints =
-                policy.effective(tool.name(), self.trust(), &tool.annotations(), Some(&said));
+                policy.effective(tool.name(), self.trust(), &tool.annotations(), Some(&said.hints));
             // The server's verdict decides who asks, and it is never kept.
             let matters = policy.judge(tool.name(), hints) == Judgement::Ask
                 && session.extension(extension::APPROVAL).is_some();
@@ -193,7 +211,7 @@ impl Client {
             }
         }
         let told = self.ask_about(tool, arguments, way, &question).await?;
-        if let Some(said) = told.said {
+        if let Some(said) = told.said.clone() {
             locked(&self.questions().kept).now(session, epoch).insert(place, said);
         }
         Ok(told)
@@ -261,7 +279,8 @@ impl Client {
                 let told = self.ask(Wish::new(method::TOOLS_ANNOTATIONS, params)).await?;
                 let told: ToolAnnotationsResult = read(&told)?;
                 let judgement = told.meta.as_ref().and_then(judgement);
-                let said = (way == Way::Annotations).then(|| declared(&told.annotations));
+                let said = (way == Way::Annotations)
+                    .then(|| Said::of(&told.annotations, told.meta.as_ref()));
                 Ok(Told { said, judgement })
             }
             Way::Resolve => {
@@ -270,7 +289,7 @@ impl Client {
                 if told.name != tool.name() {
                     return Err(Error::protocol("it answered for another tool"));
                 }
-                let said = declared(&told.annotations);
+                let Said { hints: said, fields } = Said::of(&told.annotations, told.meta.as_ref());
                 let all = [said.read_only, said.destructive, said.idempotent, said.open_world];
                 if all.contains(&None) {
                     return Err(Error::protocol("it left out hints that it has to send"));
@@ -286,7 +305,8 @@ impl Client {
                     );
                     hints.join(bound).declared()
                 };
-                Ok(Told { said: Some(said), judgement: told.meta.as_ref().and_then(judgement) })
+                let said = Some(Said { hints: said, fields });
+                Ok(Told { said, judgement: told.meta.as_ref().and_then(judgement) })
             }
         }
     }
@@ -316,16 +336,16 @@ impl Foreseen {
 
     fn for_model(&self, tool: &str, arguments: &Value, trust: Trust) -> String {
         let hints = self.hints;
-        let does = if hints.is_read_only() {
-            "only reads: nothing is changed by it"
-        } else if self.said.is_unclassified() && hints.is_destructive() {
-            "is unclassified: treat it as one that may delete or overwrite what is there"
-        } else if hints.is_destructive() {
-            "may delete or overwrite what is there"
-        } else if hints.is_idempotent() {
-            "changes something; to repeat it has no further effect"
-        } else {
-            "adds something each time it is made"
+        let does = match hints.effect() {
+            Effect::Reads => "only reads: nothing is changed by it",
+            Effect::Adds if hints.is_idempotent() => "adds something, once",
+            Effect::Adds => "adds something each time it is made",
+            Effect::Changes => "changes what is there",
+            Effect::Deletes => "deletes what is there",
+            Effect::ChangesOrDeletes if self.said.is_unclassified() => {
+                "is unclassified: treat it as one that may change or delete what is there"
+            }
+            Effect::ChangesOrDeletes => "may change or delete what is there",
         };
         let mut told = format!("The call {tool}({arguments}) {does}.");
         if !hints.is_read_only() {
@@ -408,6 +428,26 @@ fn asked_sources(said: &Declared) -> Effective {
 /// Returns true if the same question may have another answer: only invalid arguments stay invalid.
 fn may_differ(error: &Error) -> bool {
     matches!(error, Error::Server(error) if error.code() != code::INVALID_PARAMS)
+}
+
+/// The fields of annotations beside the four hints. What stands between may drop members of annotations that it does not know, so
+/// servers of ours repeat them in metadata.
+fn fields(annotations: &ToolAnnotations, meta: Option<&Object>) -> Object {
+    let mirror = meta.and_then(|meta| meta.get(extension::DYNAMIC_ANNOTATIONS));
+    let mirror = mirror.and_then(|about| members_of(&about.to_raw()).ok());
+    let mirror = mirror.and_then(|mut about| about.take_object("fields").ok().flatten());
+    let sent = members_of(&raw(annotations)).unwrap_or_default();
+    let all =
+        sent.iter().fold(mirror.unwrap_or_default(), |all, (name, value)| all.with(name, &value));
+    HINT_NAMES.iter().fold(all, |fields, name| fields.without(name))
+}
+
+/// The fields that a tool declares for all its calls.
+fn tool_fields(tool: &KnownTool) -> Object {
+    let definition = tool.definition();
+    let annotations = definition.annotations.as_ref();
+    annotations
+        .map_or_else(Object::new, |annotations| fields(annotations, definition.meta.as_ref()))
 }
 
 /// What the server says of all calls of a tool.

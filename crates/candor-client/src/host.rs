@@ -16,6 +16,7 @@ use candor_protocol::types::{
     ElicitForm, ElicitResult, ElicitUrl, ElicitationCapability, ListRootsResult, ProgressParams,
     Root, SamplingCapability,
 };
+use candor_schema::Invalid;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::task::AbortHandle;
@@ -24,6 +25,7 @@ use crate::cache::Cache;
 use crate::compile::compile;
 use crate::listen::Listener;
 use crate::members::{DecodeObject as _, locked, object_of};
+use crate::unsent::{RunningRequest, RunningRequests};
 
 /// How far a call has come.
 #[derive(Debug, Clone)]
@@ -35,6 +37,47 @@ pub struct Progress {
     pub total: Option<f64>,
     /// What is being done.
     pub message: Option<String>,
+    approval: Option<ApprovalMark>,
+}
+
+impl Progress {
+    /// Returns true if the server says that the call waits for its operator's approval. An untrusted server's word is a claim.
+    #[must_use]
+    pub fn waits_for_approval(&self) -> bool {
+        self.approval.is_some()
+    }
+
+    /// Returns the operation that waits, for `candor approvals` or the server's console. Only what has the form of an id is one.
+    #[must_use]
+    pub fn operation(&self) -> Option<&str> {
+        self.approval.as_ref()?.operation.as_deref()
+    }
+}
+
+/// A call that the server holds until its operator has decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApprovalWait {
+    /// The tool.
+    pub tool: String,
+    /// The operation, as the server's operator sees it.
+    pub operation: Option<String>,
+}
+
+/// What a server puts beside its question or its progress if that is about an approval.
+#[derive(Debug, Clone)]
+struct ApprovalMark {
+    operation: Option<String>,
+}
+
+impl ApprovalMark {
+    fn read(meta: Option<&Object>) -> Option<Self> {
+        let mark = meta?.read::<Object>(extension::APPROVAL).ok().flatten()?;
+        let operation = mark.read::<String>("operation").ok().flatten();
+        let is_id =
+            |id: &String| id.len() == 12 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+        Some(Self { operation: operation.filter(is_id) })
+    }
 }
 
 /// A question to the person behind the client: a form to fill in.
@@ -47,6 +90,33 @@ pub struct Elicitation {
     pub schema: Value,
     /// The page to visit, if it is that and no form.
     pub url: Option<String>,
+    approval: Option<ApprovalMark>,
+}
+
+impl Elicitation {
+    /// Returns true if the server asks for approval of a call, which has not started: a form with one field, `decision`, which is
+    /// `approve` or `deny`. Only a trusted server's mark counts, so this is false for every question of an untrusted one.
+    #[must_use]
+    pub fn is_approval(&self) -> bool {
+        self.approval.is_some()
+    }
+
+    /// Returns the operation that an approval is about, as the server's operator sees it.
+    #[must_use]
+    pub fn operation(&self) -> Option<&str> {
+        self.approval.as_ref()?.operation.as_deref()
+    }
+
+    /// Checks an answer against the form. A host that checks can ask its user again.
+    ///
+    /// The client checks each answer, too, and never sends one that does not fit. Then the call fails with
+    /// [`Error::InvalidAnswer`](crate::Error::InvalidAnswer), in both eras, whatever else runs and whatever the server makes of it.
+    /// Only a call that succeeds without the answer returns its result.
+    pub async fn check(&self, answer: &Map<String, Value>) -> Result<(), Invalid> {
+        let mut answer = answer.clone();
+        fill_in_defaults(&mut answer, &self.schema);
+        fits(&answer, &self.schema).await
+    }
 }
 
 /// What the person answered.
@@ -66,6 +136,7 @@ type SampleFn = Box<
         + Send
         + Sync,
 >;
+type WaitFn = Box<dyn Fn(ApprovalWait) + Send + Sync>;
 type HearFn = Box<dyn Fn(&str, &Object) + Send + Sync>;
 pub(crate) type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 
@@ -90,6 +161,20 @@ struct Answering {
     cost: usize,
 }
 
+/// Why a question has no answer.
+pub(crate) enum Unanswered {
+    /// What the server is told.
+    Told(ErrorObject),
+    /// The host's answer does not fit the form.
+    Invalid(Invalid),
+}
+
+impl From<ErrorObject> for Unanswered {
+    fn from(error: ErrorObject) -> Self {
+        Self::Told(error)
+    }
+}
+
 /// The host's side of all sessions of a client.
 #[derive(Default)]
 pub(crate) struct Host {
@@ -98,6 +183,10 @@ pub(crate) struct Host {
     pub(crate) sample: Option<SampleFn>,
     pub(crate) roots: Option<Vec<Root>>,
     pub(crate) hear: Option<HearFn>,
+    pub(crate) wait: Option<WaitFn>,
+    /// The server's marks count.
+    pub(crate) trusted: bool,
+    requests: RunningRequests,
     progress: Mutex<HashMap<RequestId, ProgressFn>>,
     listeners: Mutex<Vec<Weak<Listener>>>,
     answering: Mutex<HashMap<RequestId, Answering>>,
@@ -199,6 +288,7 @@ impl Host {
                 done: params.progress.as_f64(),
                 total: params.total.map(|total| total.as_f64()),
                 message: params.message,
+                approval: ApprovalMark::read(params.meta.as_ref()),
             });
         }
     }
@@ -211,9 +301,11 @@ impl Host {
     }
 
     /// Answers a request of the server in a task of its own, because a person may take their time. `cost`: the memory that it takes.
+    /// `about`: the request whose stream it came on.
     pub(crate) fn serve<F>(
         self: &Arc<Self>,
         request: Request,
+        about: Option<&RequestId>,
         cost: usize,
         send: impl FnOnce(Vec<u8>) -> F + Send + 'static,
     ) where
@@ -229,16 +321,36 @@ impl Host {
             self.refuse(id, send);
             return;
         }
+        let about = about.cloned();
         let task = tokio::spawn(async move {
-            let message = match host.answer(&request.method, request.params).await {
-                Ok(result) => write_result(&request.id, &result),
-                Err(error) => write_error(Some(&request.id), &error),
+            let mut params = request.params;
+            // A modern server's question has it among its parameters: one form for both.
+            if !request.meta.is_empty() {
+                params.set("_meta", raw(&request.meta));
+            }
+            let message = match host.answer(&request.method, params).await {
+                Ok(result) => {
+                    if request.method == method::ELICIT {
+                        host.requests.note_answer(about.as_ref());
+                    }
+                    write_result(&request.id, &result)
+                }
+                Err(Unanswered::Told(error)) => write_error(Some(&request.id), &error),
+                Err(Unanswered::Invalid(invalid)) => {
+                    let told = host.requests.note_invalid(about.as_ref(), &request.id, invalid);
+                    write_error(Some(&request.id), &ErrorObject::internal(told))
+                }
             };
             send(message).await;
             // Not before it is sent: who does not read its answers may not ask for more and more of them.
             locked(&host.answering).remove(&request.id);
         });
         answering.insert(id, Answering { task: task.abort_handle(), cost });
+    }
+
+    /// Notes that a request runs until what is returned is dropped.
+    pub(crate) fn running(&self) -> RunningRequest<'_> {
+        self.requests.add()
     }
 
     /// Says that it is too much at a time; to whoever goes on even then, nothing.
@@ -263,17 +375,17 @@ impl Host {
         &self,
         question: &str,
         params: Object,
-    ) -> Result<Box<RawValue>, ErrorObject> {
+    ) -> Result<Box<RawValue>, Unanswered> {
         let invalid = |problem: &dyn fmt::Display| {
-            ErrorObject::invalid_params(format!("Invalid params: {problem}"))
+            Unanswered::Told(ErrorObject::invalid_params(format!("Invalid params: {problem}")))
         };
+        let unknown = || Err(ErrorObject::method_not_found(question).into());
         match question {
             method::PING => Ok(raw(&Object::new())),
             method::ELICIT => {
-                let Some(elicit) = &self.elicit else {
-                    return Err(ErrorObject::method_not_found(question));
-                };
-                let asked = elicitation(&params).map_err(|problem| invalid(&problem))?;
+                let Some(elicit) = &self.elicit else { return unknown() };
+                let mut asked = elicitation(&params).map_err(|problem| invalid(&problem))?;
+                asked.approval.take_if(|_| !self.trusted);
                 if asked.url.is_some() && !self.visits_urls {
                     return Err(invalid(&"this client cannot visit pages"));
                 }
@@ -284,7 +396,7 @@ impl Host {
                     Elicited::Decline => answer.action = ElicitAction::Decline,
                     Elicited::Accept(mut form) => {
                         fill_in_defaults(&mut form, &schema);
-                        fits(&form, &schema).await?;
+                        fits(&form, &schema).await.map_err(Unanswered::Invalid)?;
                         answer.action = ElicitAction::Accept;
                         answer.content = Some(object_of(&form));
                     }
@@ -292,17 +404,16 @@ impl Host {
                 Ok(raw(&answer))
             }
             method::SAMPLE => {
-                let Some(sample) = &self.sample else {
-                    return Err(ErrorObject::method_not_found(question));
-                };
+                let Some(sample) = &self.sample else { return unknown() };
                 let asked = CreateMessageParams::decode_object(&params).map_err(|e| invalid(&e))?;
-                sample(asked).await.map(|answer| raw(&answer)).map_err(ErrorObject::internal)
+                let answer = sample(asked).await.map_err(ErrorObject::internal)?;
+                Ok(raw(&answer))
             }
             method::ROOTS_LIST => match &self.roots {
                 Some(roots) => Ok(raw(&ListRootsResult::new(roots.clone()))),
-                None => Err(ErrorObject::method_not_found(question)),
+                None => unknown(),
             },
-            _ => Err(ErrorObject::method_not_found(question)),
+            _ => unknown(),
         }
     }
 }
@@ -327,11 +438,13 @@ fn elicitation(params: &Object) -> Result<Elicitation, String> {
             message: asked.message,
             schema: Value::Null,
             url: Some(asked.url),
+            approval: None,
         });
     }
     let asked = ElicitForm::decode_object(params).map_err(|e| e.to_string())?;
     let schema = serde_json::from_str(asked.requested_schema.get()).map_err(|e| e.to_string())?;
-    Ok(Elicitation { message: asked.message, schema, url: None })
+    let approval = ApprovalMark::read(asked.meta.as_ref());
+    Ok(Elicitation { message: asked.message, schema, url: None, approval })
 }
 
 /// What a person leaves out is what the form says it is.
@@ -344,10 +457,8 @@ fn fill_in_defaults(form: &mut Map<String, Value>, schema: &Value) {
     }
 }
 
-async fn fits(form: &Map<String, Value>, schema: &Value) -> Result<(), ErrorObject> {
+async fn fits(form: &Map<String, Value>, schema: &Value) -> Result<(), Invalid> {
     // A schema that cannot be read binds nobody.
     let Ok(schema) = compile(schema).await else { return Ok(()) };
-    schema.check(&Value::Object(form.clone())).map_err(|invalid| {
-        ErrorObject::internal(format!("The answer does not fit the form: {invalid}"))
-    })
+    schema.check(&Value::Object(form.clone()))
 }

@@ -24,6 +24,7 @@
 //! - [`Client::call`]: the second half. [`Key`] and [`Retry`]: what is tried again, and never done twice.
 //! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`]; [`Client::walk`], a whole tree
 //!   within limits.
+//! - [`config`]: servers from the configuration files of the user's hosts.
 //! - [`Connect`]: answers for the server's questions, time-outs, limits, tokens.
 //!
 //! One request, in the order of the code: `call` or `safely` → `rounds` (questions of the server) → `client` (session, breaker) → `session` (id,
@@ -34,15 +35,18 @@ mod cache;
 mod call;
 mod client;
 mod compile;
+pub mod config;
 mod connect;
 mod cost;
 mod error;
 mod foresee;
+mod formats;
 mod host;
 mod link;
 mod listen;
 mod lists;
 mod members;
+mod metadata;
 mod policy;
 mod preview;
 mod resources;
@@ -50,8 +54,12 @@ mod result;
 mod retry;
 mod rounds;
 mod safely;
+mod scoping;
+mod servers;
 mod session;
 mod tools;
+mod unsent;
+mod uri;
 mod walk;
 
 pub use cache::Cache;
@@ -59,13 +67,13 @@ pub use call::{Call, Key};
 pub use candor_hints as hints;
 pub use candor_hints::{Ask, Hints, Judgement};
 pub use candor_protocol as protocol;
-pub use candor_protocol::{Era, Revision, types};
+pub use candor_protocol::{Era, Revision, Undo, types};
 pub use candor_schema::{Invalid, Violation};
 pub use client::Client;
 pub use connect::{Connect, Limits, Program};
 pub use error::{Error, Refusal};
 pub use foresee::{Basis, Foreseen};
-pub use host::{Elicitation, Elicited, Progress};
+pub use host::{ApprovalWait, Elicitation, Elicited, Progress};
 pub use link::group::{end_programs, kill_programs};
 pub use listen::{Change, Interest, Listening};
 pub use policy::{Policy, Trust};
@@ -74,7 +82,9 @@ pub use resources::{Contents, bytes_of};
 pub use result::{CallResult, Failure};
 pub use retry::Retry;
 pub use safely::{Proposal, SafeCall};
+pub use servers::{NameTaken, NamedTool, NamedTools, Servers};
 pub use tools::{KnownTool, LeftOut, Tools};
+pub use uri::is_same_uri;
 pub use walk::{Snapshot, Step, Stopped, Walk, WalkError};
 
 /// What the guide shows compiles.

@@ -277,9 +277,23 @@ impl Client {
         (interest.lists && !lists.contains(&Some(true))).then(no_list_changes)
     }
 
+    /// Returns true if each of these resources says itself that it can be subscribed to, whatever the server says of all of them.
+    async fn are_subscribable(&self, uris: &[String]) -> bool {
+        for uri in uris {
+            let metadata = self.metadata(uri).await.ok();
+            let watchable = metadata.is_some_and(|resource| resource.is_watchable());
+            if !watchable {
+                return false;
+            }
+        }
+        !uris.is_empty()
+    }
+
     async fn subscribe(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
         let uris = listener.interest.uris.clone();
-        if let Some(error) = self.lacks(&listener.interest) {
+        if let Some(error) = self.lacks(&listener.interest)
+            && !self.are_subscribable(&uris).await
+        {
             return Err(error);
         }
         let mut listening =

@@ -40,6 +40,10 @@ impl Pages {
         Self { method, member, params, next: Next::Begin, seen: HashSet::new(), read: 0 }
     }
 
+    pub(crate) fn method(&self) -> &'static str {
+        self.method
+    }
+
     fn is_at_end(&self) -> bool {
         matches!(self.next, Next::End)
     }

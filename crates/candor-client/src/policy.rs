@@ -147,22 +147,32 @@ fn filled(declared: &Declared, own: Hints) -> Declared {
         destructive: declared.destructive.or(own.destructive),
         idempotent: declared.idempotent.or(own.idempotent),
         open_world: declared.open_world.or(own.open_world),
+        // The host's own effect is joined to the hints; the server's makes its hints exact.
+        effect: declared.effect.or(own.effect),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_hints::Effect;
     use proptest::prelude::*;
 
     fn any_declared() -> impl Strategy<Value = Declared> {
-        any::<[Option<bool>; 4]>().prop_map(|[read_only, destructive, idempotent, open_world]| {
-            Declared { read_only, destructive, idempotent, open_world }
-        })
+        let effect = proptest::option::of(proptest::sample::select(&Effect::ALL[..]));
+        (any::<[Option<bool>; 4]>(), effect).prop_map(
+            |([read_only, destructive, idempotent, open_world], effect)| Declared {
+                read_only,
+                destructive,
+                idempotent,
+                open_world,
+                effect,
+            },
+        )
     }
 
     fn any_hints() -> impl Strategy<Value = Hints> {
-        any::<[bool; 4]>().prop_map(|[r, d, i, o]| Hints::new(r, d, i, o))
+        any_declared().prop_map(|declared| declared.effective().hints)
     }
 
     proptest! {

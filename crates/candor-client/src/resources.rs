@@ -7,13 +7,12 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use candor_protocol::json::{Object, raw};
 use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::code;
-use candor_protocol::types::{
-    ReadResourceResult, Resource, ResourceContents, ResourceMetadataResult, ResourceTemplate,
-};
+use candor_protocol::types::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::session::{Session, Wish};
+use crate::session::Session;
+use crate::uri::is_same_uri;
 
 /// What was read of a resource: one content, or several formats of the same, or several resources.
 ///
@@ -42,11 +41,16 @@ impl Contents {
     /// others: then the first counts.
     #[must_use]
     pub fn formats(&self) -> Vec<&ResourceContents> {
-        let own: Vec<_> = self.all.iter().filter(|content| content.uri == self.uri).collect();
+        let own: Vec<_> = self.own().collect();
         match own.is_empty() {
             false => own,
             true => self.all.iter().take(1).collect(),
         }
+    }
+
+    /// The contents that have the requested URI, however it is spelled.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &ResourceContents> {
+        self.all.iter().filter(|content| is_same_uri(&content.uri, &self.uri))
     }
 
     /// The format that is liked best: types in order of preference, `text/*` for all of a kind. Without a match the first.
@@ -67,7 +71,7 @@ impl Contents {
     /// What a listable resource sent of what stands beneath it. May be a part of it only; see [`Client::children`].
     #[must_use]
     pub fn others(&self) -> Vec<&ResourceContents> {
-        self.all.iter().filter(|content| content.uri != self.uri).collect()
+        self.all.iter().filter(|content| !is_same_uri(&content.uri, &self.uri)).collect()
     }
 }
 
@@ -110,36 +114,22 @@ impl Client {
         }
     }
 
-    /// What stands directly beneath a resource, all pages. `None`: the server has no way to say.
+    /// Returns the direct children of a resource, all pages. `None`: the server cannot list children.
+    ///
+    /// The resource must have `capabilities.list`; servers answer with an error if it has not.
     pub async fn children(&self, uri: &str) -> Result<Option<Vec<Resource>>, Error> {
         let session = self.need_resources().await?;
         for method in ways_to_list(&session) {
-            match self.list(method, "resources", &about(uri)).await {
-                Ok(listed) => return Ok(Some(listed)),
-                Err(error) if is_missing_method(&error) => {}
+            let listed: Vec<Resource> = match self.list(method, "resources", &about(uri)).await {
+                Ok(listed) => listed,
+                Err(error) if is_missing_method(&error) => continue,
                 Err(error) => return Err(error),
+            };
+            if method != method::RESOURCES_LIST || self.is_scoped(&listed).await? {
+                return Ok(Some(listed));
             }
         }
         Ok(None)
-    }
-
-    /// What a resource is, without its content if the server can say that; otherwise from the list, or else by reading it.
-    pub async fn metadata(&self, uri: &str) -> Result<Resource, Error> {
-        let session = self.need_resources().await?;
-        if session.extension(extension::RESOURCE).is_some() {
-            match self.ask(Wish::new(method::RESOURCES_METADATA, about(uri))).await {
-                Ok(told) => return read::<ResourceMetadataResult>(&told).map(|told| told.resource),
-                Err(error) if is_missing_method(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let listed = self.resources().await.unwrap_or_default();
-        if let Some(found) = listed.into_iter().find(|resource| resource.uri == uri) {
-            return Ok(found);
-        }
-        let contents = self.read(uri).await?;
-        let first = contents.formats().first().copied().cloned();
-        first.map(described).ok_or_else(|| Error::protocol("a resource without contents"))
     }
 
     /// The content of a resource.
@@ -148,6 +138,22 @@ impl Client {
         let (answer, _) = self.kept_or_asked(method::RESOURCES_READ, about(uri)).await?;
         let all = read::<ReadResourceResult>(&answer)?.contents;
         Ok(Contents { uri: uri.to_owned(), all })
+    }
+
+    /// Returns the first direct children of a resource, up to a page. `None`: the server cannot list children.
+    pub(crate) async fn first_children(&self, uri: &str) -> Result<Option<Vec<Resource>>, Error> {
+        let session = self.need_resources().await?;
+        for method in ways_to_list(&session) {
+            let listed = match self.first_entries(method, about(uri)).await {
+                Ok(listed) => listed,
+                Err(error) if is_missing_method(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            if method != method::RESOURCES_LIST || self.is_scoped(&listed).await? {
+                return Ok(Some(listed));
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) async fn need_resources(&self) -> Result<std::sync::Arc<Session>, Error> {
@@ -159,10 +165,10 @@ impl Client {
     }
 }
 
-/// A server that does not say that it lists what stands beneath may ignore the question and list everything.
+/// Returns the methods that list children, the best first. Every server with resources may have the first one.
 pub(crate) fn ways_to_list(session: &Session) -> Vec<&'static str> {
     let mut ways = Vec::new();
-    if session.extension(extension::RESOURCE).is_some() {
+    if session.scopes_lists() != Some(false) {
         ways.push(method::RESOURCES_LIST);
     }
     let skills = session.extension(extension::SKILLS);
@@ -175,21 +181,6 @@ pub(crate) fn ways_to_list(session: &Session) -> Vec<&'static str> {
 pub(crate) fn is_missing_method(error: &Error) -> bool {
     matches!(error, Error::Server(error) if error.code() == code::METHOD_NOT_FOUND)
         || matches!(error, Error::Http { status: 404 | 405, .. })
-}
-
-/// What a content says of its resource.
-pub(crate) fn described(content: ResourceContents) -> Resource {
-    let name = content.name.unwrap_or_else(|| content.uri.clone());
-    let mut resource = Resource::new(content.uri, name);
-    resource.title = content.title;
-    resource.description = content.description;
-    resource.mime_type = content.mime_type;
-    resource.size = content.size;
-    resource.icons = content.icons;
-    resource.annotations = content.annotations;
-    resource.capabilities = content.capabilities;
-    resource.meta = content.meta;
-    resource
 }
 
 /// For messages about one resource.

@@ -42,6 +42,8 @@ pub struct CallResult {
     boxed: Option<String>,
     /// What a replay mark must fit to count.
     pub(crate) replay: Replayable,
+    /// The server's marks count.
+    pub(crate) is_trusted: bool,
     /// The server promised to ask for approval before it runs the call.
     expected_approval: bool,
 }
@@ -95,7 +97,8 @@ impl CallResult {
             let members = structured.as_deref().and_then(Value::as_object);
             members.is_some_and(|members| members.len() == 1 && members.contains_key(field))
         });
-        Ok(Self { raw, structured, boxed, replay: Replayable::No, expected_approval: false })
+        let (replay, is_trusted, expected_approval) = (Replayable::No, false, false);
+        Ok(Self { raw, structured, boxed, replay, is_trusted, expected_approval })
     }
 
     /// Whether the tool says that it failed.
@@ -184,10 +187,11 @@ impl CallResult {
         }
     }
 
-    /// Returns true if the call started with an approval, as the server says.
+    /// Returns true if the call started with an approval, as a trusted server says. Like
+    /// [`Elicitation::is_approval`](crate::Elicitation::is_approval), it is false for every result of an untrusted one.
     #[must_use]
     pub fn is_approved(&self) -> bool {
-        let told = self.meta(extension::APPROVAL);
+        let told = self.meta(extension::APPROVAL).filter(|_| self.is_trusted);
         told.is_some_and(|told| told.get("approved").and_then(Value::as_bool) == Some(true))
     }
 

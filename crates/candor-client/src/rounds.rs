@@ -2,13 +2,16 @@
 
 use candor_protocol::Era;
 use candor_protocol::json::{Json, Object, RawValue, raw};
+use candor_protocol::names::method;
 use candor_protocol::rpc::{ErrorObject, code};
 use candor_protocol::types::InputRequired;
 
 use crate::client::{Client, read};
 use crate::error::Error;
+use crate::host::Unanswered;
 use crate::members::{members_of, quoted};
 use crate::session::{Session, Wish};
+use crate::unsent::RunningRequest;
 
 /// Questions in one round. Nobody answers more.
 const MOST_QUESTIONS: usize = 16;
@@ -32,7 +35,33 @@ impl Client {
     }
 
     /// The same where a server may ask back: answers it, for as many rounds as are allowed.
-    pub(crate) async fn ask_in_rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
+    pub(crate) async fn ask_in_rounds(&self, wish: Wish<'_>) -> Result<Answer, Error> {
+        match wish.method {
+            method::PROMPTS_GET | method::RESOURCES_READ => {
+                let running = self.host().running();
+                self.ask_as(&running, wish).await
+            }
+            // No server asks for the sake of a list.
+            _ => self.rounds(wish).await,
+        }
+    }
+
+    /// The same for a request that the caller has noted as running.
+    pub(crate) async fn ask_as(
+        &self,
+        running: &RunningRequest<'_>,
+        wish: Wish<'_>,
+    ) -> Result<Answer, Error> {
+        let answer = self.rounds(Wish { running: Some(running), ..wish }).await;
+        let Err(error) = answer else { return answer };
+        let said = match error.cause() {
+            Error::Server(error) => Some(error.message.as_str()),
+            _ => None,
+        };
+        Err(running.unsent_answer(said).await.map_or(error, Error::InvalidAnswer))
+    }
+
+    async fn rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
         let mut rounds = 0;
         // As it was before the first question, if there is one.
         let mut original = None;
@@ -78,7 +107,8 @@ impl Client {
             let params = params.map_err(Error::protocol)?.unwrap_or_default();
             match self.host().answer(&question.method, params).await {
                 Ok(answer) => Ok((key.clone(), answer)),
-                Err(error) => Err(unanswered(&question.method, &error)),
+                Err(Unanswered::Told(error)) => Err(unanswered(&question.method, &error)),
+                Err(Unanswered::Invalid(invalid)) => Err(Error::InvalidAnswer(invalid)),
             }
         }));
         answers.await.into_iter().collect()

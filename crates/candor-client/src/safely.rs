@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_hints::Judgement;
+use candor_protocol::Undo;
 use candor_protocol::names::{argument, failure};
 use candor_schema::canonical;
 use futures_util::future::BoxFuture;
@@ -68,12 +69,20 @@ impl Proposal {
             true => "\nThe server no longer asks for approval of this call.",
             false => "",
         };
+        let described = self.tool.description().map(|text| format!("\n{text}")).unwrap_or_default();
         format!(
-            "{} {}\n{} ({known}){preview}{changed}\n{question}",
+            "{} {}{described}\n{} ({known})\n{}{preview}{changed}\n{question}",
             self.tool.name(),
             self.arguments,
-            self.foreseen.in_words()
+            self.foreseen.in_words(),
+            self.undo_in_words()
         )
+    }
+
+    /// Says in a sentence whether the call can be undone, and with which tool. The tool's name is the server's.
+    #[must_use]
+    pub fn undo_in_words(&self) -> String {
+        Undo::in_words(self.tool.undo())
     }
 
     /// A name for these arguments of this tool: whoever records a consent can record what it was to.

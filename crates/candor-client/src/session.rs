@@ -1,7 +1,7 @@
 //! One server that we have got to know: which era it speaks, what it can do, and the way to it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use candor_protocol::json::{Object, RawValue, raw};
@@ -21,6 +21,7 @@ use crate::link::http::{Endpoint, Http, Mode};
 use crate::link::pipe::Pipe;
 use crate::link::{Link, Outgoing, child};
 use crate::members::{DecodeObject as _, locked, members_of, quoted};
+use crate::unsent::RunningRequest;
 
 /// How long the stream of a legacy server is waited for: some say nothing at all before they have something to say.
 const UNTIL_HEARD: Duration = Duration::from_millis(500);
@@ -38,6 +39,12 @@ pub(crate) struct Session {
     /// What a modern request carries in `_meta`.
     introduction: Vec<(&'static str, Box<RawValue>)>,
     ids: AtomicU64,
+    /// The server does not know `resources/metadata`.
+    lacks_metadata: AtomicBool,
+    /// The server has answered `resources/metadata` as only a server does that has it.
+    has_metadata: AtomicBool,
+    /// Whether the server honors `uri` in `resources/list`, once that is known.
+    scopes_lists: OnceLock<bool>,
 }
 
 /// A request in words, before it has an id and a form.
@@ -63,6 +70,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) resends: Option<&'a AtomicU64>,
     /// It may change something, so it never fails with an error that wrongly says that nothing was done.
     pub(crate) writes: bool,
+    /// The request among those that run, so that a question on its stream is known to be about it.
+    pub(crate) running: Option<&'a RunningRequest<'a>>,
     /// Hears the id before the request is sent.
     pub(crate) named: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
 }
@@ -112,6 +121,9 @@ impl Session {
             limits: limits.clone(),
             introduction: introduction.clone(),
             ids: AtomicU64::new(1),
+            lacks_metadata: AtomicBool::new(false),
+            has_metadata: AtomicBool::new(false),
+            scopes_lists: OnceLock::new(),
         };
         let mut session = new(link(target, host, limits)?);
         let mut silent = false;
@@ -170,11 +182,44 @@ impl Session {
         self.extension(extension::IDEMPOTENCY).is_some()
     }
 
+    /// Returns true if the server promises the whole of our resource extension.
+    pub(crate) fn has_resource_extension(&self) -> bool {
+        self.extension(extension::RESOURCE).is_some()
+    }
+
+    pub(crate) fn lacks_metadata(&self) -> bool {
+        self.lacks_metadata.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_metadata(&self) -> bool {
+        self.has_metadata.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_metadata(&self) {
+        self.has_metadata.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_no_metadata(&self) {
+        self.lacks_metadata.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the server honors `uri` in `resources/list`; `None` if that is not known yet.
+    pub(crate) fn scopes_lists(&self) -> Option<bool> {
+        self.scopes_lists.get().copied().or(self.has_resource_extension().then_some(true))
+    }
+
+    pub(crate) fn note_scoping(&self, scopes: bool) {
+        let _ = self.scopes_lists.set(scopes);
+    }
+
     /// Sends a request and waits for its result.
     pub(crate) async fn request(&self, wish: &Wish<'_>) -> Result<Box<RawValue>, Error> {
         let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
         let timeout = wish.timeout.unwrap_or(self.limits.answer);
         let body = self.written(&id, wish);
+        if let Some(running) = wish.running {
+            running.goes_out_as(&id);
+        }
         if let Some(named) = wish.named {
             named(&id);
         }
@@ -342,7 +387,9 @@ enum Found {
 impl Found {
     fn by(error: Error) -> Self {
         match &error {
-            Error::Unreachable { .. } | Error::Unauthorized { .. } => Self::Failed(error),
+            Error::Unreachable { .. } | Error::Unauthorized { .. } | Error::NoToken { .. } => {
+                Self::Failed(error)
+            }
             Error::Server(told) => match told.code() {
                 code::UNSUPPORTED_VERSION if names(told, |spoken| spoken.era() == Era::Legacy) => {
                     Self::Legacy(error)
@@ -371,7 +418,7 @@ fn names(error: &ErrorObject, wanted: impl Fn(Revision) -> bool) -> bool {
 fn link(target: &Target, host: &Arc<Host>, limits: &Limits) -> Result<Link, Error> {
     match target {
         Target::Url { url, bearer, headers } => {
-            let endpoint = Endpoint::new(url, bearer.as_deref(), headers, limits)?;
+            let endpoint = Endpoint::new(url, bearer, headers, limits)?;
             let version = Revision::V2026_07_28.as_str();
             Ok(Link::Http(Http::new(endpoint, Mode::Modern, version, host.clone(), limits.clone())))
         }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use candor_hints::{Declared, Effective};
+use candor_hints::{Declared, Effect, Effective};
+use candor_protocol::Undo;
 use candor_protocol::json::{Decode as _, Json, Object, RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::{argument, extension};
@@ -56,6 +57,7 @@ struct Marks {
     derives_keys: bool,
     /// The tool that previews its calls, and whether it has to be called first.
     preview: Option<(String, bool)>,
+    undo: Option<Undo>,
 }
 
 impl Marks {
@@ -66,11 +68,15 @@ impl Marks {
         let plan = mark(extension::PLAN);
         let preview = plan.read::<String>("preview").ok().flatten();
         let key = mark(extension::IDEMPOTENCY);
+        let undo = meta.get(extension::UNDO);
         Self {
             resolvable: is_true(&mark(extension::TOOL_RESOLUTION), "resolvable"),
             has_table: mark(extension::DYNAMIC_ANNOTATIONS).get("effects").is_some(),
             derives_keys: key.read_str("key").ok().flatten().as_deref() == Some("derived"),
             preview: preview.map(|name| (name, is_true(&plan, "required"))),
+            undo: undo
+                .and_then(|undo| serde_json::from_str(undo.text()).ok())
+                .and_then(|undo| Undo::read(&undo)),
         }
     }
 }
@@ -205,7 +211,8 @@ impl KnownTool {
     }
 
     pub(crate) fn annotations(&self) -> Declared {
-        self.tool.annotations.as_ref().map(declared).unwrap_or_default()
+        let annotations = self.tool.annotations.as_ref();
+        annotations.map(|said| declared(said, self.tool.meta.as_ref())).unwrap_or_default()
     }
 
     /// Whether it declares anything at all.
@@ -239,6 +246,12 @@ impl KnownTool {
     #[must_use]
     pub fn preview(&self) -> Option<(&str, bool)> {
         self.marks.preview.as_ref().map(|(name, required)| (name.as_str(), *required))
+    }
+
+    /// Returns what the tool says about undoing its calls; `None` if it says nothing.
+    #[must_use]
+    pub fn undo(&self) -> Option<&Undo> {
+        self.marks.undo.as_ref()
     }
 
     /// Whether it has an argument for a key.
@@ -277,8 +290,16 @@ async fn compiled(tool: &str, schema: &Value) -> Option<Arc<Schema>> {
         .ok()
 }
 
-pub(crate) fn declared(annotations: &ToolAnnotations) -> Declared {
+/// Returns the effect that the server declares beside its hints. What cannot be read is not declared.
+fn effect(meta: &Object) -> Option<Effect> {
+    let beside: Object = meta.read(extension::DYNAMIC_ANNOTATIONS).ok()??;
+    Effect::from_word(&beside.read_str("effect").ok()??)
+}
+
+/// Reads hints, and the effect beside them in the metadata of an answer.
+pub(crate) fn declared(annotations: &ToolAnnotations, meta: Option<&Object>) -> Declared {
     Declared {
+        effect: meta.and_then(effect),
         read_only: annotations.read_only_hint,
         destructive: annotations.destructive_hint,
         idempotent: annotations.idempotent_hint,

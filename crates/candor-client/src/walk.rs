@@ -12,7 +12,8 @@ use futures_util::Stream;
 use crate::client::Client;
 use crate::error::Error;
 use crate::lists::Pages;
-use crate::resources::{about, described, is_missing_method, ways_to_list};
+use crate::metadata::described;
+use crate::resources::{about, is_missing_method, ways_to_list};
 
 /// The type of what has others beneath it, where a server says no more than that.
 const FOLDER: &str = "inode/directory";
@@ -53,6 +54,8 @@ pub struct Walk {
     given: usize,
     until: Option<Instant>,
     stopped: Option<Stopped>,
+    /// Only a read shows what is beneath the resource where it begins.
+    opens_by_read: bool,
     /// The ways to list that this server was found to have.
     ways: Option<Vec<&'static str>>,
 }
@@ -175,6 +178,7 @@ impl Walk {
             given: 0,
             until: None,
             stopped: None,
+            opens_by_read: false,
             ways: None,
         }
     }
@@ -265,9 +269,9 @@ impl Walk {
                 self.open.clear();
                 return None;
             }
-            let listable = self.can_list(&resource);
+            let listable = self.can_list(&resource) || (depth == 0 && self.opens_by_read);
             if listable && depth < self.depth {
-                let pages = self.pages(&resource.uri);
+                let pages = self.pages(&resource);
                 let uri = Some(resource.uri.clone());
                 let found = VecDeque::new();
                 self.open.push(Folder { uri, depth: depth + 1, found, pages, cost: 0 });
@@ -289,7 +293,6 @@ impl Walk {
             move |error| WalkError { uri, error }
         };
         let session = self.client.need_resources().await.map_err(failed(None))?;
-        self.ways = Some(ways_to_list(&session));
         let mut first =
             Folder { uri: None, depth: 0, found: VecDeque::new(), pages: None, cost: 0 };
         match start {
@@ -297,10 +300,13 @@ impl Walk {
                 first.pages = Some(Pages::new(method::RESOURCES_LIST, "resources", Object::new()));
             }
             Start::At(uri) => {
-                let metadata = self.client.metadata(&uri).await.map_err(failed(Some(&uri)))?;
-                first.found.push_back(metadata);
+                let found = self.client.describe(&uri).await.map_err(failed(Some(&uri)))?;
+                self.opens_by_read = found.opens_by_read;
+                first.found.push_back(found.resource);
             }
         }
+        // Describing a resource may have shown that the server ignores `uri`.
+        self.ways = Some(ways_to_list(&session));
         self.open.push(first);
         Ok(())
     }
@@ -314,9 +320,19 @@ impl Walk {
         })
     }
 
-    fn pages(&self, uri: &str) -> Option<Pages> {
-        let way = self.ways.as_ref()?.first()?;
-        Some(Pages::new(way, "resources", about(uri)))
+    /// Begins the list of a resource's children. Only a resource that says that it can be listed is an argument of `resources/list`.
+    fn pages(&self, resource: &Resource) -> Option<Pages> {
+        let says_so = resource.is_listable();
+        let mut ways = self.ways.iter().flatten();
+        let way = ways.find(|way| says_so || **way == method::DIRECTORY_READ)?;
+        Some(Pages::new(way, "resources", about(&resource.uri)))
+    }
+
+    /// Gives up a way to list that the server does not have, for all that follows, and begins this folder's list another way.
+    fn next_way(&mut self, given_up: &str, uri: &str) -> Option<Pages> {
+        let ways = self.ways.get_or_insert_default();
+        ways.retain(|way| *way != given_up);
+        ways.first().map(|way| Pages::new(way, "resources", about(uri)))
     }
 
     /// Fetches more of the innermost folder; false if there is no more.
@@ -327,17 +343,14 @@ impl Walk {
         let failed = |error| WalkError { uri: folder.uri.clone(), error };
         let Some(pages) = &mut folder.pages else {
             // No way to list: what a read gives beside the resource itself is better than nothing.
-            let Some(uri) =
-                folder.uri.clone().filter(|_| self.ways.as_ref().is_some_and(Vec::is_empty))
-            else {
-                return Ok(false);
-            };
+            let Some(uri) = folder.uri.clone() else { return Ok(false) };
             let contents = self.client.read(&uri).await.map_err(failed)?;
             folder.found.extend(contents.others().into_iter().cloned().map(described));
             // Once is all there is.
             folder.uri = None;
             return Ok(!folder.found.is_empty());
         };
+        let method = pages.method();
         match self.client.next_page(pages).await {
             Ok(Some(page)) => {
                 folder.cost = page.cost;
@@ -348,7 +361,17 @@ impl Walk {
                     return Err(WalkError { uri, error });
                 }
                 let found = page.read::<Resource>("resources");
-                let found = found.map_err(|error| WalkError { uri, error })?;
+                let found = found.map_err(|error| WalkError { uri: uri.clone(), error })?;
+                if let Some(uri) = uri.filter(|_| method == method::RESOURCES_LIST) {
+                    let scoped = self.client.is_scoped(&found).await;
+                    if !scoped.map_err(|error| WalkError { uri: Some(uri.clone()), error })? {
+                        let pages = self.next_way(method, &uri);
+                        if let Some(folder) = self.open.last_mut() {
+                            (folder.pages, folder.cost) = (pages, 0);
+                        }
+                        return Ok(true);
+                    }
+                }
                 if let Some(folder) = self.open.last_mut() {
                     folder.found.extend(found);
                 }
@@ -357,12 +380,10 @@ impl Walk {
             Ok(None) => Ok(false),
             // It said that it could, and cannot: the next way, for all that follows.
             Err(error) if is_missing_method(&error) && folder.uri.is_some() => {
-                let ways = self.ways.get_or_insert_default();
-                if !ways.is_empty() {
-                    ways.remove(0);
+                let pages = self.next_way(method, &uri.unwrap_or_default());
+                if let Some(folder) = self.open.last_mut() {
+                    folder.pages = pages;
                 }
-                let uri = folder.uri.clone().unwrap_or_default();
-                folder.pages = ways.first().map(|way| Pages::new(way, "resources", about(&uri)));
                 Ok(true)
             }
             Err(error) => Err(failed(error)),

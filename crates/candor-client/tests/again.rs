@@ -276,7 +276,7 @@ struct Page {
 }
 
 /// Writes the page
-#[tool(additive, closed_world)]
+#[tool(adds, closed_world)]
 async fn write_page(seen: u64, text: String, page: State<Page>) -> Result<u64, ToolError> {
     page.writes.fetch_add(1, Ordering::SeqCst);
     if seen == 0 {
@@ -415,14 +415,14 @@ impl Inside {
 }
 
 /// Looks
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 async fn look(inside: State<Inside>) -> String {
     inside.stay().await;
     "seen".to_owned()
 }
 
 /// Writes
-#[tool(additive, closed_world)]
+#[tool(adds, closed_world)]
 async fn write(inside: State<Inside>) -> String {
     inside.stay().await;
     "written".to_owned()
@@ -452,7 +452,7 @@ async fn reads_run_together_and_writes_one_after_another() {
 }
 
 /// Charges somebody
-#[tool(additive, closed_world, idempotency = argument)]
+#[tool(adds, closed_world, idempotency = argument)]
 async fn charge(cents: u64, charges: State<Arc<AtomicUsize>>) -> u64 {
     charges.fetch_add(1, Ordering::SeqCst);
     cents

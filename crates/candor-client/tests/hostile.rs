@@ -474,7 +474,7 @@ async fn a_call_that_is_dropped_is_taken_back() {
     }
 
     /// Waits for ever
-    #[tool(read_only)]
+    #[tool(reads)]
     async fn wait(ctx: Ctx, signals: State<Signals>) -> String {
         let _ends = Ends(signals.0.clone());
         signals.0.0.notify_one();
@@ -549,7 +549,7 @@ async fn progress_gives_more_time_but_not_for_ever() {
     use candor::prelude::*;
 
     /// Goes on for as long as it is told to
-    #[tool(read_only)]
+    #[tool(reads)]
     async fn toil(steps: u64, ctx: Ctx) -> String {
         for step in 0..steps {
             ctx.progress(step, None, None).await;

@@ -15,7 +15,7 @@ use common::{everywhere, soon};
 struct Tables(Arc<AtomicUsize>);
 
 /// Drops a table
-#[tool(destructive, closed_world, preview = plan_drop, requires_preview)]
+#[tool(deletes, closed_world, preview = plan_drop, requires_preview)]
 async fn drop_table(table: String, tables: State<Tables>) -> String {
     tables.0.fetch_add(1, Ordering::SeqCst);
     format!("{table} is gone")
@@ -30,7 +30,7 @@ async fn plan_drop(table: String, _tables: State<Tables>) -> Result<Plan<String>
 }
 
 /// Empties a table
-#[tool(destructive, closed_world, preview = plan_empty)]
+#[tool(deletes, closed_world, preview = plan_empty)]
 async fn empty_table(table: String, tables: State<Tables>) -> String {
     tables.0.fetch_add(1, Ordering::SeqCst);
     format!("{table} is empty")
@@ -42,7 +42,7 @@ async fn plan_empty(table: String, _tables: State<Tables>) -> Result<Plan<String
 }
 
 /// Says yes
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 async fn plain() -> String {
     "yes".to_owned()
 }

@@ -164,7 +164,8 @@ async fn each_way_to_list_is_used_where_it_is_there() {
     ] {
         let server = modern(capabilities, move |asked: &Asked| match asked.method.as_str() {
             "resources/metadata" => complete(json!({"resource": folder("file:///project/src")})),
-            "resources/list" if asked.params["uri"].is_null() => {
+            // Only the first one knows what `uri` means.
+            "resources/list" if wanted != "resources/list" || asked.params["uri"].is_null() => {
                 complete(json!({"resources": [folder("file:///project/src")]}))
             }
             "resources/list" | "resources/directory/read" => complete(children()),

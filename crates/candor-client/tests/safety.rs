@@ -570,10 +570,13 @@ async fn a_model_is_told_the_same_in_words() {
     let words = soon(client.describe_for_model("manage", &read())).await.unwrap();
     assert!(words.contains("only reads") && words.contains("exactly these arguments"), "{words}");
     let words = soon(client.describe_for_model("manage", &delete())).await.unwrap();
-    assert!(words.contains("may delete") && words.contains("A person will be asked"), "{words}");
+    assert!(
+        words.contains("may change or delete") && words.contains("A person will be asked"),
+        "{words}"
+    );
     let stranger = soon(server.client().into_future()).await.unwrap();
     let words = soon(stranger.describe_for_model("manage", &read())).await.unwrap();
-    assert!(words.contains("not believed") && words.contains("may delete"), "{words}");
+    assert!(words.contains("not believed") && words.contains("may change or delete"), "{words}");
 }
 
 #[tokio::test]
@@ -624,4 +627,22 @@ fn quick() -> Retry {
     let mut retry = Retry::default();
     retry.base = Duration::from_millis(1);
     retry
+}
+
+#[tokio::test]
+async fn call_with_two_different_keys_is_refused_before_it_is_sent() {
+    let keys = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
+    let server = modern(keys, |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([tool("charge", &json!({"readOnlyHint": true}))])),
+        _ => said("charged"),
+    })
+    .await;
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let arguments = json!({"idempotency_key": "a"});
+    let plain = soon(client.call("charge", arguments.clone()).key("b").into_future()).await;
+    assert!(matches!(plain, Err(Error::TwoKeys)), "{plain:?}");
+    let safely = soon(client.call_safely("charge", arguments.clone()).key("b").into_future()).await;
+    assert!(matches!(safely, Err(Error::TwoKeys)), "{safely:?}");
+    assert!(server.asked("tools/call").is_empty());
+    soon(client.call("charge", arguments).key("a").into_future()).await.unwrap();
 }

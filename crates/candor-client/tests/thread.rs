@@ -11,9 +11,9 @@ use common::{everywhere, soon};
 
 #[candor::args]
 enum Action {
-    #[effect(read_only)]
+    #[effect(reads)]
     Read,
-    #[effect(destructive, idempotent)]
+    #[effect(deletes, idempotent)]
     Delete,
 }
 
@@ -27,13 +27,13 @@ async fn manage(path: String, action: Action) -> String {
 }
 
 /// Adds two numbers
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 async fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
 /// Takes its time
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 async fn slow(ctx: Ctx) -> String {
     for done in 1..=3 {
         ctx.progress(done, 3, Some("going")).await;
@@ -42,7 +42,7 @@ async fn slow(ctx: Ctx) -> String {
 }
 
 /// Asks for a name
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 async fn ask_name(ctx: Ctx) -> Result<String, ToolError> {
     let form =
         json!({"type": "object", "properties": {"name": {"type": "string", "default": "nobody"}}});
@@ -51,7 +51,7 @@ async fn ask_name(ctx: Ctx) -> Result<String, ToolError> {
 }
 
 /// Asks the model and for the folders
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 async fn ask_others(ctx: Ctx) -> Result<String, ToolError> {
     let said = ctx.sample(Sample::new("Say hello", 10)).await?.content.text();
     let folders = ctx.roots().await?;

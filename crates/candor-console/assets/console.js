@@ -50,7 +50,7 @@ export async function told(response) {
   if (response.type === "error") return "The server cannot be reached.";
   try {
     const problem = await response.clone().json();
-    return problem.detail ?? problem.error ?? response.statusText;
+    return problem.detail ?? problem.suggestions?.[0] ?? problem.error ?? response.statusText;
   } catch {
     return response.statusText || `status ${response.status}`;
   }

@@ -2,7 +2,8 @@
 import { json, make } from "./result.js";
 
 const by = (id) => document.getElementById(id);
-const words = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes" };
+const exactly = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes", changes_or_deletes: "May change or delete" };
+const possibly = { ...exactly, adds: "May add", changes: "May change", deletes: "May delete" };
 const approvals = { none: "Runs without asking", ask: "Waits until a person approves", deny: "Policy denies it" };
 const time = (text) => (text ? new Date(text).toLocaleString() : "");
 const standings = {
@@ -18,16 +19,18 @@ const standings = {
 };
 
 /** Returns true if the tool does not declare its effect: the verdict is only what must be assumed. */
-export const isUnclassified = ({ sources }) => sources.readOnlyHint === "default" && sources.destructiveHint === "default";
+export const isUnclassified = ({ sources }) => Object.values(sources).every((source) => source === "default");
 
 /** Says all that the server's answer says. `errors` are its errors, each with the name of its field. */
 export function foretell(panel, answer, errors) {
   panel.dataset.state = answer.exact ? "exact" : "partial";
   const unclassified = isUnclassified(answer);
-  panel.dataset.verdict = unclassified ? "unclassified" : answer.verdict;
+  panel.dataset.verdict = unclassified ? "unclassified" : answer.effect;
   // A word that is not known here is not taken for a harmless one.
-  const verdict = answer.verdict in words ? answer.verdict : "deletes";
-  by("verdict").replaceChildren(make("span", { class: `verdict ${verdict}` }, unclassified ? "Unclassified" : words[verdict]));
+  const effect = Object.hasOwn(exactly, answer.effect) ? answer.effect : "changes_or_deletes";
+  const words = (answer.exact ? exactly : possibly)[effect];
+  const color = effect === "changes_or_deletes" ? "deletes" : effect;
+  by("verdict").replaceChildren(make("span", { class: `verdict ${color}` }, unclassified ? "Unclassified" : words));
   const hints = answer.annotations;
   by("besides").className = "besides";
   by("besides").textContent = unclassified ? "treated as the worst case" : `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;

@@ -234,7 +234,7 @@ function refused(problem, status) {
   const code = problem.code ?? "";
   const waits = code === "approval_required";
   const unsure = UNSURE.includes(code);
-  const said = problem.detail ?? problem.error ?? `Status ${status}`;
+  const said = problem.detail ?? problem.suggestions?.[0] ?? problem.error ?? `Status ${status}`;
   state(waits ? "waiting" : unsure ? "unknown" : "error", unsure ? `The outcome is unknown. ${said}` : said);
   const more = [];
   if (waits && operator) more.push(waitsThere("Then call it again."));
@@ -383,17 +383,24 @@ async function check() {
   return answer.valid ? { answer, text, value } : undefined;
 }
 
+/** The sentence that every prompt shows. A call that changes or deletes, and has no tool to undo it, cannot be undone. */
+function undone({ undo, sources }) {
+  if (undo) return `The server says that ${undo} can undo the call.`;
+  if (sources.destructiveHint === "default") return "The server does not say whether the call can be undone.";
+  return "The server says that the call cannot be undone.";
+}
+
 function confirmed({ answer, value }) {
-  if (answer.verdict !== "deletes" || answer.standing?.state === "replay") return Promise.resolve(true);
+  if (!answer.annotations?.destructiveHint || answer.standing?.state === "replay") return Promise.resolve(true);
   const dialog = by("confirm");
   const does = isUnclassified(answer)
     ? " The tool does not declare its effect, so it is treated as the worst case."
-    : ` It may take something away, ${by("besides").textContent.replace(" · ", ", and is ")}.`;
-  by("confirm-effect").replaceChildren(make("span", { class: "verdict deletes" }, by("verdict").textContent),
+    : ` It may change or delete what is there, ${by("besides").textContent.replace(" · ", ", and is ")}.`;
+  by("confirm-effect").replaceChildren(make("span", { class: by("verdict").firstElementChild?.className ?? "verdict deletes" }, by("verdict").textContent),
     `${does}${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
   by("confirm-arguments").textContent = json(value);
   const instead = panel.querySelector("[data-testid=instead-tool]")?.textContent;
-  by("confirm-undo").textContent = (answer.undo ? `To take it back: ${answer.undo}.` : "No tool is known that takes this back.")
+  by("confirm-undo").textContent = undone(answer)
     + (instead ? ` A gentler tool: ${instead}.` : "");
   dialog.returnValue = "";
   dialog.showModal();

@@ -1,5 +1,6 @@
 //! Who is asking, and whether they may: before anything else is looked at.
 
+use candor_server::auth::{Claims, Identity};
 use candor_server::protocol::Principal;
 use candor_server::transport::http::AllowedHosts;
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
@@ -20,6 +21,8 @@ pub(crate) use candor_server::auth::OPERATOR;
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
     pub(crate) principal: Principal,
+    /// What else the authenticator knows of them.
+    pub(crate) claims: Claims,
     /// May decide about the calls of others, and see them.
     pub(crate) operator: bool,
     pub(crate) way: Way,
@@ -37,8 +40,12 @@ pub(crate) enum Way {
 }
 
 impl Visitor {
+    fn new(Identity { principal, claims }: Identity, operator: bool, way: Way) -> Self {
+        Self { principal, claims, operator, way }
+    }
+
     fn unknown() -> Self {
-        Self { principal: Principal::anonymous(), operator: false, way: Way::Unknown }
+        Self::new(Identity::new(Principal::anonymous()), false, Way::Unknown)
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -111,17 +118,17 @@ pub(crate) fn check_host(console: &Inner, parts: &Parts) -> Result<(), Problem> 
 pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, Problem> {
     if let Some(token) = bearer(&parts.headers) {
         if hash(token) == console.launch {
-            let principal = Principal::new(OPERATOR);
-            return Ok(Visitor { principal, operator: true, way: Way::Bearer });
+            let operator = Identity::new(Principal::new(OPERATOR));
+            return Ok(Visitor::new(operator, true, Way::Bearer));
         }
         let Some(authenticator) = &console.authenticator else {
             console.rooms.log_refusal(parts);
             return Err(Problem::unauthorized("This token is not the one of this launch"));
         };
         return match authenticator.authenticate(parts).await {
-            Ok(principal) => {
-                let operator = authenticator.is_operator(&principal);
-                Ok(Visitor { principal, operator, way: Way::Bearer })
+            Ok(identity) => {
+                let operator = authenticator.is_operator(&identity.principal);
+                Ok(Visitor::new(identity, operator, Way::Bearer))
             }
             Err(_) => {
                 console.rooms.log_refusal(parts);
@@ -129,17 +136,17 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
             }
         };
     }
-    if let Some(LoggedIn { principal, operator, proof }) =
+    if let Some(LoggedIn { principal, claims, operator, proof }) =
         cookie(&parts.headers).and_then(|cookie| console.sessions.get(cookie))
     {
-        return Ok(Visitor { principal, operator, way: Way::Cookie { proof } });
+        return Ok(Visitor { principal, claims, operator, way: Way::Cookie { proof } });
     }
     // An authenticator may know callers by something else than a token.
     if let Some(authenticator) = &console.authenticator
-        && let Ok(principal) = authenticator.authenticate(parts).await
+        && let Ok(identity) = authenticator.authenticate(parts).await
     {
-        let operator = authenticator.is_operator(&principal);
-        return Ok(Visitor { principal, operator, way: Way::Bearer });
+        let operator = authenticator.is_operator(&identity.principal);
+        return Ok(Visitor::new(identity, operator, Way::Bearer));
     }
     Ok(Visitor::unknown())
 }

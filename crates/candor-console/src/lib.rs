@@ -33,6 +33,7 @@ mod form;
 mod guard;
 mod html;
 mod problem;
+mod project;
 mod rest;
 mod room;
 mod route;
@@ -45,11 +46,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
+use axum::routing::any;
 use candor_server::auth::Authenticator;
 use candor_server::store::Store;
 use candor_server::transport::http::{AllowedHosts, Bodies, Http, Rooms};
 use candor_server::{Engine, Limits};
 
+use project::Project;
 use session::Sessions;
 
 /// A console in the making.
@@ -65,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) engine: Option<Engine>,
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) title: String,
+    pub(crate) project: Option<Project>,
     pub(crate) allow_execute: bool,
     pub(crate) hosts: AllowedHosts,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
@@ -102,7 +106,8 @@ impl Console {
     pub fn of(engine: Engine) -> Self {
         let title = engine.about().info.title.unwrap_or_else(|| engine.name().to_owned());
         let (store, limits) = (engine.store().cloned(), engine.limits().clone());
-        Self::new(Some(engine), store, title, limits)
+        // A console of a server that knows its callers is not open to others.
+        Self::new(Some(engine), store, title, limits).reached(&Http::default())
     }
 
     /// A console of a ledger alone: approvals and history of every server that writes to it.
@@ -123,6 +128,7 @@ impl Console {
             engine,
             store,
             title,
+            project: None,
             allow_execute: false,
             hosts: AllowedHosts::default(),
             authenticator: None,
@@ -146,6 +152,12 @@ impl Console {
         self
     }
 
+    /// Names the project at the foot of every page. The URL becomes a link if it is `http`, `https`, `mailto` or a path of this host.
+    pub fn project(mut self, name: impl Into<String>, url: Option<&str>) -> Self {
+        self.inner.project = Some(Project::new(name.into(), url));
+        self
+    }
+
     /// Lets tools be called from the page and through the API. Without this they can only be looked at.
     pub fn allow_execute(mut self) -> Self {
         self.inner.allow_execute = true;
@@ -156,8 +168,9 @@ impl Console {
     /// caller gets at most half of what may be under way, there and here together.
     pub fn reached(mut self, http: &Http) -> Self {
         self.inner.hosts = http.hosts.clone();
-        self.inner.authenticator = http.authenticator.clone();
-        self.inner.shares = http.tells_callers_apart();
+        let own = self.inner.engine.as_ref().and_then(Engine::authenticator);
+        self.inner.authenticator = http.authenticator.as_ref().or(own).cloned();
+        self.inner.shares = self.inner.authenticator.is_some();
         let rooms = Arc::clone(&self.inner.rooms);
         self.inner.bodies = Bodies::new(&self.inner.limits, rooms, self.inner.shares);
         self
@@ -184,7 +197,7 @@ impl Console {
 
     /// The routes below a path, to be merged into another app: `/explorer` and `/explorer/` are both its home.
     ///
-    /// The same is `nest_service` with [`router`](Self::router); `nest` would leave out the one with the slash.
+    /// The same is `nest_service` with [`router`](Self::router).
     pub fn mounted(self, base: &str) -> Router {
         match base.trim_end_matches('/') {
             "" => self.router(),
@@ -192,13 +205,19 @@ impl Console {
         }
     }
 
-    /// The routes, to be served at the root or below any path.
+    /// Returns the routes, for the root or for any prefix: `merge`, `nest_service("/admin", …)` or `nest("/admin", …)`.
+    ///
+    /// The console reads its prefix from each request, so all its links, redirects and cookies have it. `nest_service` and
+    /// [`mounted`](Self::mounted) route both `/admin` and `/admin/` to the first page. axum's `nest` routes one of them: the one
+    /// that it is called with.
     pub fn router(self) -> Router {
         let console = Arc::new(self.inner);
-        Router::new().fallback(move |request| {
+        let all = any(move |request| {
             let console = Arc::clone(&console);
             async move { serve::serve(&console, request).await }
-        })
+        });
+        // Not a fallback: an app may have one of its own, and axum forgets that of a router which is nested twice.
+        Router::new().route("/", all.clone()).route("/{*path}", all)
     }
 }
 

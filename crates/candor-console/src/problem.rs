@@ -157,12 +157,18 @@ impl Problem {
             "type": "about:blank",
             "title": status.canonical_reason().unwrap_or("Problem"),
             "status": status.as_u16(),
-            "detail": detail,
-            "error": detail,
             "code": code,
             "is_retriable": false,
         });
         if let Value::Object(body) = &mut body {
+            // Clients of such APIs compare the word, and expect no detail: the sentence becomes a suggestion.
+            if *status == StatusCode::UNAUTHORIZED {
+                body.insert("error".to_owned(), "Unauthorized".into());
+                body.insert("suggestions".to_owned(), json!([detail]));
+            } else {
+                body.insert("detail".to_owned(), detail.as_str().into());
+                body.insert("error".to_owned(), detail.as_str().into());
+            }
             body.extend(members.clone());
         }
         body

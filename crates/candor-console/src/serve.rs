@@ -234,7 +234,9 @@ fn options(allow: &'static str) -> Response {
 fn base(parts: &Parts) -> String {
     let ours = parts.uri.path();
     let whole = parts.extensions.get::<OriginalUri>().map_or(ours, |uri| uri.0.path());
-    whole.strip_suffix(ours).unwrap_or(whole).trim_end_matches('/').to_owned()
+    let base = whole.strip_suffix(ours).unwrap_or(whole).trim_end_matches('/');
+    // Browsers read two slashes as the name of another host. A prefix with captures can match them.
+    if base.starts_with("//") { String::new() } else { base.to_owned() }
 }
 
 /// Whoever may ask for this before they are known, to log in, sends little; nobody can take the room of those who are.

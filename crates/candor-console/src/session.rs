@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use candor_server::auth::{Claims, Identity};
 use candor_server::protocol::Principal;
 use sha2::{Digest as _, Sha256};
 
@@ -38,6 +39,7 @@ pub(crate) fn hash(token: &str) -> [u8; 32] {
 #[derive(Debug, Clone)]
 pub(crate) struct LoggedIn {
     pub(crate) principal: Principal,
+    pub(crate) claims: Claims,
     pub(crate) operator: bool,
     /// The hash of what a request must bring besides the cookie, unless it only looks at pages.
     pub(crate) proof: [u8; 32],
@@ -55,9 +57,10 @@ pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], (LoggedIn, Instant)>>);
 
 impl Sessions {
     /// Begins one.
-    pub(crate) fn open(&self, principal: Principal, operator: bool) -> Opened {
+    pub(crate) fn open(&self, identity: impl Into<Identity>, operator: bool) -> Opened {
+        let Identity { principal, claims } = identity.into();
         let opened = Opened { cookie: random_token(), proof: random_token() };
-        let logged_in = LoggedIn { principal, operator, proof: hash(&opened.proof) };
+        let logged_in = LoggedIn { principal, claims, operator, proof: hash(&opened.proof) };
         let now = Instant::now();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, (_, used)| now.duration_since(*used) < IDLE);

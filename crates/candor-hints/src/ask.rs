@@ -8,7 +8,7 @@ pub enum Ask {
     /// None: whoever uses the server decides for themselves.
     #[default]
     Never,
-    /// Those that may delete or overwrite.
+    /// Those that may change or delete what is there.
     Destructive,
     /// Those that may change anything.
     Writes,
@@ -75,12 +75,12 @@ mod tests {
 
     #[test]
     fn each_level_covers_what_the_one_before_does() {
-        let kinds = [Hints::READS, Hints::ADDS, Hints::DELETES];
+        let kinds = [Hints::READS, Hints::ADDS, Hints::CHANGES, Hints::DELETES];
         let asked = |ask: Ask| kinds.map(|hints| ask.covers(hints));
-        assert_eq!(asked(Ask::Never), [false, false, false]);
-        assert_eq!(asked(Ask::Destructive), [false, false, true]);
-        assert_eq!(asked(Ask::Writes), [false, true, true]);
-        assert_eq!(asked(Ask::Always), [true, true, true]);
+        assert_eq!(asked(Ask::Never), [false, false, false, false]);
+        assert_eq!(asked(Ask::Destructive), [false, false, true, true]);
+        assert_eq!(asked(Ask::Writes), [false, true, true, true]);
+        assert_eq!(asked(Ask::Always), [true, true, true, true]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What somebody said, and what it means.
 
+use crate::effect::Effect;
 use crate::hints::Hints;
 
 /// Hints as somebody declared them: each may be missing.
@@ -7,12 +8,14 @@ use crate::hints::Hints;
 pub struct Declared {
     /// Changes nothing.
     pub read_only: Option<bool>,
-    /// May take something away.
+    /// May change or delete what is there.
     pub destructive: Option<bool>,
     /// A second call has no further effect.
     pub idempotent: Option<bool>,
     /// May touch what is outside.
     pub open_world: Option<bool>,
+    /// The effect, beside the hints: it tells changes from deletions, which hints cannot.
+    pub effect: Option<Effect>,
 }
 
 /// What a declaration means: the hints, and where each comes from.
@@ -48,8 +51,8 @@ impl Source {
 }
 
 impl Declared {
-    /// What it means. The only way to read a declaration: gaps are filled with the protocol's defaults, and who says
-    /// that a tool only reads and destroys is believed in neither.
+    /// What it means. The only way to read a declaration: gaps are filled with the protocol's defaults, and a tool that declares
+    /// itself both read-only and destructive counts as the worst case. An effect that is milder than the hints does not count.
     #[must_use]
     pub fn effective(&self) -> Effective {
         let source = |said: Option<bool>| match said {
@@ -60,12 +63,12 @@ impl Declared {
         let hints = if read_only && self.destructive == Some(true) {
             Hints::WORST
         } else {
-            Hints::new(
-                read_only,
-                self.destructive.unwrap_or(true),
-                self.idempotent.unwrap_or(false),
-                self.open_world.unwrap_or(true),
-            )
+            let by_hints = Effect::from_hints(read_only, self.destructive.unwrap_or(true));
+            let mut hints = Hints::from_effect(by_hints.refined_by(self.effect));
+            if self.idempotent == Some(true) {
+                hints = hints.repeatable();
+            }
+            if self.open_world == Some(false) { hints.closed_world() } else { hints }
         };
         let said = [self.read_only, self.destructive, self.idempotent, self.open_world];
         Effective { hints, sources: said.map(source) }
@@ -104,6 +107,28 @@ mod tests {
         assert_eq!(both.effective().hints, Hints::WORST);
     }
 
+    #[test]
+    fn declared_effect_never_makes_a_call_safer_than_its_hints() {
+        let effect = |hints: Hints, effect: Effect| {
+            let declared = Declared { effect: Some(effect), ..hints.declared() };
+            declared.effective().hints
+        };
+        let destructive = Hints::new(false, true, true, false);
+        assert_eq!(
+            effect(destructive, Effect::Changes),
+            Hints::CHANGES.repeatable().closed_world()
+        );
+        assert_eq!(
+            effect(destructive, Effect::Deletes),
+            Hints::DELETES.repeatable().closed_world()
+        );
+        for milder in [Effect::Reads, Effect::Adds] {
+            assert_eq!(effect(destructive, milder), destructive);
+        }
+        assert_eq!(effect(Hints::ADDS, Effect::Reads), Hints::ADDS);
+        assert!(effect(Hints::READS, Effect::Deletes).is_destructive());
+    }
+
     proptest! {
         #[test]
         fn what_we_say_is_what_is_read(hints in any_hints()) {
@@ -111,7 +136,7 @@ mod tests {
         }
 
         #[test]
-        fn saying_less_is_never_safer(hints in any_hints(), kept: [bool; 4]) {
+        fn saying_less_is_never_safer(hints in any_hints(), kept: [bool; 5]) {
             let all = hints.declared();
             let keep = |said: Option<bool>, kept: bool| said.filter(|_| kept);
             let some = Declared {
@@ -119,6 +144,7 @@ mod tests {
                 destructive: keep(all.destructive, kept[1]),
                 idempotent: keep(all.idempotent, kept[2]),
                 open_world: keep(all.open_world, kept[3]),
+                effect: all.effect.filter(|_| kept[4]),
             };
             prop_assert!(hints.is_at_most(some.effective().hints));
         }

@@ -1,48 +1,55 @@
-//! The four answers and their order.
+//! What a call may do, and its order of risk.
 
 use std::fmt;
 
 use crate::declared::Declared;
+use crate::effect::Effect;
 
-/// What a call may do, at worst. There are always four answers, and they never contradict each other: what only reads is
-/// neither destructive nor different the second time.
+/// What a call may do, at worst: its effect, whether it is safe to retry, and whether it touches external systems.
 ///
-/// Each answer has a safe side and a risky one; a set of hints is at most as risky as another if each answer is.
+/// The protocol's four hints follow from it: a call that reads is read-only, a call that changes or deletes is destructive.
+/// Each part has a safe side and a risky one; hints are at most as risky as others if each part is.
 ///
 /// ```
 /// use candor_hints::Hints;
 ///
 /// let append = Hints::ADDS.closed_world();
-/// let replace = Hints::DELETES.repeatable().closed_world();
+/// let replace = Hints::CHANGES.repeatable().closed_world();
 /// assert!(Hints::READS.closed_world().is_at_most(append));
-/// // Either of the two: it may delete, and not even a repetition is harmless.
-/// assert_eq!(append.join(replace), Hints::WORST.closed_world());
+/// // Either of the two: it may change something, and a second call may have a further effect.
+/// assert_eq!(append.join(replace), Hints::CHANGES.closed_world());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hints {
-    read_only: bool,
-    destructive: bool,
+    effect: Effect,
     idempotent: bool,
     open_world: bool,
 }
 
 impl Hints {
-    /// Nothing is known: it may destroy, again and again, and reach outside.
-    pub const WORST: Self =
-        Self { read_only: false, destructive: true, idempotent: false, open_world: true };
+    /// Nothing is known: it may change or delete anything, again with every call, and reach outside.
+    pub const WORST: Self = Self::from_effect(Effect::ChangesOrDeletes);
 
     /// Changes nothing, here or anywhere; what it reads may be outside.
-    pub const READS: Self =
-        Self { read_only: true, destructive: false, idempotent: true, open_world: true };
+    pub const READS: Self = Self::from_effect(Effect::Reads);
 
-    /// Adds something each time, and takes nothing away.
-    pub const ADDS: Self =
-        Self { read_only: false, destructive: false, idempotent: false, open_world: true };
+    /// Adds something each time, and leaves everything that was there as it was.
+    pub const ADDS: Self = Self::from_effect(Effect::Adds);
 
-    /// Takes something away that cannot be had back.
-    pub const DELETES: Self = Self::WORST;
+    /// Changes something that was there.
+    pub const CHANGES: Self = Self::from_effect(Effect::Changes);
 
-    /// The hints with these answers. What only reads is not destructive, whatever is said.
+    /// Removes something that was there, or makes it unusable.
+    pub const DELETES: Self = Self::from_effect(Effect::Deletes);
+
+    /// Returns the riskiest hints of this effect: not safe to retry unless it reads, and open to the world.
+    #[must_use]
+    pub const fn from_effect(effect: Effect) -> Self {
+        Self { effect, idempotent: matches!(effect, Effect::Reads), open_world: true }
+    }
+
+    /// Returns the hints of the protocol's four booleans. They do not tell changes from deletions, and what only reads is not
+    /// destructive, whatever else is declared.
     #[must_use]
     pub const fn new(
         read_only: bool,
@@ -50,12 +57,14 @@ impl Hints {
         idempotent: bool,
         open_world: bool,
     ) -> Self {
-        Self {
-            read_only,
-            destructive: destructive && !read_only,
-            idempotent: idempotent || read_only,
-            open_world,
-        }
+        let effect = Effect::from_hints(read_only, destructive);
+        Self { effect, idempotent: idempotent || read_only, open_world }
+    }
+
+    /// Returns what the call does to what is there.
+    #[must_use]
+    pub const fn effect(self) -> Effect {
+        self.effect
     }
 
     /// The same, but a second call with the same arguments has no further effect.
@@ -75,13 +84,13 @@ impl Hints {
     /// Changes nothing.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
-        self.read_only
+        matches!(self.effect, Effect::Reads)
     }
 
-    /// May take something away.
+    /// May change or delete what is there.
     #[must_use]
     pub const fn is_destructive(self) -> bool {
-        self.destructive
+        self.effect.is_destructive()
     }
 
     /// A second call with the same arguments has no further effect.
@@ -100,27 +109,29 @@ impl Hints {
     #[must_use]
     pub const fn join(self, other: Self) -> Self {
         Self {
-            read_only: self.read_only && other.read_only,
-            destructive: self.destructive || other.destructive,
+            effect: self.effect.join(other.effect),
             idempotent: self.idempotent && other.idempotent,
             open_world: self.open_world || other.open_world,
         }
     }
 
-    /// Whether no answer is riskier than the other's.
+    /// Returns true if no part is riskier than the other's.
     #[must_use]
-    pub fn is_at_most(self, bound: Self) -> bool {
-        self.join(bound) == bound
+    pub const fn is_at_most(self, bound: Self) -> bool {
+        self.effect.is_at_most(bound.effect)
+            && (self.idempotent || !bound.idempotent)
+            && (!self.open_world || bound.open_world)
     }
 
     /// The same as a declaration: everything is said.
     #[must_use]
     pub const fn declared(self) -> Declared {
         Declared {
-            read_only: Some(self.read_only),
-            destructive: Some(self.destructive),
+            read_only: Some(self.is_read_only()),
+            destructive: Some(self.is_destructive()),
             idempotent: Some(self.idempotent),
             open_world: Some(self.open_world),
+            effect: Some(self.effect),
         }
     }
 }
@@ -137,9 +148,8 @@ impl fmt::Debug for Hints {
         let word = |yes, word, no| if yes { word } else { no };
         write!(
             f,
-            "Hints({}, {}, {}, {})",
-            word(self.read_only, "read-only", "writes"),
-            word(self.destructive, "destructive", "additive"),
+            "Hints({}, {}, {})",
+            self.effect,
             word(self.idempotent, "idempotent", "not idempotent"),
             word(self.open_world, "open world", "closed world"),
         )
@@ -152,7 +162,25 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     pub(crate) fn any_hints() -> impl Strategy<Value = Hints> {
-        any::<[bool; 4]>().prop_map(|[r, d, i, o]| Hints::new(r, d, i, o))
+        (0..Effect::ALL.len(), any::<[bool; 2]>()).prop_map(|(effect, [idempotent, open])| {
+            let mut hints = Hints::from_effect(Effect::ALL[effect]);
+            if idempotent {
+                hints = hints.repeatable();
+            }
+            if open { hints } else { hints.closed_world() }
+        })
+    }
+
+    #[test]
+    fn hints_follow_from_the_effect() {
+        let all = [Hints::READS, Hints::ADDS, Hints::CHANGES, Hints::DELETES, Hints::WORST];
+        assert_eq!(all.map(Hints::is_read_only), [true, false, false, false, false]);
+        assert_eq!(all.map(Hints::is_destructive), [false, false, true, true, true]);
+        assert_eq!(all.map(Hints::is_idempotent), [true, false, false, false, false]);
+        // An effect does not depend on whether a call is safe to retry.
+        for hints in all {
+            assert_eq!(hints.repeatable().effect(), hints.effect());
+        }
     }
 
     proptest! {
@@ -164,7 +192,14 @@ pub(crate) mod tests {
             prop_assert!(a.is_at_most(a.join(b)));
             // The least: whatever is above both is above the join.
             prop_assert!(!(a.is_at_most(c) && b.is_at_most(c)) || a.join(b).is_at_most(c));
+            prop_assert!(!(a.is_at_most(b) && b.is_at_most(c)) || a.is_at_most(c));
             prop_assert!(a.is_at_most(Hints::WORST));
+        }
+
+        #[test]
+        fn hints_of_equal_risk_publish_the_same_booleans(a in any_hints(), b in any_hints()) {
+            let four = |h: Hints| (h.is_read_only(), h.is_destructive(), h.is_idempotent(), h.is_open_world());
+            prop_assert!(!(a.is_at_most(b) && b.is_at_most(a)) || four(a) == four(b));
         }
 
         #[test]

@@ -1,10 +1,12 @@
 //! What a tool call may do to the world.
 //!
-//! - [`Hints`]: four answers, always all four, in an order of risk with a join.
+//! - [`Effect`]: what a call does to what is there: reads, adds, changes, deletes.
+//! - [`Hints`]: the effect, whether a call is safe to retry and whether it reaches outside, in an order of risk with a join.
+//! - [`Annotations`]: the hints of a call, and further fields that are passed on.
 //! - [`Declared`]: what somebody said of them, with gaps; [`Declared::effective`] is the only way to read it.
 //! - [`Table`]: from a call's arguments to its hints, as data. From one table come the hints of a call, of a call that is
 //!   not complete yet, and the worst case of the tool.
-//! - [`Verdict`]: the same in a word, for people.
+//! - [`Domain`]: the values that an argument can have. With it, [`Table::flaws`] finds the rows that no call matches.
 //!
 //! ```
 //! use candor_hints::{Hints, Row, Table, Test};
@@ -22,19 +24,26 @@
 //!
 //! Knows JSON values; knows nothing of schemas, tools or the protocol.
 
+mod annotations;
 mod ask;
 mod declared;
+mod domain;
+mod effect;
 mod hints;
+mod language;
 mod path;
 mod pointer;
+mod reach;
 mod table;
 mod test;
-mod verdict;
 
+pub use annotations::{Annotations, HINT_NAMES};
 pub use ask::{Ask, Judgement};
 pub use declared::{Declared, Effective, Source};
+pub use domain::{Domain, Given, Lengths, Numbers, Step};
+pub use effect::{Effect, UNCLASSIFIED};
 pub use hints::Hints;
 pub use pointer::Pointer;
+pub use reach::Flaw;
 pub use table::{Row, Table};
 pub use test::Test;
-pub use verdict::{UNCLASSIFIED, Verdict};

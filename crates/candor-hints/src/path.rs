@@ -1,25 +1,85 @@
-//! Paths as they are meant, and patterns for them.
+//! Paths in normal form, and patterns for them.
 //!
-//! A table that says "below `/public` it only reads" must not be talked into it by `/public/../etc`. So paths are compared
-//! in one spelling, and one that can be read in two ways is not compared at all.
+//! A row like `below("/public") => reads` holds only if every program reads the path alike. A path has one normal form; any other
+//! spelling (`//public`, `/public/../x`, `public` for `/public`) may lead elsewhere, through a link or a base folder. So a path
+//! outside the normal form is compared with nothing: it counts as the worst case.
+//!
+//! Names are compared letter by letter. On a file system that ignores case, list what is harmless, not what is dangerous.
 
-/// The parts of a path in its one spelling; none if different programs would read it differently.
-pub(crate) fn parts(path: &str) -> Option<Vec<&str>> {
-    if path.contains(['\\', '\0', '%', '?', '#']) || path.chars().any(char::is_control) {
-        return None;
-    }
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            // Out of the root, or of a place that is not known.
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
+use std::fmt;
+
+/// A path in normal form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Path<'a> {
+    /// Begins with a slash.
+    pub(crate) absolute: bool,
+    /// The names, without slashes.
+    pub(crate) names: Vec<&'a str>,
+}
+
+/// Why a path is not in normal form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Abnormal {
+    /// There is no path.
+    Empty,
+    /// It has a character that programs read differently.
+    Character(char),
+    /// Two slashes follow each other.
+    EmptyName,
+    /// A name ends in a dot or a space: `.` and `..` are steps, and Windows drops both characters.
+    NameEnd,
+    /// It begins with `~`, which a shell replaces.
+    Home,
+    /// It begins with a drive letter.
+    Drive,
+}
+
+impl fmt::Display for Abnormal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty"),
+            Self::Character(c) => write!(f, "it contains {c:?}"),
+            Self::EmptyName => f.write_str("two slashes follow each other"),
+            Self::NameEnd => f.write_str("a name ends in a dot or a space"),
+            Self::Home => f.write_str("it begins with `~`"),
+            Self::Drive => f.write_str("it begins with a drive letter"),
         }
     }
-    Some(parts)
+}
+
+/// Returns true if programs read a path with this character in more than one way.
+pub(crate) fn is_ambiguous(c: char) -> bool {
+    matches!(c, '\\' | '%' | '?' | '#') || c.is_control()
+}
+
+impl<'a> Path<'a> {
+    /// Reads a path in normal form: names separated by one slash each, with a slash before them or not; one slash after them
+    /// changes nothing.
+    pub(crate) fn read(text: &'a str) -> Result<Self, Abnormal> {
+        if let Some(c) = text.chars().find(|c| is_ambiguous(*c)) {
+            return Err(Abnormal::Character(c));
+        }
+        let (absolute, rest) = match text.strip_prefix('/') {
+            Some("") => return Ok(Self { absolute: true, names: Vec::new() }),
+            Some(rest) => (true, rest),
+            None if text.is_empty() => return Err(Abnormal::Empty),
+            None => (false, text),
+        };
+        let names: Vec<&str> = rest.strip_suffix('/').unwrap_or(rest).split('/').collect();
+        for name in &names {
+            match name.chars().last() {
+                None => return Err(Abnormal::EmptyName),
+                Some('.' | ' ') => return Err(Abnormal::NameEnd),
+                Some(_) => {}
+            }
+        }
+        let mut first = names[0].chars();
+        match (first.next(), first.next()) {
+            (Some('~'), _) => Err(Abnormal::Home),
+            (Some(letter), Some(':')) if letter.is_ascii_alphabetic() => Err(Abnormal::Drive),
+            _ => Ok(Self { absolute, names }),
+        }
+    }
 }
 
 /// Whether a path lies at or below a place.
@@ -76,12 +136,46 @@ mod tests {
     }
 
     #[test]
-    fn a_path_has_one_spelling() {
-        for path in ["/a/b", "a/b/", "//a/./b", "/a/c/../b", "/x/../a/b"] {
-            assert_eq!(parts(path), Some(vec!["a", "b"]), "{path}");
+    fn path_has_one_normal_form() {
+        for (path, absolute) in [("/a/b", true), ("/a/b/", true), ("a/b", false), ("a/b/", false)] {
+            assert_eq!(Path::read(path), Ok(Path { absolute, names: vec!["a", "b"] }), "{path}");
         }
-        for path in ["/../a", "a/../..", r"a\b", "/a/%2e%2e/b", "/a\0b", "/a?b", "/a#b", "/a\nb"] {
-            assert_eq!(parts(path), None, "{path:?}");
+        assert_eq!(Path::read("/"), Ok(Path { absolute: true, names: vec![] }));
+        for path in
+            [".hidden", "a..b/c d/é", "/a/...b", "/xy:/a:b", "/a/~b", "/a/~/b", "é:/a", "ab:/c"]
+        {
+            assert!(Path::read(path).is_ok(), "{path:?}");
+        }
+        for (path, why) in [
+            ("", Abnormal::Empty),
+            ("//", Abnormal::EmptyName),
+            ("//a", Abnormal::EmptyName),
+            ("/a//b", Abnormal::EmptyName),
+            ("/a/b//", Abnormal::EmptyName),
+            (".", Abnormal::NameEnd),
+            ("./a", Abnormal::NameEnd),
+            ("/a/.", Abnormal::NameEnd),
+            ("/x/../a", Abnormal::NameEnd),
+            ("/a/...", Abnormal::NameEnd),
+            ("/a/.. /b", Abnormal::NameEnd),
+            ("/a./b", Abnormal::NameEnd),
+            ("/a ", Abnormal::NameEnd),
+            (r"\\server\a", Abnormal::Character('\\')),
+            (r"/a/..\b", Abnormal::Character('\\')),
+            ("/a/%2e%2e/b", Abnormal::Character('%')),
+            ("/a\0b", Abnormal::Character('\0')),
+            ("/a?b", Abnormal::Character('?')),
+            ("/a#b", Abnormal::Character('#')),
+            ("/a\nb", Abnormal::Character('\n')),
+            ("/a\u{85}b", Abnormal::Character('\u{85}')),
+            ("~/a", Abnormal::Home),
+            ("~root", Abnormal::Home),
+            ("/~/a", Abnormal::Home),
+            ("C:/a", Abnormal::Drive),
+            ("c:a", Abnormal::Drive),
+            ("/C:/a", Abnormal::Drive),
+        ] {
+            assert_eq!(Path::read(path), Err(why), "{path:?}");
         }
     }
 
@@ -123,11 +217,22 @@ mod tests {
             prop_assert_eq!(name_fits(&name, &pattern), slow(name.as_bytes(), pattern.as_bytes()));
         }
 
+        /// No program that resolves steps, empty names and a base folder reads it differently.
         #[test]
-        fn nothing_escapes_its_place(path in "[a./]{0,12}") {
-            if let Some(parts) = parts(&format!("/public/{path}")) {
-                prop_assert!(!parts.contains(&".."));
+        fn normal_path_is_its_own_resolution(text in "[a./~: ]{0,8}") {
+            let Ok(path) = Path::read(&text) else { return Ok(()) };
+            let mut resolved: Vec<&str> = Vec::new();
+            for name in text.split('/') {
+                match name.trim_end_matches([' ', '.']) {
+                    "" if name.is_empty() => {}
+                    "" => { resolved.pop(); }
+                    _ => resolved.push(name),
+                }
             }
+            prop_assert_eq!(&path.names, &resolved);
+            let slash = if path.absolute { "/" } else { "" };
+            let written = format!("{slash}{}", resolved.join("/"));
+            prop_assert!(text == written || text == format!("{written}/"), "{:?}", written);
         }
     }
 }

@@ -2,16 +2,17 @@
 
 use serde_json::Value;
 
-use crate::path;
+use crate::path::{self, Path};
 
 /// What a row asks of an argument's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
     /// It is one of these values.
     OneOf(Vec<Value>),
-    /// It is a path at or below this one.
+    /// It is a path at or below this one. Only paths in normal form are compared: names that are separated by one slash each, and
+    /// a slash before them if this one has it. Any other text counts as the worst case.
     Below(String),
-    /// It is a path that fits this pattern: `*` is any part of one name, `**` any number of names.
+    /// It is a path that fits this pattern: `*` is any part of one name, `**` any number of names. Compared like [`Below`](Self::Below).
     Glob(String),
     /// It is a number from here to there, both included.
     Range(Option<f64>, Option<f64>),
@@ -22,7 +23,7 @@ pub enum Test {
 }
 
 /// What a test finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Found {
     Yes,
     No,
@@ -39,6 +40,18 @@ impl Test {
     /// Whether there are values of which it can say nothing.
     pub(crate) const fn may_be_unclear(&self) -> bool {
         matches!(self, Self::Below(_) | Self::Glob(_))
+    }
+
+    /// The values that it names.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        let values: &[Value] = if let Self::OneOf(values) = self { values } else { &[] };
+        values.iter()
+    }
+
+    /// The numbers at which its answer may change.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = f64> {
+        let bounds = if let Self::Range(from, to) = self { [*from, *to] } else { [None; 2] };
+        self.values().filter_map(Value::as_f64).chain(bounds.into_iter().flatten())
     }
 
     /// Looks at a value that is there, or is not.
@@ -58,11 +71,15 @@ impl Test {
     }
 }
 
-fn look_at_path(value: &Value, wanted: &str, fits: fn(&[&str], &[&str]) -> bool) -> Found {
+fn look_at_path(value: &Value, pattern: &str, fits: fn(&[&str], &[&str]) -> bool) -> Found {
     let Some(text) = value.as_str() else { return Found::No };
-    let Some(parts) = path::parts(text) else { return Found::Unclear };
-    let wanted: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
-    if fits(&parts, &wanted) { Found::Yes } else { Found::No }
+    match (Path::read(text), Path::read(pattern)) {
+        // A program may put one below a base folder, and read the other from the root.
+        (Ok(path), Ok(pattern)) if path.absolute == pattern.absolute => {
+            if fits(&path.names, &pattern.names) { Found::Yes } else { Found::No }
+        }
+        _ => Found::Unclear,
+    }
 }
 
 /// The same value, however its numbers are written and its members ordered.

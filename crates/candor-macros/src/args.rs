@@ -116,7 +116,7 @@ impl Read {
         let written = match &field.ident {
             // Left out, a field is what the default of the whole says.
             Some(_) if has_default && marks.default.is_none() && !marks.optional => {
-                marks.passed.clone()
+                marks.described(&field.ty)?
             }
             Some(name) => {
                 let (written, default) = marks.write(owner, name, &field.ty)?;
@@ -127,7 +127,7 @@ impl Read {
                 let message = "only a field with a name may be left out";
                 return Err(Error::new_spanned(&field.ty, message));
             }
-            None => marks.passed.clone(),
+            None => marks.described(&field.ty)?,
         };
         if marks.speaks_for_itself() {
             let ty = &field.ty;

@@ -1,6 +1,6 @@
 //! What a call does to the world, in the author's words.
 //!
-//! Words: `read_only`, `additive` or `destructive`; with the latter two perhaps `idempotent`; with all `closed_world`. They
+//! Words: `reads`, `adds`, `changes` or `deletes`; with the latter three perhaps `idempotent`; with all `closed_world`. They
 //! stand alone in `#[tool(…)]`, on a variant as `#[effect(…)]`, and after the arrow of a row in `#[tool(effects(…))]`.
 
 use proc_macro2::{Span, TokenStream};
@@ -21,21 +21,30 @@ pub(crate) struct Words {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    ReadOnly,
-    Additive,
-    Destructive,
+    Reads,
+    Adds,
+    Changes,
+    Deletes,
 }
 
 /// All words, for messages.
-pub(crate) const WORDS: &str = "read_only, additive, destructive, idempotent, closed_world";
+pub(crate) const WORDS: &str = "reads, adds, changes, deletes, idempotent, closed_world";
 
 impl Words {
     /// Takes a word; false if it is none of these.
     pub(crate) fn take(&mut self, word: &Ident) -> Result<bool> {
         let kind = match word.to_string().as_str() {
-            "read_only" => Kind::ReadOnly,
-            "additive" => Kind::Additive,
-            "destructive" => Kind::Destructive,
+            "reads" => Kind::Reads,
+            "adds" => Kind::Adds,
+            "changes" => Kind::Changes,
+            "deletes" => Kind::Deletes,
+            // The protocol's words: an effect says more than a hint.
+            "read_only" => return Err(Error::new(word.span(), "write `reads`")),
+            "additive" => return Err(Error::new(word.span(), "write `adds`")),
+            "destructive" => {
+                let message = "write `changes` if a call changes what is there, `deletes` if it removes something; both are destructive";
+                return Err(Error::new(word.span(), message));
+            }
             "idempotent" => {
                 return once(&mut self.idempotent, word);
             }
@@ -48,7 +57,7 @@ impl Words {
             None => Ok(true),
             Some(_) => Err(Error::new(
                 word.span(),
-                "say only one of `read_only`, `additive` and `destructive`",
+                "say only one of `reads`, `adds`, `changes` and `deletes`",
             )),
         }
     }
@@ -60,7 +69,7 @@ impl Words {
 
     /// Whether it is said that nothing is changed.
     pub(crate) const fn is_read_only(&self) -> bool {
-        matches!(self.kind, Some((Kind::ReadOnly, _)))
+        matches!(self.kind, Some((Kind::Reads, _)))
     }
 
     /// Whether nothing is said.
@@ -84,10 +93,10 @@ impl Words {
     }
 
     fn check(&self, at: Span) -> Result<(Kind, Span)> {
-        let kind = self.kind.ok_or_else(|| {
-            Error::new(at, "say one of `read_only`, `additive` and `destructive`")
-        })?;
-        if let (Kind::ReadOnly, Some(word)) = (kind.0, self.idempotent) {
+        let kind = self
+            .kind
+            .ok_or_else(|| Error::new(at, "say one of `reads`, `adds`, `changes` and `deletes`"))?;
+        if let (Kind::Reads, Some(word)) = (kind.0, self.idempotent) {
             let message = "what only reads can always be repeated; take `idempotent` away";
             return Err(Error::new(word, message));
         }
@@ -97,32 +106,14 @@ impl Words {
     /// An expression of type `Hints`: all four are said.
     pub(crate) fn hints(&self, at: Span) -> Result<TokenStream> {
         let base = match self.check(at)?.0 {
-            Kind::ReadOnly => quote!(READS),
-            Kind::Additive => quote!(ADDS),
-            Kind::Destructive => quote!(DELETES),
+            Kind::Reads => quote!(READS),
+            Kind::Adds => quote!(ADDS),
+            Kind::Changes => quote!(CHANGES),
+            Kind::Deletes => quote!(DELETES),
         };
         let repeatable = self.idempotent.map(|_| quote!(.repeatable()));
         let closed = self.closed_world.map(|_| quote!(.closed_world()));
         Ok(quote!(::candor::hints::Hints::#base #repeatable #closed))
-    }
-
-    /// An expression of type `Declared`: what is said, and nothing else.
-    pub(crate) fn declared(&self, at: Span) -> Result<TokenStream> {
-        let some = |value: bool| quote!(::core::option::Option::Some(#value));
-        let none = quote!(::core::option::Option::None);
-        let (read_only, destructive) = match self.check(at)?.0 {
-            Kind::ReadOnly => (some(true), none.clone()),
-            Kind::Additive => (some(false), some(false)),
-            Kind::Destructive => (some(false), some(true)),
-        };
-        let idempotent = if self.idempotent.is_some() { some(true) } else { none.clone() };
-        let open_world = if self.closed_world.is_some() { some(false) } else { none };
-        Ok(quote!(::candor::hints::Declared {
-            read_only: #read_only,
-            destructive: #destructive,
-            idempotent: #idempotent,
-            open_world: #open_world,
-        }))
     }
 }
 
@@ -151,7 +142,7 @@ impl Parse for Words {
 pub(crate) enum Table {
     /// `by = action`, with the type where the parameter does not name it: `by = action: Action`.
     By { argument: Ident, ty: Option<Box<Type>> },
-    /// `method == "GET" => read_only, …`
+    /// `method == "GET" => reads, …`
     Rows(Vec<Row>),
 }
 
@@ -210,13 +201,13 @@ impl Parse for Row {
         match &condition {
             Expr::Path(path) if path.path.is_ident("otherwise") => {}
             Expr::Path(path) if path.path.get_ident().is_some_and(is_word) => {
-                let message = "join the words of a row with `+`: `destructive + idempotent`";
+                let message = "join the words of a row with `+`: `changes + idempotent`";
                 return Err(Error::new(span, message));
             }
             condition => read_tests(condition, &mut tests)?,
         }
         if !input.peek(Token![=>]) {
-            return Err(input.error("say what the call does then: `… => read_only`"));
+            return Err(input.error("say what the call does then: `… => reads`"));
         }
         input.parse::<Token![=>]>()?;
         let mut words = Words::default();

@@ -3,12 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Error, Expr, GenericArgument, Ident, LitStr, Meta, PathArguments, Result, Token,
-    Type,
+    Attribute, Error, Expr, GenericArgument, Ident, Meta, PathArguments, Result, Token, Type,
 };
+
+use crate::constraints::{self, Constraint};
+use crate::maps;
 
 /// What stands on a parameter or a field.
 #[derive(Default)]
@@ -22,13 +23,11 @@ pub(crate) struct Marks {
     pub(crate) inject: bool,
     /// The name that the caller knows it by, if serde was told one.
     pub(crate) renamed: Option<String>,
+    constraints: Vec<Constraint>,
     constrained: bool,
     /// What the author has told serde and schemars, word by word.
     told: Vec<String>,
 }
-
-/// The constraints that have a short form, with the way to write them for schemars.
-const CONSTRAINTS: [&str; 4] = ["length", "range", "email", "url"];
 
 impl Marks {
     /// Takes our attributes off, and says what they mean.
@@ -51,14 +50,9 @@ impl Marks {
             self.optional = true;
         } else if path.is_ident("inject") {
             self.inject = true;
-        } else if path.is_ident("regex") {
-            let Pattern(pattern) = attribute.parse_args()?;
-            self.constrained = true;
-            self.passed.push(quote!(#[schemars(regex(pattern = #pattern))]));
-        } else if CONSTRAINTS.iter().any(|name| path.is_ident(name)) {
-            let meta = &attribute.meta;
-            self.constrained = true;
-            self.passed.push(quote!(#[schemars(#meta)]));
+        } else if let Some(constraint) = Constraint::read(attribute)? {
+            self.passed.push(constraint.for_schemars());
+            self.constraints.push(constraint);
         } else if ["doc", "serde", "schemars", "validate"].iter().any(|name| path.is_ident(name)) {
             self.constrained |= !path.is_ident("doc");
             self.listen(attribute);
@@ -108,7 +102,25 @@ impl Marks {
 
     /// Whether anything here says more than words about the value, so that it must be a property of its own.
     pub(crate) fn says_something(&self) -> bool {
-        self.constrained || self.default.is_some() || self.optional
+        self.constrained || !self.constraints.is_empty() || self.default.is_some() || self.optional
+    }
+
+    /// The attributes of the field that describe its values.
+    pub(crate) fn described(&self, ty: &Type) -> Result<Vec<TokenStream>> {
+        for constraint in &self.constraints {
+            constraint.check(ty, self.default.as_ref())?;
+        }
+        let mut attributes = self.passed.clone();
+        attributes.extend(constraints::repeat(&self.constraints));
+        let with = match option_of(ty).filter(|_| self.optional) {
+            Some(within) => Some(maps::described(within).unwrap_or_else(|| quote!(#within))),
+            None if self.speaks_for_itself() && !self.is_flat() => maps::described(ty),
+            None => None,
+        };
+        if let Some(with) = with.map(|with| with.to_string()) {
+            attributes.push(quote!(#[schemars(with = #with)]));
+        }
+        Ok(attributes)
     }
 
     /// The attributes of the field, and the function that makes its default. `owner` tells the defaults of fields of one
@@ -119,7 +131,7 @@ impl Marks {
         name: &Ident,
         ty: &Type,
     ) -> Result<(Vec<TokenStream>, Option<TokenStream>)> {
-        let mut attributes = self.passed.clone();
+        let mut attributes = self.described(ty)?;
         let within = option_of(ty);
         match (&self.default, self.optional, within) {
             (Some(default), true, _) => {
@@ -146,8 +158,7 @@ impl Marks {
                     "`#[optional]` needs an `Option`: it is `None` when the caller leaves it out";
                 return Err(Error::new(ty.span(), message));
             }
-            (None, true, Some(within)) => {
-                let with = quote!(#within).to_string();
+            (None, true, Some(_)) => {
                 if !self.is_told(&["default"]) {
                     attributes.push(quote!(#[serde(default)]));
                 }
@@ -155,7 +166,6 @@ impl Marks {
                     let is_none = "::core::option::Option::is_none";
                     attributes.push(quote!(#[serde(skip_serializing_if = #is_none)]));
                 }
-                attributes.push(quote!(#[schemars(with = #with)]));
             }
             (None, false, Some(_)) if !self.is_told(&["default", "flatten"]) => {
                 attributes.push(quote!(#[serde(default)]));
@@ -190,15 +200,6 @@ pub(crate) fn text_of(value: &Expr) -> Option<String> {
     match value {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
         _ => None,
-    }
-}
-
-struct Pattern(LitStr);
-
-impl Parse for Pattern {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let problem = "write the pattern: `#[regex(\"^[a-z]+$\")]`";
-        input.parse().map(Self).map_err(|e| Error::new(e.span(), problem))
     }
 }
 

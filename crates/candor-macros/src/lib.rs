@@ -5,14 +5,20 @@
 //! |---|---|
 //! | `#[tool]` on a function | `tool` |
 //! | `#[toolbox]` on an `impl` | `toolbox` |
+//! | `#[prompt]` on a function | `prompt` |
+//! | `tools![…]`, `prompts![…]` | `list` |
 //! | `#[args]` on a struct or enum | `args` |
 //!
 //! `signature` reads a function, `options` and `safeguards` what stands in the brackets, `field` the attributes of parameters and fields alike, `write` writes the tool.
 
 mod args;
+mod constraints;
 mod effects;
 mod field;
+mod list;
+mod maps;
 mod options;
+mod prompt;
 mod safeguards;
 mod signature;
 mod tool;
@@ -28,7 +34,7 @@ use proc_macro::TokenStream;
 /// use candor::prelude::*;
 ///
 /// /// Greets somebody.
-/// #[tool(read_only)]
+/// #[tool(reads)]
 /// async fn greet(
 ///     /// Whom to greet
 ///     name: String,
@@ -42,10 +48,11 @@ use proc_macro::TokenStream;
 ///
 /// # On the function
 ///
-/// - What a call does, in words: `read_only`, `additive` or `destructive`, perhaps `idempotent`, perhaps `closed_world`.
+/// - What a call does, in words: `reads`, `adds`, `changes` or `deletes`, perhaps `idempotent`, perhaps `closed_world`.
 ///   Where the arguments decide: `effects(by = action)` for an enum whose variants have `#[effect(…)]`; rows like
-///   `effects(method == "GET" => read_only, path.glob("/repos/*/*") => additive, otherwise => destructive)`; or
-///   `effects = function, at_most(destructive)` with a pure function of references to the parameters. Or `unclassified`:
+///   `effects(method == "GET" => reads, path.glob("/repos/*/*") => adds, otherwise => deletes)`, where a row that no call can
+///   match does not register; or
+///   `effects = function, at_most(deletes)` with a pure function of references to the parameters. Or `unclassified`:
 ///   nothing is said, and callers must expect the worst. One of these is required.
 /// - `idempotency = argument` (a key may be sent as an argument), `required` (it must be), or `key(order_id)` (an expression over the parameters makes
 ///   it): the same call is started at most once per key. `recorded(amount)` names arguments whose values may stand in history.
@@ -97,7 +104,7 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// #[toolbox]
 /// impl Notes {
 ///     /// Adds a note, and says how many there are.
-///     #[tool(additive, closed_world)]
+///     #[tool(adds, closed_world)]
 ///     async fn add(&self, text: String) -> Result<usize, ToolError> {
 ///         let mut notes = self.0.lock().map_err(|_| ToolError::internal("a handler has panicked"))?;
 ///         notes.push(text);
@@ -122,9 +129,9 @@ pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// #[candor::args]
 /// enum Action {
-///     #[effect(read_only)]
+///     #[effect(reads)]
 ///     Read,
-///     #[effect(destructive, idempotent)]
+///     #[effect(deletes, idempotent)]
 ///     Delete,
 /// }
 ///
@@ -140,4 +147,78 @@ pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn args(options: TokenStream, item: TokenStream) -> TokenStream {
     args::expand(&options.into(), &item.into()).into()
+}
+
+/// Makes a prompt of a function: its parameters are what the user fills in.
+///
+/// ```
+/// use candor::prelude::*;
+///
+/// #[candor::args]
+/// enum Tone {
+///     Kind,
+///     Blunt,
+/// }
+///
+/// /// Asks for a review of a file
+/// #[prompt]
+/// fn review(
+///     /// File to review
+///     path: String,
+///     tone: Option<Tone>,
+/// ) -> String {
+///     let tone = if matches!(tone, Some(Tone::Blunt)) { "bluntly" } else { "kindly" };
+///     format!("Review {path}, {tone}.")
+/// }
+///
+/// let server = Server::new("reviews", "1.0.0").prompts(prompts![review]);
+/// ```
+///
+/// - The doc comment is the description; `name = "…"`, `title = "…"` and `description = "…"` in the brackets replace what the
+///   function says.
+/// - A parameter is an argument, with its doc comment as description. `Option<T>` or `#[default(…)]`: the user may leave it out.
+///   Parameters take the attributes that those of a [`#[tool]`](macro@tool) take, and the server checks arguments against them.
+/// - Arguments are texts. A parameter that is no text gets the JSON in it: `7`, `true`, `[1, 2]`.
+/// - An enum or a `bool` proposes its values while the user types.
+/// - `Ctx`, `State<T>`, `Principal` and whatever is marked `#[inject]` come from the server.
+/// - It returns text, `Content`, a `PromptMessage`, a `Vec` of these, a `GetPromptResult`, or a `Result` of any of them.
+#[proc_macro_attribute]
+pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
+    prompt::expand(options.into(), &item.into()).into()
+}
+
+/// A list of tools from functions that are marked [`#[tool]`](macro@tool), for `Server::tools`. Functions of other modules are
+/// listed by their paths.
+///
+/// ```
+/// use candor::prelude::*;
+///
+/// mod notes {
+///     use candor::prelude::*;
+///
+///     /// Adds a note.
+///     #[tool(adds, closed_world)]
+///     pub async fn add(text: String) -> String {
+///         format!("noted: {text}")
+///     }
+/// }
+///
+/// /// Greets by name.
+/// #[tool(reads)]
+/// async fn greet(name: String) -> String {
+///     format!("Hello, {name}!")
+/// }
+///
+/// let server = Server::new("greeter", "1.0.0").tools(tools![greet, notes::add]);
+/// ```
+#[proc_macro]
+pub fn tools(paths: TokenStream) -> TokenStream {
+    list::tools(paths.into()).into()
+}
+
+/// A list of prompts from functions that are marked [`#[prompt]`](macro@prompt), for `Server::prompts`. Functions of other modules
+/// are listed by their paths.
+#[proc_macro]
+pub fn prompts(paths: TokenStream) -> TokenStream {
+    list::prompts(paths.into()).into()
 }

@@ -74,8 +74,8 @@ impl Options {
             0 => {
                 return Err(Error::new(
                     at,
-                    "say what a call does: `#[tool(read_only)]` if it changes nothing, \
-                     `#[tool(additive)]` or `#[tool(destructive)]` if it does, \
+                    "say what a call does: `#[tool(reads)]` if it changes nothing, \
+                     `#[tool(adds)]` if it only adds, `#[tool(changes)]` or `#[tool(deletes)]` if it does more, \
                      `#[tool(effects(…))]` if the arguments decide, \
                      `#[tool(unclassified)]` if callers must expect the worst",
                 ));
@@ -104,12 +104,12 @@ impl Options {
         if let (false, Some(word)) = (self.words.has_kind(), self.words.idempotent()) {
             let message = match &self.table {
                 Some(Table::By { .. }) => {
-                    "`idempotent` belongs to the variants: `#[effect(destructive, idempotent)]`"
+                    "`idempotent` belongs to the variants: `#[effect(changes, idempotent)]`"
                 }
                 Some(Table::Rows(_)) => {
-                    "`idempotent` belongs to the rows: `… => destructive + idempotent`"
+                    "`idempotent` belongs to the rows: `… => changes + idempotent`"
                 }
-                None => "`idempotent` belongs to the bound: `at_most(destructive, idempotent)`",
+                None => "`idempotent` belongs to the bound: `at_most(changes, idempotent)`",
             };
             return Err(Error::new(word, message));
         }
@@ -117,7 +117,7 @@ impl Options {
             (Some(table), _) => self.by_table(table, function).map(Effects::Known),
             (None, Some(asked)) => {
                 let at_most = self.at_most.as_ref().ok_or_else(|| {
-                    let message = "say what it is at most, beside it: `effects = …, at_most(destructive)`; nothing riskier is believed";
+                    let message = "say what it is at most, beside it: `effects = …, at_most(deletes)`; nothing riskier is believed";
                     Error::new_spanned(asked, message)
                 })?;
                 let hints = at_most.hints(asked.span())?;
@@ -126,8 +126,8 @@ impl Options {
                 Ok(Effects::Asked { effects, function: asked.clone(), always })
             }
             (None, None) => {
-                let declared = self.words.declared(at)?;
-                Ok(Effects::Known(quote!(::candor::tool::Effects::Fixed(#declared))))
+                let hints = self.words.hints(at)?;
+                Ok(Effects::Known(quote!(::candor::tool::Effects::Fixed(#hints.declared()))))
             }
         }
     }
@@ -354,7 +354,7 @@ impl Word {
                 set(&mut options.output_schema, given, &word)
             }
             (
-                "read_only" | "additive" | "destructive" | "idempotent" | "closed_world"
+                "reads" | "adds" | "changes" | "deletes" | "idempotent" | "closed_world"
                 | "unclassified" | "blocking" | "requires_preview",
                 _,
             ) => Err(Error::new(word.span(), format!("write `{name}` alone, without a value"))),
@@ -369,7 +369,7 @@ impl Word {
             ) => Err(Error::new(word.span(), format!("`{name}` needs a value: `{name} = …`"))),
             ("effects", _) => Err(Error::new(
                 word.span(),
-                "write `effects(by = argument)`, rows like `effects(action == \"read\" => read_only)`, or `effects = function`",
+                "write `effects(by = argument)`, rows like `effects(action == \"read\" => reads)`, or `effects = function`",
             )),
             ("idempotency", _) => Err(Error::new(word.span(), IDEMPOTENCY)),
             ("ask", _) => Err(Error::new(
@@ -381,7 +381,7 @@ impl Word {
                 "name the arguments whose values may stand in history: `recorded(amount, currency)`",
             )),
             ("at_most", _) => {
-                Err(Error::new(word.span(), "write what it is at most: `at_most(destructive)`"))
+                Err(Error::new(word.span(), "write what it is at most: `at_most(deletes)`"))
             }
             _ => Err(Error::new(
                 word.span(),
@@ -394,7 +394,7 @@ impl Word {
     }
 }
 
-fn set<T>(place: &mut Option<T>, value: T, word: &Ident) -> Result<()> {
+pub(crate) fn set<T>(place: &mut Option<T>, value: T, word: &Ident) -> Result<()> {
     match place.replace(value) {
         None => Ok(()),
         Some(_) => Err(Error::new(word.span(), "said twice")),
@@ -406,7 +406,7 @@ fn is_none(value: &Expr) -> bool {
     matches!(value, Expr::Path(path) if path.path.is_ident("none"))
 }
 
-fn text(value: Expr) -> Result<LitStr> {
+pub(crate) fn text(value: Expr) -> Result<LitStr> {
     match value {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Ok(text),
         other => Err(Error::new_spanned(other, "write a text in quotes")),

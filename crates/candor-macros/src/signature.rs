@@ -5,8 +5,8 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Error, FnArg, GenericArgument, Meta, Pat, PathArguments, ReceiverKind, Result,
-    ReturnType, Signature, Type,
+    Attribute, Error, FnArg, GenericArgument, ItemFn, Lifetime, Meta, Pat, PatTupleStruct, PatType,
+    PathArguments, ReceiverKind, Result, ReturnType, Signature, Type,
 };
 
 use crate::field::{Marks, option_of};
@@ -57,8 +57,7 @@ impl Function {
                 }
                 FnArg::Typed(typed) => {
                     let Pat::Ident(pattern) = &*typed.pat else {
-                        let message = "give the parameter a name: it becomes the property's name";
-                        return Err(Error::new(typed.pat.span(), message));
+                        return Err(Error::new(typed.pat.span(), instead_of_pattern(typed)));
                     };
                     let parameter = Parameter::read(&pattern.ident, &typed.ty, &typed.attrs)?;
                     typed.attrs = parameter.marks.kept.clone();
@@ -148,21 +147,102 @@ impl Source {
     }
 }
 
+/// Says how to write a parameter that is taken apart, as handlers of web frameworks do.
+fn instead_of_pattern(parameter: &PatType) -> String {
+    let named = match &*parameter.pat {
+        Pat::TupleStruct(PatTupleStruct { path, elems, .. }) => {
+            match (path.segments.last(), elems.first(), elems.len()) {
+                (Some(wrapper), Some(Pat::Ident(name)), 1) => {
+                    Some((wrapper.ident.to_string(), name.ident.to_string()))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    let Some((wrapper, name)) = named else {
+        return "give the parameter a name: it becomes the property's name".to_owned();
+    };
+    let ty = written(&parameter.ty);
+    let within = within(&parameter.ty).map_or_else(|| "T".to_owned(), written);
+    match wrapper.as_str() {
+        "State" | "Extension" => format!(
+            "write `{name}: State<{within}>`: the server provides the value, and `{name}` dereferences to it"
+        ),
+        "Json" | "Path" | "Query" | "Form" => format!(
+            "write `{name}: {within}`: callers send arguments as one JSON object, so a parameter needs no `{wrapper}`"
+        ),
+        _ => format!("write `{name}: {ty}`: a parameter's name becomes the property's name"),
+    }
+}
+
+/// The type as its author would write it.
+fn written(ty: &Type) -> String {
+    let text = ty.to_token_stream().to_string();
+    [" <", "< ", " >", " ,", " ::", ":: ", "& ", "[ ", " ]"]
+        .iter()
+        .fold(text, |text, spaced| text.replace(spaced, spaced.trim()))
+}
+
+/// The last type argument of a type.
+fn within(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let PathArguments::AngleBracketed(inside) = &path.path.segments.last()?.arguments else {
+        return None;
+    };
+    inside.args.iter().rev().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
 fn refuse_borrowed(ty: &Type) -> Result<()> {
     if let Some(unnamed) = find(ty, &|ty| matches!(ty, Type::ImplTrait(_))) {
         let message = "name the type: callers can only send a type that is known";
         return Err(Error::new(unnamed.span(), message));
     }
-    let Some(Type::Reference(reference)) = find(ty, &|ty| matches!(ty, Type::Reference(_))) else {
-        return Ok(());
+    let Some(borrowed) = find(ty, &is_borrowed) else { return Ok(()) };
+    let (of, what) = match borrowed {
+        Type::Reference(reference) => (Some(&*reference.elem), "a reference"),
+        other if is_named(other, "Cow") => (within(other), "a `Cow`"),
+        _ => (None, ""),
     };
-    let owned = match &*reference.elem {
+    let message = match of {
+        Some(of) => {
+            format!("a handler owns its arguments: write `{}` instead of {what}", owned(of))
+        }
+        None => "a handler owns its arguments: take a type without a lifetime".to_owned(),
+    };
+    Err(Error::new(borrowed.span(), message))
+}
+
+/// Whether values of a type borrow from something, as far as its text says.
+fn is_borrowed(ty: &Type) -> bool {
+    let is_static = |lifetime: &Lifetime| lifetime.ident == "static";
+    let Type::Path(path) = ty else { return matches!(ty, Type::Reference(_)) };
+    let Some(last) = path.path.segments.last() else { return false };
+    let PathArguments::AngleBracketed(inside) = &last.arguments else { return false };
+    let mut lifetimes = inside.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Lifetime(lifetime) => Some(lifetime),
+        _ => None,
+    });
+    match lifetimes.next() {
+        Some(lifetime) => !is_static(lifetime) || !lifetimes.all(is_static),
+        None => last.ident == "Cow",
+    }
+}
+
+fn is_named(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
+}
+
+/// The owned type that holds what is borrowed.
+fn owned(borrowed: &Type) -> String {
+    match borrowed {
         Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
-        Type::Slice(slice) => format!("Vec<{}>", slice.elem.to_token_stream()),
-        other => other.to_token_stream().to_string(),
-    };
-    let message = format!("a tool owns its arguments: write `{owned}` instead of a reference");
-    Err(Error::new(reference.span(), message))
+        Type::Slice(slice) => format!("Vec<{}>", written(&slice.elem)),
+        other => written(other),
+    }
 }
 
 /// The first type like that, in a type or in what it is made of.
@@ -234,6 +314,24 @@ pub(crate) fn lenient() -> Attribute {
 pub(crate) fn conditions(attributes: &[Attribute]) -> TokenStream {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     quote!(#(#conditions)*)
+}
+
+/// A type of the function's name that has a trait: what lists of tools and of prompts find.
+pub(crate) fn named(item: &ItemFn, has: &TokenStream, body: &TokenStream) -> TokenStream {
+    let (name, visibility) = (&item.sig.ident, &item.vis);
+    let conditions = conditions(&item.attrs);
+    // A struct with braces lives among the types only: the function keeps its name among the values.
+    quote! {
+        #conditions
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        #visibility struct #name {}
+
+        #conditions
+        impl #has for #name {
+            #body
+        }
+    }
 }
 
 /// The text of a doc comment, without the space that each line begins with.

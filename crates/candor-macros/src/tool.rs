@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Error, ItemFn, Result};
 
 use crate::options::Options;
-use crate::signature::{Function, bare, conditions, lenient};
+use crate::signature::{Function, bare, lenient, named};
 use crate::write;
 
 pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
@@ -34,25 +34,13 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
 /// A tool that is none, so that the only complaint is the one about the function. A method cannot have items beside it.
 fn stub(function: &ItemFn) -> Option<TokenStream> {
     let is_method = function.sig.receiver().is_some();
-    (!is_method).then(|| named(function, &quote!({ ::core::unreachable!() })))
+    (!is_method).then(|| listed(function, &quote!({ ::core::unreachable!() })))
 }
 
 /// What `tools![…]` finds under the function's name.
-fn named(item: &ItemFn, tool: &TokenStream) -> TokenStream {
-    let (name, visibility) = (&item.sig.ident, &item.vis);
-    let conditions = conditions(&item.attrs);
-    // A struct with braces lives among the types only: the function keeps its name among the values.
-    quote! {
-        #conditions
-        #[doc(hidden)]
-        #[allow(non_camel_case_types)]
-        #visibility struct #name {}
-
-        #conditions
-        impl ::candor::tool::ToolFn for #name {
-            fn tool() -> ::candor::tool::TypedTool #tool
-        }
-    }
+fn listed(item: &ItemFn, tool: &TokenStream) -> TokenStream {
+    let body = quote!(fn tool() -> ::candor::tool::TypedTool #tool);
+    named(item, &quote!(::candor::tool::ToolFn), &body)
 }
 
 fn tool(options: TokenStream, item: &mut ItemFn) -> Result<TokenStream> {
@@ -64,5 +52,5 @@ fn tool(options: TokenStream, item: &mut ItemFn) -> Result<TokenStream> {
     }
     let name = &item.sig.ident;
     let tool = write::tool(&function, &options, &quote!(#name), None)?;
-    Ok(named(item, &tool))
+    Ok(listed(item, &tool))
 }

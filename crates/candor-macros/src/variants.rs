@@ -56,7 +56,7 @@ fn rows(
     let row = |(variant, effect): (&Variant, &Option<Attribute>)| {
         let name = &variant.ident;
         let effect = effect.as_ref().ok_or_else(|| {
-            let message = "say what each variant does: `#[effect(read_only)]`, `#[effect(additive)]` or `#[effect(destructive)]`";
+            let message = "say what each variant does: `#[effect(reads)]`, `#[effect(adds)]`, `#[effect(changes)]` or `#[effect(deletes)]`";
             Error::new(name.span(), message)
         })?;
         let hints = effect.parse_args::<Words>()?.hints(name.span())?;

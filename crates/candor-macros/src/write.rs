@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::Result;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
+use syn::{Expr, Result};
 
 use crate::field::option_of;
 use crate::options::{Effects, Options, OutputSchema};
@@ -26,9 +26,9 @@ pub(crate) fn tool(
     call: &TokenStream,
     shared: Option<&Ident>,
 ) -> Result<TokenStream> {
-    let fields = fields(function, options)?;
+    let fields = fields(function, options.input_schema.is_none())?;
     let Fields { items, ty } = &fields;
-    let input = input(function, options, ty);
+    let input = input(function, options.input_schema.as_ref(), ty);
     let (effects, evaluate) = match options.effects(function)? {
         Effects::Known(effects) => (effects, quote!(::core::option::Option::None)),
         Effects::Asked { effects, function: asked, always } => {
@@ -48,10 +48,7 @@ pub(crate) fn tool(
     let title = text(options.title.as_ref().map(syn::LitStr::value));
     let described = options.description.as_ref().map(syn::LitStr::value);
     let description = text(described.or_else(|| function.description.clone()));
-    let needs = function.parameters.iter().filter(|p| p.from == Source::Server).map(|p| {
-        let ty = &p.ty;
-        quote!(<#ty as ::candor::FromCtx>::needs())
-    });
+    let needs = needs(function);
     let taken = taken(function);
     let names = (0..function.parameters.len()).map(local);
     let returns = &function.returns;
@@ -61,9 +58,9 @@ pub(crate) fn tool(
         (false, true) => quote!(::candor::__private::blocking(move || #call(#(#names),*)).await),
     };
     let output = match &options.output_schema {
-        None => quote!(::candor::__private::published(__kind.schema())),
+        None => quote!(::candor::__private::published(|| __kind.schema())),
         Some(OutputSchema::Given(schema)) => {
-            quote!(::candor::__private::published_as(#schema, __kind.schema().as_ref()))
+            quote!(::candor::__private::published_as(#schema, || __kind.schema()))
         }
         Some(OutputSchema::None) => {
             quote!((::core::option::Option::None, ::candor::__private::Carried::AsItComes))
@@ -103,14 +100,10 @@ pub(crate) fn tool(
                 ask: #ask,
                 recorded: &[#(#recorded),*],
                 safeguards: #safeguards,
-                needs: ::std::vec::Vec::from_iter(
-                    [#(#needs),*].into_iter().flatten() as ::std::iter::Flatten<
-                        ::std::array::IntoIter<::core::option::Option<::candor::__private::Need>, _>,
-                    >,
-                ),
+                needs: #needs,
             },
             __input,
-            ::candor::__private::Asked { hints: #evaluate, key: #key },
+            ::candor::__private::Asked { annotations: #evaluate, key: #key },
             __output,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
                 #share
@@ -122,6 +115,55 @@ pub(crate) fn tool(
                         ::core::result::Result::Err(error) => {
                             ::core::result::Result::Err(__error.convert(error))
                         }
+                    }
+                }
+            },
+        )
+    }})
+}
+
+/// An expression of type `Prompt`.
+pub(crate) fn prompt(function: &Function, options: &crate::prompt::Options) -> Result<TokenStream> {
+    let Fields { items, ty } = fields(function, true)?;
+    let input = input(function, None, &ty);
+    let own_name = || function.name.unraw().to_string();
+    let name = options.name.as_ref().map_or_else(own_name, syn::LitStr::value);
+    let title = text(options.title.as_ref().map(syn::LitStr::value));
+    let described = options.description.as_ref().map(syn::LitStr::value);
+    let description = text(described.or_else(|| function.description.clone()));
+    let needs = needs(function);
+    let taken = taken(function);
+    let (call, names) = (&function.name, (0..function.parameters.len()).map(local));
+    let wait = function.is_async.then(|| quote!(.await));
+    let returns = &function.returns;
+    // At the return type, so that the compiler points there when nothing can be made of it.
+    let error = quote_spanned!(returns.span()=> (&&&__split.error()).error_kind());
+    let made = quote_spanned!(returns.span()=> ::candor::prompt::IntoPrompt::into_prompt(__value));
+    Ok(quote! {{
+        #items
+        #[allow(unused_imports)]
+        use ::candor::__private::{ReadsArguments as _, ReadsNothing as _};
+        #[allow(unused_imports)]
+        use ::candor::__private::returned::{
+            Convert as _, ErrorKnown as _, ErrorNone as _, ErrorOther as _, ErrorText as _, SplitOther as _,
+            SplitResult as _,
+        };
+        let __split = (&&::candor::__private::returned::probe::<#returns>()).split();
+        let __error = #error;
+        ::candor::prompt::Prompt::typed(
+            ::candor::__private::PromptSpec {
+                name: #name,
+                title: #title,
+                description: #description,
+                needs: #needs,
+            },
+            #input,
+            move |__arguments: #ty, __ctx: ::candor::Ctx| async move {
+                #taken
+                match __split.open(#call(#(#names),*)#wait) {
+                    ::core::result::Result::Ok(__value) => ::core::result::Result::Ok(#made),
+                    ::core::result::Result::Err(error) => {
+                        ::core::result::Result::Err(__error.convert(error))
                     }
                 }
             },
@@ -158,7 +200,7 @@ fn preview(
         ::candor::tool::TypedTool::new(
             ::candor::__private::Spec::default(),
             ::std::clone::Clone::clone(&__input),
-            ::candor::__private::Asked { hints: ::core::option::Option::None, key: ::core::option::Option::None },
+            ::candor::__private::Asked { annotations: ::core::option::Option::None, key: ::core::option::Option::None },
             ::core::option::Option::None,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
                 #share
@@ -204,13 +246,13 @@ fn evaluate(
             .map(|name| quote_spanned!(at=> &__arguments.#name))
             .collect()
     };
-    let said = quote_spanned!(at=> (#asked)(#(#taken),*) #always);
+    let said = quote_spanned!(at=> ::candor::__private::annotations((#asked)(#(#taken),*)) #always);
     // A closure and not a function, so that a toolbox can say `Self::…`; its type keeps it from capturing anything.
     quote! {
         ::core::option::Option::Some({
-            let __hints: fn(&#ty) -> ::candor::hints::Hints =
+            let __annotations: fn(&#ty) -> ::candor::hints::Annotations =
                 |__arguments: &#ty| #said;
-            __hints
+            __annotations
         })
     }
 }
@@ -242,6 +284,21 @@ fn derive_key(function: &Function, key: &TokenStream, ty: &TokenStream) -> Token
     }
 }
 
+/// An expression of type `Vec<Need>`: the state that the function cannot run without.
+fn needs(function: &Function) -> TokenStream {
+    let needs = function.parameters.iter().filter(|p| p.from == Source::Server).map(|p| {
+        let ty = &p.ty;
+        quote!(<#ty as ::candor::FromCtx>::needs())
+    });
+    quote! {
+        ::std::vec::Vec::from_iter(
+            [#(#needs),*].into_iter().flatten() as ::std::iter::Flatten<
+                ::std::array::IntoIter<::core::option::Option<::candor::__private::Need>, _>,
+            >,
+        )
+    }
+}
+
 fn text(text: Option<String>) -> TokenStream {
     match text {
         Some(text) => quote!(::core::option::Option::Some(#text)),
@@ -249,7 +306,7 @@ fn text(text: Option<String>) -> TokenStream {
     }
 }
 
-fn fields(function: &Function, options: &Options) -> Result<Fields> {
+fn fields(function: &Function, closed: bool) -> Result<Fields> {
     if function.takes_all() {
         return Ok(Fields { items: TokenStream::new(), ty: quote!(::candor::Arguments) });
     }
@@ -274,7 +331,7 @@ fn fields(function: &Function, options: &Options) -> Result<Fields> {
     // and schemars only in a type that is generic in something.
     let granted = quote!(#(#bounds),*).to_string();
     // A schema of the author's own may let more through than the parameters.
-    let closed = options.input_schema.is_none().then(|| quote!(deny_unknown_fields));
+    let closed = closed.then(|| quote!(deny_unknown_fields));
     let items = quote! {
         #(#checks)*
         #[derive(::candor::__private::serde::Deserialize, ::candor::__private::schemars::JsonSchema)]
@@ -286,9 +343,9 @@ fn fields(function: &Function, options: &Options) -> Result<Fields> {
     Ok(Fields { items, ty: quote!(#owner::<true>) })
 }
 
-fn input(function: &Function, options: &Options, ty: &TokenStream) -> TokenStream {
+fn input(function: &Function, given: Option<&Expr>, ty: &TokenStream) -> TokenStream {
     if function.takes_all() {
-        return match &options.input_schema {
+        return match given {
             Some(schema) => quote!(::candor::__private::Input::raw(#schema)),
             None => quote!(::candor::__private::Input::anything()),
         };
@@ -301,7 +358,7 @@ fn input(function: &Function, options: &Options, ty: &TokenStream) -> TokenStrea
         }
         _ => quote!((&&::candor::__private::reads::<#ty, ()>()).parameters()),
     };
-    match &options.input_schema {
+    match given {
         Some(schema) => quote!(#read.publishing(#schema)),
         None => read,
     }

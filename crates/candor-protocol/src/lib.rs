@@ -6,7 +6,9 @@
 //!   written back as it came.
 //! - [`names`]: methods, `_meta` keys, headers, extension ids.
 //! - [`mirror`]: arguments that stand in HTTP headers, too.
+//! - [`shown`]: the texts of others, safe on a terminal.
 //! - [`time`]: moments as text.
+//! - [`Undo`]: whether a call can be undone, in one sentence for every prompt.
 //! - [`Revision`], [`Era`], [`Principal`].
 //!
 //! No I/O and no runtime: everything here is a value or a function of values.
@@ -18,9 +20,12 @@ pub mod names;
 mod principal;
 mod revision;
 pub mod rpc;
+pub mod shown;
 pub mod time;
 pub mod types;
+mod undo;
 
 pub use message::{Members, Message};
 pub use principal::Principal;
 pub use revision::{Era, Revision};
+pub use undo::Undo;

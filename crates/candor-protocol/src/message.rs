@@ -64,6 +64,24 @@ macro_rules! message {
             }
         }
 
+        impl $name {
+            /// Removes optional members of this type that are `null`. Those inside its members stay.
+            #[allow(dead_code)]
+            pub(crate) fn drop_own_nulls(&mut self) {
+                if self.extra.is_empty() {
+                    return;
+                }
+                // It cannot fail: nothing is decoded.
+                let _ = self.extra.retain(|key, json| {
+                    let optional = match key {
+                        $($key => $crate::message::is_optional!($presence),)*
+                        _ => false,
+                    };
+                    Ok(!(optional && json.is_null()))
+                });
+            }
+        }
+
         impl $crate::message::Members for $name {
             fn write_members<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 $($crate::message::write!($presence map $key, &self.$field);)*
@@ -83,6 +101,33 @@ macro_rules! message {
         impl $crate::json::Decode for $name {
             fn decode(json: $crate::json::Json<'_>) -> Result<Self, $crate::json::Malformed> {
                 <Self as $crate::message::Message>::from_object(<$crate::json::Object as $crate::json::Decode>::decode(json)?)
+            }
+        }
+
+        impl TryFrom<&serde_json::Value> for $name {
+            type Error = $crate::json::Malformed;
+
+            fn try_from(value: &serde_json::Value) -> Result<Self, $crate::json::Malformed> {
+                <Self as $crate::json::Decode>::decode((&*$crate::json::raw(value)).into())
+            }
+        }
+
+        impl TryFrom<serde_json::Value> for $name {
+            type Error = $crate::json::Malformed;
+
+            fn try_from(value: serde_json::Value) -> Result<Self, $crate::json::Malformed> {
+                Self::try_from(&value)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::json::Malformed;
+
+            /// Reads JSON text.
+            fn from_str(text: &str) -> Result<Self, $crate::json::Malformed> {
+                let json = $crate::json::scan(text.as_bytes(), $crate::json::DEFAULT_DEPTH)
+                    .map_err(|e| $crate::json::Malformed::here(format!("cannot be read: {e}")))?;
+                <Self as $crate::json::Decode>::decode(json)
             }
         }
 
@@ -142,6 +187,15 @@ macro_rules! present {
     };
     (optional $json:ident) => {
         !$json.is_null()
+    };
+}
+
+macro_rules! is_optional {
+    (required) => {
+        false
+    };
+    (optional) => {
+        true
     };
 }
 
@@ -225,6 +279,6 @@ macro_rules! open_enum {
 }
 
 pub(crate) use {
-    constructor, initial, is_set, member_type, message, open_enum, present, settle,
+    constructor, initial, is_optional, is_set, member_type, message, open_enum, present, settle,
     write_member as write,
 };

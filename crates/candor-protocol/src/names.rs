@@ -141,6 +141,10 @@ pub mod extension {
     pub const ERROR: &str = "dev.candor/error";
     /// The token of a preview, in its result.
     pub const PLAN: &str = "dev.candor/plan";
+    /// In a tool's definition: whether its calls can be undone (`possible`), and with which tool (`tool`).
+    pub const UNDO: &str = "dev.candor/undo";
+    /// In a tool's definition: which schemas of its types cannot be used (`unavailable`: `input`, `output`).
+    pub const SCHEMA: &str = "dev.candor/schema";
     /// Approvals.
     pub const APPROVAL: &str = "dev.candor/approval";
     /// Declared by a client: it reads structured content, so large text that only repeats it may be left out. A result says with

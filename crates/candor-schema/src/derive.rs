@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value};
 
-use crate::{inline, tidy, unions, walk};
+use crate::{constraints, inline, keys, tidy, unions, walk, widths, write};
 
 /// Which side of a type is described: what it reads or what it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,16 +45,37 @@ pub fn derivations() -> u64 {
 /// ```
 #[must_use]
 pub fn derive<T: JsonSchema>(view: View) -> Value {
+    inspect::<T>(view).0
+}
+
+/// Derives the schema of a type, and names the author's mistakes in it.
+pub(crate) fn inspect<T: JsonSchema>(view: View) -> (Value, Vec<String>) {
     DERIVATIONS.fetch_add(1, Ordering::Relaxed);
+    let mut schema = written::<T>(view);
+    let mut mistakes = constraints::apply(&mut schema);
+    let schema = tidied(schema, view);
+    if view == View::Input {
+        mistakes.extend(constraints::contradictions(&schema));
+    }
+    (schema, mistakes)
+}
+
+/// Whether a type is a map, whatever its keys are.
+pub(crate) fn is_map<T: JsonSchema>() -> bool {
+    // The id of a type that an author derives begins with the path of its module.
+    T::schema_id().starts_with("Map<") || written::<T>(View::Input).get(keys::MARK).is_some()
+}
+
+/// What schemars writes, with definitions in the place of references.
+fn written<T: JsonSchema>(view: View) -> Value {
     let (referring, definitions) = generate::<T>(view, false);
-    let schema = if inline::recursive(&definitions).is_empty() {
+    if inline::recursive(&definitions).is_empty() {
         // schemars drops a constraint on a field whose type it refers to (`#[schemars(range(max = 9))]
         // level: Level`) and keeps it where the type stands in place.
         generate::<T>(view, true).0
     } else {
         inline::inline(referring, &definitions)
-    };
-    tidied(schema, view)
+    }
 }
 
 fn generate<T: JsonSchema>(view: View, inline: bool) -> (Value, Map<String, Value>) {
@@ -76,7 +97,13 @@ fn generator(view: View, inline: bool) -> SchemaGenerator {
 }
 
 fn tidied(mut schema: Value, view: View) -> Value {
-    walk::from_the_leaves(&mut schema, &tidy::prune);
+    if view == View::Output {
+        walk::from_the_leaves(&mut schema, &write::allow_digits);
+    }
+    walk::from_the_leaves(&mut schema, &|schema| {
+        tidy::prune(schema);
+        widths::bound(schema, view);
+    });
     walk::from_the_leaves(&mut schema, &unions::settle);
     tidy::close(&mut schema);
     walk::from_the_leaves(&mut schema, &|schema| tidy::members(schema, view));

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::keys;
 use crate::nearest::nearest;
 use crate::validate::{Failure, Kind, Validator, whole};
 use crate::violation::{Violation, below, shorten};
@@ -16,7 +17,8 @@ const NAMED: usize = 20;
 
 /// Explains what is wrong with a value; `document` is the schema as it was written. Never empty.
 pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) -> Vec<Violation> {
-    let mut explanation = Explanation { document, validator, violations: Vec::new() };
+    let mut explanation =
+        Explanation { document, validator, keyword: None, violations: Vec::new() };
     for failure in validator.failures(value) {
         if explanation.is_full() {
             break;
@@ -61,6 +63,8 @@ impl<T: Into<String>> From<T> for Said {
 struct Explanation<'s> {
     document: &'s Value,
     validator: &'s Validator,
+    /// The keyword that the failure at hand is of.
+    keyword: Option<&'static str>,
     violations: Vec<Violation>,
 }
 
@@ -76,13 +80,18 @@ impl Explanation<'_> {
             Some(expected) => violation.expecting(expected),
             None => violation,
         };
-        if !self.is_full() && !self.violations.contains(&violation) {
-            self.violations.push(violation);
+        // Two keywords may fail in the same words: these are told once.
+        let same = |other: &Violation| {
+            other.pointer == violation.pointer && other.problem == violation.problem
+        };
+        if !self.is_full() && !self.violations.iter().any(same) {
+            self.violations.push(Violation { keyword: self.keyword, ..violation });
         }
     }
 
     fn add(&mut self, failure: &Failure<'_>) {
         let at = failure.at.as_str();
+        self.keyword = Some(failure.keyword);
         match &failure.kind {
             Kind::Missing(names) => self.add_missing(failure, names),
             Kind::Unknown(names) => {
@@ -140,8 +149,19 @@ impl Explanation<'_> {
     }
 
     fn unknown(&self, failure: &Failure<'_>, name: &str) -> String {
-        let known = self.surrounding(failure).and_then(|s| s.get("properties")?.as_object());
+        let schema = self.surrounding(failure);
+        let known = schema.and_then(|s| s.get("properties")?.as_object());
         let Some(known) = known.filter(|known| !known.is_empty()) else {
+            if let Some(patterns) = schema.and_then(|s| s.get("patternProperties")?.as_object())
+                && !patterns.is_empty()
+            {
+                let names = patterns.keys().map(|pattern| {
+                    keys::described(pattern)
+                        .unwrap_or_else(|| format!("a text that matches {}", shorten(pattern)))
+                });
+                let names = names.collect::<Vec<_>>().join(" or ");
+                return format!("expected {names} as a name, received {}", quoted(&name.into()));
+            }
             return "unknown member; no more members are allowed here".to_owned();
         };
         // A member that is there already was not meant.
@@ -166,10 +186,13 @@ impl Explanation<'_> {
             && value.is_object()
         {
             let given = value.get(tag.name);
-            match tag.values.iter().find(|(_, fixed)| given == Some(*fixed)) {
-                Some((branch, _)) => context.get(*branch).into_iter().flatten().for_each(|inner| {
-                    self.add(inner);
-                }),
+            let meant = tag.values.iter().filter(|(_, fixed)| given == Some(*fixed));
+            // A value with several tags has one alternative for each combination.
+            let best = meant
+                .filter_map(|(branch, _)| context.get(*branch))
+                .min_by_key(|branch| misfit(at, branch));
+            match best {
+                Some(branch) => branch.iter().for_each(|inner| self.add(inner)),
                 None => self.say(below(at, tag.name), tag.problem(given)),
             }
             return;
@@ -268,12 +291,18 @@ impl<'s> Tag<'s> {
     }
 
     fn problem(&self, given: Option<&Value>) -> Said {
-        let expected = one_of(self.values.iter().map(|(_, value)| quoted(value)));
+        let mut values: Vec<&Value> = Vec::new();
+        for (_, value) in &self.values {
+            if !values.contains(value) {
+                values.push(value);
+            }
+        }
+        let expected = one_of(values.iter().map(|value| quoted(value)));
         let said = match given {
             None => Said::missing(expected),
-            Some(given) => mistaken(expected, given, self.values.iter().map(|(_, value)| *value)),
+            Some(given) => mistaken(expected, given, values.iter().copied()),
         };
-        said.allowing(self.values.iter().map(|(_, value)| (*value).clone()).collect())
+        said.allowing(values.into_iter().cloned().collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use crate::derive::{View, derive};
+use crate::derive::{View, inspect, is_map};
 use crate::unions::{is_null, is_nullable};
 use crate::walk::{children_mut, is_type};
 
@@ -30,10 +30,32 @@ use crate::walk::{children_mut, is_type};
 /// ```
 #[must_use]
 pub fn input<T: JsonSchema>() -> Value {
-    let Value::Object(derived) = derive::<T>(View::Input) else { return permissive() };
-    if !is_type(&derived, "object") || is_combined(&derived) {
-        return permissive();
-    }
+    input_schema::<T>().schema
+}
+
+/// The schema of a tool's arguments, and the author's mistakes in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputSchema {
+    /// The schema; its root is an object.
+    pub schema: Value,
+    /// What the schema cannot demand, and what contradicts itself, each with its place: a default outside its own limits.
+    pub mistakes: Vec<String>,
+}
+
+/// Derives what [`input`] derives, and looks for mistakes.
+#[must_use]
+pub fn input_schema<T: JsonSchema>() -> InputSchema {
+    let (derived, mistakes) = inspect::<T>(View::Input);
+    let schema = match derived {
+        Value::Object(derived) if is_type(&derived, "object") && !is_combined(&derived) => {
+            as_input(derived)
+        }
+        _ => permissive(),
+    };
+    InputSchema { schema, mistakes }
+}
+
+fn as_input(derived: Map<String, Value>) -> Value {
     let open = derived.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
     let is_map = !derived.contains_key("properties") && open;
     let mut schema = Map::new();
@@ -66,16 +88,18 @@ fn describe(name: &str, property: &mut Value) {
     }
 }
 
-/// Whether a derived schema is that of a struct, which may *be* the arguments of a tool. Anything else
-/// becomes one named argument: hosts drop tools whose input is a union at its root.
+/// Whether a type is a struct, which may *be* the arguments of a tool. Anything else becomes one named argument: hosts
+/// drop tools whose input is a union at its root, and the keys of a map are data.
 #[must_use]
-pub fn is_struct(schema: &Value) -> bool {
-    schema.as_object().is_some_and(|schema| {
+pub fn is_struct<T: JsonSchema>() -> bool {
+    let (derived, _) = inspect::<T>(View::Input);
+    derived.as_object().is_some_and(|schema| {
         // A struct without fields has no properties to show, but it is closed.
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
         is_type(schema, "object")
             && (schema.contains_key("properties") || closed)
             && !is_combined(schema)
+            && !is_map::<T>()
     })
 }
 

@@ -4,7 +4,7 @@
 //!   result.
 //! - [`Schema`]: a schema compiled once, that says exactly what is wrong with a value.
 //! - [`References`]: what the references of a schema lead to.
-//! - [`read`]: from a checked value to a Rust value.
+//! - [`read`]: from a checked value to a Rust value; [`write()`]: from a Rust value to JSON.
 //! - [`canonical`]: one text for all spellings of a value.
 //! - [`nearest`](nearest()): the name that someone probably meant.
 //!
@@ -12,10 +12,12 @@
 
 mod base64;
 mod canonical;
+mod constraints;
 mod derive;
 mod explain;
 mod inline;
 mod input;
+mod keys;
 mod merge;
 mod nearest;
 mod output;
@@ -26,18 +28,22 @@ mod unions;
 mod validate;
 mod violation;
 mod walk;
+mod widths;
 mod words;
+mod write;
 
 pub use base64::Base64;
 pub use canonical::canonical;
 pub use derive::{View, derivations, derive};
-pub use input::{input, is_struct, permissive, plain_optionals};
+pub use input::{InputSchema, input, input_schema, is_struct, permissive, plain_optionals};
+pub use keys::KeyedMap;
 pub use nearest::nearest;
 pub use output::{BOX_FIELD, BOX_KEYWORD, OutputSchema, output};
 pub use read::read;
 pub use schema::{Schema, SchemaError};
 pub use validate::References;
 pub use violation::{Invalid, Violation};
+pub use write::write;
 
 /// The crate whose `JsonSchema` is derived from, so that everyone derives with the same one.
 pub use schemars;

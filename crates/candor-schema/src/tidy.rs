@@ -6,12 +6,6 @@ use crate::derive::View;
 use crate::unions::is_nullable;
 use crate::walk::is_type;
 
-/// Names of Rust's widths; bounds say the same to everyone, in words of JSON Schema.
-const WIDTHS: [&str; 14] = [
-    "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
-    "uint128", "uint", "float", "double",
-];
-
 /// Keywords that apply a schema to the same value, so that members are named in more than one place.
 const IN_PLACE: [&str; 8] = ["$ref", "anyOf", "oneOf", "allOf", "if", "then", "else", "not"];
 
@@ -35,12 +29,7 @@ const LAST: [&str; 8] =
 pub(crate) fn prune(schema: &mut Map<String, Value>) {
     schema.shift_remove("title");
     schema.shift_remove("$schema");
-    if let Some(Value::String(format)) = schema.get("format")
-        && WIDTHS.contains(&format.as_str())
-        && !is_type(schema, "string")
-    {
-        schema.shift_remove("format");
-    }
+    schema.shift_remove(crate::keys::MARK);
     if let Some(Value::Object(patterns)) = schema.get_mut("patternProperties") {
         // Keys that are integers: serde reads them as JSON numbers, which have no leading zeros.
         for (loose, exact) in [(r"^\d+$", "^(0|[1-9][0-9]*)$"), (r"^-?\d+$", "^(0|-?[1-9][0-9]*)$")]

@@ -19,7 +19,7 @@ pub struct Violation {
     pub expected: Option<String>,
     /// The values that are allowed there, all of them; empty if they cannot be listed.
     pub valid_values: Vec<Value>,
-    /// `schema` if no value fits, because the schema itself cannot be used.
+    /// The schema's keyword that refuses the value; `schema` if the schema itself is invalid. None if no keyword refuses it.
     pub keyword: Option<&'static str>,
 }
 

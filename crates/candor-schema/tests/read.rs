@@ -85,11 +85,151 @@ fn other_problems_have_their_place_too() {
     assert_eq!(said::<Order>(&json!({"name": "a", "price": 1})), "/count: required, but missing");
     assert_eq!(
         said::<Vec<Strict>>(&json!([{"name": "a"}, {"nmae": "b"}])),
-        "/1/nmae: unknown field `nmae`, expected `name`"
+        "/1/nmae: unknown member; known are `name`"
     );
     assert_eq!(
         said::<BTreeMap<String, uuid::Uuid>>(&json!({"id": "x"}))[..5],
         *"/id: ",
         "what a type itself refuses"
+    );
+}
+
+/// Refused as a whole: neither end is wrong by itself.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Ends")]
+struct Span {
+    start: i64,
+    end: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Ends {
+    start: i64,
+    end: i64,
+}
+
+impl TryFrom<Ends> for Span {
+    type Error = &'static str;
+
+    fn try_from(Ends { start, end }: Ends) -> Result<Self, &'static str> {
+        if start <= end { Ok(Self { start, end }) } else { Err("ends before it starts") }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind")]
+enum Tagged {
+    Short {
+        date: chrono::NaiveDate,
+    },
+    Long {
+        spans: Vec<Span>,
+        first: chrono::NaiveDate,
+        last: chrono::NaiveDate,
+        by_year: BTreeMap<u16, Inner>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct Inner {
+    #[serde(flatten)]
+    span: Span,
+    #[serde(flatten)]
+    flat: Untagged,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Untagged {
+    Dated { date: chrono::NaiveDate },
+    Counted { count: u8 },
+}
+
+#[test]
+fn place_is_exact_inside_what_serde_copies() {
+    let long = |edit: &dyn Fn(&mut Value)| {
+        let mut value = json!({
+            "kind": "Long",
+            "spans": [{"start": 1, "end": 2}, {"start": 3, "end": 4}],
+            "first": "2024-01-01",
+            "last": "2024-12-31",
+            "by_year": {"2024": {"start": 1, "end": 2, "date": "2024-01-01"}, "7": {"start": 1, "end": 2, "count": 7}}
+        });
+        edit(&mut value);
+        vec![value]
+    };
+    read::<Vec<Tagged>>(&json!(long(&|_| {}))).unwrap();
+    for (pointer, wrong) in [
+        ("/first", json!("2024-02-30")),
+        ("/last", json!("2024-02-30")),
+        ("/by_year/2024/date", json!("2024-02-30")),
+        ("/by_year/7/count", json!(256)),
+    ] {
+        let value = json!(long(&|value| *value.pointer_mut(pointer).unwrap() = wrong.clone()));
+        let told = said::<Vec<Tagged>>(&value);
+        assert!(told.starts_with(&format!("/0{pointer}: ")), "{pointer}: {told}");
+    }
+    for pointer in ["/spans/1", "/by_year/2024"] {
+        let value = json!(long(&|value| value.pointer_mut(pointer).unwrap()["start"] = json!(9)));
+        assert_eq!(said::<Vec<Tagged>>(&value), format!("/0{pointer}: ends before it starts"));
+    }
+    let both = json!(long(&|value| {
+        value["first"] = json!("2024-02-30");
+        value["last"] = json!("2024-02-30");
+    }));
+    assert!(said::<Vec<Tagged>>(&both).starts_with("/0/first: "));
+    assert!(
+        said::<Tagged>(&json!({"kind": "Short", "date": "x"})).starts_with("/date: "),
+        "the only member beside the tag"
+    );
+}
+
+#[test]
+fn keys_are_read_as_their_type_asks() {
+    type Keyed = BTreeMap<u16, bool>;
+    assert_eq!(
+        said::<Keyed>(&json!({"65536": true})),
+        "/65536: 65536 is out of range for an unsigned 16-bit integer"
+    );
+    let huge = "340282366920938463463374607431768211456";
+    assert_eq!(
+        said::<Keyed>(&json!({huge: true})),
+        format!("/{huge}: {huge} is out of range for an unsigned 16-bit integer")
+    );
+    assert_eq!(
+        said::<Keyed>(&json!({"a/b": true})),
+        "/a~1b: expected an unsigned 16-bit integer, received the string \"a/b\""
+    );
+    let largest = u128::MAX.to_string();
+    assert_eq!(
+        read::<BTreeMap<u128, u8>>(&json!({&*largest: 1.0})).unwrap(),
+        [(u128::MAX, 1)].into()
+    );
+    assert_eq!(read::<BTreeMap<bool, u8>>(&json!({"true": 1.0})).unwrap(), [(true, 1)].into());
+}
+
+#[test]
+fn refusals_name_no_rust_type() {
+    #[derive(Debug, Deserialize)]
+    struct Pair(u8, u8);
+    #[derive(Debug, Deserialize)]
+    struct Unit;
+    assert_eq!(said::<Strict>(&json!(7)), "expected an object, received the number 7");
+    assert_eq!(said::<Pair>(&json!([1])), "expected an array of 2 items, received 1 item");
+    assert_eq!(said::<Unit>(&json!(7)), "expected null, received the number 7");
+    assert_eq!(said::<Vec<u8>>(&json!({})), "expected an array, received an object");
+    assert_eq!(said::<Untagged>(&json!(7)), "expected one of the forms that the schema names");
+    assert_eq!(said::<Tagged>(&json!(7)), "expected an object, received the number 7");
+    assert_eq!(
+        said::<Action>(&json!("Go")),
+        "expected one of \"Add\", \"Stop\", received the string \"Go\""
+    );
+    assert_eq!(
+        said::<std::time::Duration>(&json!({"secs": u64::MAX, "nanos": u32::MAX})),
+        "too large"
+    );
+    assert_eq!(
+        said::<std::num::NonZeroU8>(&json!(0)),
+        "0 is out of range for an unsigned 8-bit integer other than 0"
     );
 }

@@ -23,6 +23,30 @@ pub struct About {
     pub revisions: &'static [Revision],
 }
 
+impl About {
+    /// Returns the name for this server in a host's configuration: its title if it has one, so that two folders have two names.
+    #[must_use]
+    pub fn host_name(&self) -> String {
+        host_name(self.info.title.as_deref().unwrap_or(&self.info.name))
+    }
+}
+
+/// The longest name that hosts take.
+const LONGEST_HOST_NAME: usize = 64;
+
+/// Returns a name that hosts take, and that needs no quotes in a shell: letters, digits, hyphens and underscores.
+#[must_use]
+pub fn host_name(name: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let parts: Vec<&str> = name.split(|c| !allowed(c)).filter(|part| !part.is_empty()).collect();
+    let mut name = parts.join("-");
+    name.truncate(LONGEST_HOST_NAME);
+    match name.trim_end_matches('-') {
+        "" => "server".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 /// A client that is connected: it speaks a legacy revision, as only those have sessions.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -77,5 +101,19 @@ impl Engine {
             idle: session.idle(),
         };
         self.connected().all().into_iter().map(view).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_name_needs_no_quotes() {
+        assert_eq!(host_name("notes_2026"), "notes_2026");
+        assert_eq!(host_name("Ann's  old notes.d"), "Ann-s-old-notes-d");
+        assert_eq!(host_name("-my server; rm -rf /"), "my-server-rm-rf");
+        assert_eq!(host_name("\u{202e}'\""), "server");
+        assert_eq!(host_name(&"a-".repeat(100)).len(), 63);
     }
 }

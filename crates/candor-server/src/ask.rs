@@ -164,6 +164,8 @@ pub enum AskError {
     Refused(ErrorObject),
     /// The client's answer is not an answer to this question.
     Malformed(String),
+    /// A form cannot be made of this type. Holds the reason.
+    NotAForm(String),
 }
 
 impl fmt::Display for AskError {
@@ -177,6 +179,7 @@ impl fmt::Display for AskError {
             Self::NoChannel => f.write_str("a request in a batch cannot ask; send it alone"),
             Self::Refused(error) => write!(f, "the client refused: {}", error.message),
             Self::Malformed(problem) => write!(f, "the client's answer cannot be used: {problem}"),
+            Self::NotAForm(problem) => f.write_str(problem),
         }
     }
 }

@@ -41,9 +41,8 @@ where
     match ctx.round().run(started).await {
         Some(Ok(value)) => Ran::Done(value),
         Some(Err(panic)) => {
-            let reason = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-            let reason =
-                reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            let reason = trace::panic_reason(&*panic);
+            trace::note(format_args!("the handler panicked: {reason}"));
             let Subject { method, name } = subject;
             let trace_id = trace::id();
             tracing::error!(method, name, reason, trace_id, "a handler panicked");

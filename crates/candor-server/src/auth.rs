@@ -10,21 +10,32 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-/// Finds the principal behind a request, or refuses it.
+pub use crate::identity::{Claims, Identity};
+/// The types of an HTTP request's head, which an [`Authenticator`] reads.
+pub use http;
+
+/// Finds the caller of a request, or refuses it. For [`Server::authenticator`](crate::Server::authenticator).
 ///
 /// ```
-/// use candor_server::auth::{Authenticator, Unauthorized};
+/// use candor_server::auth::http::{HeaderValue, request::Parts};
+/// use candor_server::auth::{Authenticator, Identity, Unauthorized};
 /// use candor_server::{BoxFuture, protocol::Principal};
-/// use http::{HeaderValue, request::Parts};
 ///
-/// /// A proxy in front has found out who it is, and nobody else can reach us.
+/// /// What the proxy knows of a user; a handler reads it with `ctx.claims::<Staff>()`.
+/// struct Staff {
+///     team: String,
+/// }
+///
+/// /// A proxy in front has authenticated the user, and nothing else can reach this server.
 /// struct Proxy;
 ///
 /// impl Authenticator for Proxy {
-///     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, Unauthorized>> {
-///         let name = request.headers.get("x-user").and_then(|name| name.to_str().ok());
+///     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
+///         let header = |name| request.headers.get(name).and_then(|value| value.to_str().ok());
+///         let team = header("x-team").unwrap_or_default().to_owned();
+///         let user = header("x-user").map(|name| Identity::new(Principal::new(name)).with_claims(Staff { team }));
 ///         let challenge = HeaderValue::from_static("Bearer");
-///         Box::pin(async move { name.map(Principal::new).ok_or(Unauthorized { challenge }) })
+///         Box::pin(async move { user.ok_or(Unauthorized { challenge }) })
 ///     }
 ///
 ///     fn is_operator(&self, principal: &Principal) -> bool {
@@ -33,11 +44,11 @@ use sha2::{Digest, Sha256};
 /// }
 /// ```
 pub trait Authenticator: Send + Sync + 'static {
-    /// The principal, from what the request's head says.
+    /// The caller, from what the request's head says.
     fn authenticate<'a>(
         &'a self,
         request: &'a Parts,
-    ) -> BoxFuture<'a, Result<Principal, Unauthorized>>;
+    ) -> BoxFuture<'a, Result<Identity, Unauthorized>>;
 
     /// Whether a principal may decide about the calls of others and see what everybody has called. Nobody may, unless this
     /// says so.
@@ -204,7 +215,7 @@ impl Authenticator for BearerTokens {
     fn authenticate<'a>(
         &'a self,
         request: &'a Parts,
-    ) -> BoxFuture<'a, Result<Principal, Unauthorized>> {
+    ) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
         let mut headers = request.headers.get_all(AUTHORIZATION).iter();
         let sent = match (headers.next(), headers.next()) {
             (Some(header), None) => header.to_str().ok().and_then(bearer),
@@ -217,7 +228,8 @@ impl Authenticator for BearerTokens {
             r#"Bearer realm="candor""#
         };
         let refused = Unauthorized { challenge: HeaderValue::from_static(challenge) };
-        Box::pin(std::future::ready(principal.cloned().ok_or(refused)))
+        let identity = principal.cloned().map(Identity::new).ok_or(refused);
+        Box::pin(std::future::ready(identity))
     }
 
     fn is_operator(&self, principal: &Principal) -> bool {

@@ -9,7 +9,7 @@ use candor_protocol::{Era, Principal};
 
 use crate::engine::Engine;
 use crate::provider::ProviderError;
-use crate::tool::{Effects, ToolSet};
+use crate::tool::{Effects, SchemaProblem, ToolSet};
 
 /// The tools of one principal, as modern clients see them.
 #[derive(Debug, Clone)]
@@ -44,6 +44,8 @@ pub struct Listed<'a> {
     pub idempotency: crate::tool::Idempotency,
     /// How often one caller may call it.
     pub rate: Option<String>,
+    /// The schemas of its types that cannot be used. For operators.
+    pub schema_problems: &'a [SchemaProblem],
 }
 
 impl Engine {
@@ -93,6 +95,7 @@ impl Catalogue {
             requires_preview: safeguards.requires_preview,
             idempotency: entry.idempotency,
             rate: safeguards.rate.map(|rate| rate.to_string()),
+            schema_problems: &entry.schema_problems,
             definition,
             worst,
         })

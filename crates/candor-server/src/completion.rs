@@ -7,8 +7,34 @@ use candor_protocol::types::CompleteReference;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-type Propose =
-    dyn Fn(String, BTreeMap<String, String>) -> BoxFuture<'static, Vec<String>> + Send + Sync;
+use crate::ctx::Ctx;
+use crate::tool::ToolError;
+
+type Propose = dyn Fn(String, BTreeMap<String, String>, Ctx) -> BoxFuture<'static, Result<Vec<String>, ToolError>>
+    + Send
+    + Sync;
+
+/// What a completion may return: proposals, or why there are none.
+#[diagnostic::on_unimplemented(
+    message = "a completion cannot return `{Self}`",
+    note = "return a `Vec<String>`, or a `Result<Vec<String>, ToolError>`"
+)]
+pub trait IntoProposals {
+    /// Returns the proposals.
+    fn into_proposals(self) -> Result<Vec<String>, ToolError>;
+}
+
+impl IntoProposals for Vec<String> {
+    fn into_proposals(self) -> Result<Vec<String>, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoProposals for Result<Vec<String>, ToolError> {
+    fn into_proposals(self) -> Result<Vec<String>, ToolError> {
+        self
+    }
+}
 
 /// What is being filled in: an argument of a prompt, or a variable of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,33 +57,26 @@ impl Subject {
 
 /// All proposals that a server can make.
 #[derive(Default)]
-pub(crate) struct Completions(HashMap<(Subject, String), Box<Propose>>);
+pub(crate) struct Completions(HashMap<Subject, HashMap<String, Box<Propose>>>);
 
 impl Completions {
     pub(crate) fn add<F, R>(&mut self, subject: Subject, argument: String, propose: F)
     where
-        F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
-        R: Future<Output = Vec<String>> + Send + 'static,
+        F: Fn(String, BTreeMap<String, String>, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output: IntoProposals> + Send + 'static,
     {
-        let propose = move |typed, decided| propose(typed, decided).boxed();
-        self.0.insert((subject, argument), Box::new(propose));
+        let propose = move |typed, decided, ctx| {
+            propose(typed, decided, ctx).map(IntoProposals::into_proposals).boxed()
+        };
+        self.0.entry(subject).or_default().insert(argument, Box::new(propose));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The proposals for what has been typed, given what else is decided; none if nothing is known about it.
-    pub(crate) async fn propose(
-        &self,
-        subject: Subject,
-        argument: String,
-        typed: String,
-        decided: BTreeMap<String, String>,
-    ) -> Vec<String> {
-        match self.0.get(&(subject, argument)) {
-            Some(propose) => propose(typed, decided).await,
-            None => Vec::new(),
-        }
+    /// What proposes values for an argument, if anything does.
+    pub(crate) fn find(&self, subject: &Subject, argument: &str) -> Option<&Propose> {
+        self.0.get(subject)?.get(argument).map(AsRef::as_ref)
     }
 }

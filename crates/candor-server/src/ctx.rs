@@ -11,7 +11,9 @@ use candor_protocol::types::{
     CreateMessageResult, InputRequest, LogLevel, LogParams, ProgressParams, Root,
 };
 use candor_protocol::{Era, Principal, Revision};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +23,8 @@ use crate::changes::Changes;
 use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::form::{Form, FormAnswer};
+use crate::identity::Claims;
 use crate::outlet::Outlet;
 use crate::response_capacity::{self, ResponseCapacity};
 use crate::room::Taken;
@@ -59,6 +63,7 @@ pub struct Ctx(Arc<Scope>);
 
 struct Scope {
     principal: Principal,
+    claims: Claims,
     client: Arc<Client>,
     session: Option<Arc<Session>>,
     meta: Arc<Object>,
@@ -120,6 +125,7 @@ impl Ctx {
     ) -> Self {
         Self(Arc::new(Scope {
             principal: exchange.principal.clone(),
+            claims: exchange.claims.clone(),
             client: exchange.client.clone(),
             session: exchange.session.clone(),
             progress_token: exchange.meta.read(meta::PROGRESS_TOKEN).ok().flatten(),
@@ -145,6 +151,27 @@ impl Ctx {
     #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.0.principal
+    }
+
+    /// Returns what the server's [authenticator](crate::auth::Authenticator) knows of the caller besides the principal, if it is of
+    /// this type. Over stdio there is no authenticator, so there is nothing.
+    ///
+    /// ```
+    /// # use candor_server::{Ctx, tool::ToolError};
+    /// struct Staff {
+    ///     team: String,
+    /// }
+    ///
+    /// async fn close_books(ctx: Ctx) -> Result<String, ToolError> {
+    ///     match ctx.claims::<Staff>() {
+    ///         Some(staff) if staff.team == "billing" => Ok("closed".to_owned()),
+    ///         _ => Err(ToolError::new("Only the billing team closes the books").code("forbidden")),
+    ///     }
+    /// }
+    /// ```
+    #[must_use]
+    pub fn claims<T: 'static>(&self) -> Option<&T> {
+        self.0.claims.get()
     }
 
     /// The client as it describes itself.
@@ -241,8 +268,8 @@ impl Ctx {
         self.notify(notification::PROGRESS, &params).await;
     }
 
-    /// Says that the request waits for somebody, as progress in steps that are too small to count.
-    pub(crate) async fn waiting(&self, message: &str) {
+    /// Says that the request waits for somebody, as progress in steps that are too small to count. `mark` says it to programs.
+    pub(crate) async fn waiting(&self, message: &str, mark: Option<&Object>) {
         let Some(token) = &self.0.progress_token else {
             return;
         };
@@ -254,6 +281,7 @@ impl Ctx {
         let Some(done) = Number::from_f64(done) else { return };
         let mut params = ProgressParams::new(token.clone(), done);
         params.message = Some(message.to_owned());
+        params.meta = mark.cloned();
         self.notify(notification::PROGRESS, &params).await;
     }
 
@@ -275,6 +303,49 @@ impl Ctx {
     /// `tokio::join!`, go out together.
     pub async fn elicit(&self, question: Elicit) -> Result<Elicited, AskError> {
         ask::elicit(self, question).await
+    }
+
+    /// Asks the user behind the client for a value of a type: the form, its fields and their descriptions come from `T`.
+    ///
+    /// `T` is a struct of strings, numbers, booleans, enums without fields, lists of such enums, and options of these; the protocol
+    /// allows no more. The answer is checked against the whole type. The rule of [`Ctx::elicit`] holds.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use candor_server::{FormAnswer, Server, tool::{JsonTool, ToolError}};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Order {
+    ///     /// How many pieces
+    ///     count: u8,
+    ///     gift: Option<bool>,
+    /// }
+    ///
+    /// let order = JsonTool::open("order", |_, ctx| async move {
+    ///     match ctx.elicit_as::<Order>("What shall it be?").await? {
+    ///         FormAnswer::Accepted(order) => Ok(format!("{} pieces", order.count)),
+    ///         FormAnswer::Declined | FormAnswer::Cancelled => Err(ToolError::new("Nothing was ordered")),
+    ///     }
+    /// });
+    /// let client = Server::new("shop", "1.0.0").tool(order).test();
+    /// let client = client.on_elicit(|_| json!({"count": 3}));
+    /// assert_eq!(client.call("order", json!({})).await.text(), "3 pieces");
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Ctx::elicit`]; [`AskError::Malformed`] if the answer is no `T`, [`AskError::NotAForm`] if `T` is not flat.
+    pub async fn elicit_as<T>(&self, message: impl Into<String>) -> Result<FormAnswer<T>, AskError>
+    where
+        T: DeserializeOwned + JsonSchema + 'static,
+    {
+        let form = Form::of_type::<T>()?;
+        let answer = self.elicit(Elicit::form(message, &form.requested)).await?;
+        form.read(answer)
     }
 
     /// Asks the model behind the client. The rule of [`Ctx::elicit`] holds.

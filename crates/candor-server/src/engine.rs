@@ -22,8 +22,9 @@ use tracing::{Instrument, Span};
 use crate::about::Connected;
 use crate::admission::plan::Plans;
 use crate::admission::rate::Rates;
-use crate::admission::serial::Queues;
+use crate::admission::serial::{self, SerialGroups, SerialPosition};
 use crate::answer::{Answer, Body, CacheHint, Encoder, Finality};
+use crate::auth::Authenticator;
 use crate::call_tracker::CallTracker;
 use crate::changes::Changes;
 use crate::completion::Completions;
@@ -65,6 +66,7 @@ pub(crate) struct Parts {
     pub(crate) resources: Tree,
     pub(crate) completions: Completions,
     pub(crate) secret: Secret,
+    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) limits: Limits,
     pub(crate) cache: CacheHint,
     pub(crate) states: Arc<States>,
@@ -80,6 +82,19 @@ pub(crate) struct Parts {
     pub(crate) policy: Policy,
 }
 
+impl Parts {
+    /// Returns true if anything may propose values.
+    pub(crate) fn completes(&self) -> bool {
+        let by_prompts = match &self.prompts {
+            None => false,
+            Some(Source::Fixed(prompts)) => prompts.proposes(),
+            // Known only when a caller asks.
+            Some(Source::Provided(_)) => true,
+        };
+        by_prompts || !self.completions.is_empty() || self.resources.offers().completion
+    }
+}
+
 struct Inner {
     parts: Parts,
     /// Goes with every modern result, so it is written once.
@@ -90,7 +105,9 @@ struct Inner {
     ledger: Option<Ledger>,
     plans: Plans,
     rates: Rates,
-    queues: Queues,
+    serial: SerialGroups,
+    /// Whether any call may belong to a serial group.
+    may_be_serial: bool,
     connected: Connected,
     prompts: Prompts,
     rooms: Arc<Rooms>,
@@ -129,7 +146,8 @@ impl Engine {
                 &parts.instance,
             ),
             rates: Rates::default(),
-            queues: Queues::default(),
+            serial: SerialGroups::default(),
+            may_be_serial: serial::may_be_serial(parts.tools.as_ref()),
             connected: Connected::default(),
             prompts: Prompts::default(),
             rooms: Arc::new(Rooms::new(&parts.limits)),
@@ -148,6 +166,13 @@ impl Engine {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.parts.info.name
+    }
+
+    /// What finds the callers of requests over HTTP, if the server has it: see
+    /// [`Server::authenticator`](crate::Server::authenticator).
+    #[must_use]
+    pub fn authenticator(&self) -> Option<&Arc<dyn Authenticator>> {
+        self.0.parts.authenticator.as_ref()
     }
 
     /// Ends long-lived streams in good order. Requests that run are not touched.
@@ -197,8 +222,28 @@ impl Engine {
         &self.0.connected
     }
 
-    pub(crate) fn queues(&self) -> &Queues {
-        &self.0.queues
+    pub(crate) fn serial(&self) -> &SerialGroups {
+        &self.0.serial
+    }
+
+    /// Returns the position of a message that arrives now, if the server may have serial tools.
+    pub(crate) fn arrive(&self) -> Option<SerialPosition> {
+        self.0.may_be_serial.then(|| self.0.serial.arrive())
+    }
+
+    /// Returns the position of a request that has been read, if it may be a serial call.
+    pub(crate) fn position(&self, request: &Request) -> Option<SerialPosition> {
+        self.keep_position(self.arrive(), request)
+    }
+
+    /// Keeps the position of a request that has been read, if it may be a serial call.
+    pub(crate) fn keep_position(
+        &self,
+        arrived: Option<SerialPosition>,
+        request: &Request,
+    ) -> Option<SerialPosition> {
+        let parts = self.parts();
+        arrived?.after_reading(request, parts.tools.as_ref()?, parts.form)
     }
 
     pub(crate) fn prompts(&self) -> &Prompts {
@@ -227,8 +272,10 @@ impl Engine {
             let dispatched = AssertUnwindSafe(dispatched);
             let answer = tokio::select! {
                 biased;
-                answer = dispatched.catch_unwind() => answer.unwrap_or_else(|_| {
-                    tracing::error!(trace_id = trace::id(), "a request panicked");
+                answer = dispatched.catch_unwind() => answer.unwrap_or_else(|panic| {
+                    let reason = trace::panic_reason(&*panic);
+                    trace::note(format_args!("the request panicked: {reason}"));
+                    tracing::error!(reason, trace_id = trace::id(), "a request panicked");
                     let error = ErrorObject::internal("The request failed unexpectedly; the server's log says why");
                     Answer::error(Some(id), &trace::named(error), true)
                 }),
@@ -296,7 +343,7 @@ impl Engine {
             capability.subscribe = offers.watching.then_some(true);
             capability
         });
-        let completes = !parts.completions.is_empty() || offers.completion;
+        let completes = parts.completes();
         capabilities.completions = completes.then(Object::new);
         capabilities.logging = Some(Object::new());
         capabilities

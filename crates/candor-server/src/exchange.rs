@@ -8,7 +8,9 @@ use candor_protocol::types::LogLevel;
 use candor_protocol::{Era, Principal};
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::serial::SerialPosition;
 use crate::caller::{self, Client};
+use crate::identity::Claims;
 use crate::mirror::MirroredHeaders;
 use crate::outlet::Outlet;
 use crate::response_capacity::ResponseCapacity;
@@ -20,6 +22,8 @@ use crate::session::Session;
 pub(crate) struct Arrival {
     /// From an authenticator or the operating system.
     pub(crate) principal: Principal,
+    /// What else the authenticator knows of the caller.
+    pub(crate) claims: Claims,
     /// Whether callers who come this way are told apart: then one of them has a share of what there is room for, else all of it.
     pub(crate) shares: bool,
     /// The legacy session, if the request belongs to one.
@@ -34,6 +38,8 @@ pub(crate) struct Arrival {
     pub(crate) mirrored: Option<MirroredHeaders>,
     /// The name that the client's HTTP header gives to the operation.
     pub(crate) key_header: Option<String>,
+    /// When it arrived, if it may be a serial call.
+    pub(crate) position: Option<SerialPosition>,
     /// The room that its body takes, if that is large: for as long as anybody holds what was in it.
     pub(crate) body: Option<Arc<Taken>>,
     /// The capacity for its response; none on a transport with a single caller.
@@ -45,6 +51,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Exchange {
     pub(crate) id: RequestId,
     pub(crate) principal: Principal,
+    pub(crate) claims: Claims,
     pub(crate) shares: bool,
     pub(crate) client: Arc<Client>,
     pub(crate) session: Option<Arc<Session>>,
@@ -53,6 +60,7 @@ pub(crate) struct Exchange {
     pub(crate) closing: Option<CancellationToken>,
     pub(crate) mirrored: Option<MirroredHeaders>,
     pub(crate) key_header: Option<String>,
+    pub(crate) position: Option<SerialPosition>,
     pub(crate) body: Option<Arc<Taken>>,
     pub(crate) response: Option<ResponseCapacity>,
     pub(crate) meta: Arc<Object>,
@@ -75,6 +83,7 @@ impl Exchange {
         Ok(Self {
             id,
             principal: arrival.principal,
+            claims: arrival.claims,
             shares: arrival.shares,
             client,
             session,
@@ -83,6 +92,7 @@ impl Exchange {
             closing: arrival.closing,
             mirrored: arrival.mirrored,
             key_header: arrival.key_header,
+            position: arrival.position,
             body: arrival.body,
             response: arrival.response,
             meta,
@@ -93,6 +103,13 @@ impl Exchange {
     /// In whose share a place for it counts; in nobody's where callers are not told apart.
     pub(crate) fn sharer(&self) -> Option<&Principal> {
         self.shares.then_some(&self.principal)
+    }
+
+    /// Lets later serial calls pass: this request is none, or waits for a person or another attempt.
+    pub(crate) fn release_position(&self) {
+        if let Some(position) = &self.position {
+            position.release();
+        }
     }
 
     pub(crate) fn era(&self) -> Era {

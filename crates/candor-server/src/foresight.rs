@@ -7,7 +7,9 @@ use candor_ledger::{Answer, Moment, StateKind};
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::ToolAnnotations;
 use candor_schema::Violation;
+use serde_json::{Map, Value};
 
 use crate::engine::Engine;
 use crate::gate::approval::verdict;
@@ -15,7 +17,7 @@ use crate::ledger::operation::Operation;
 use crate::ledger::{Call, key};
 use crate::methods::provider_failed;
 use crate::methods::reading::{self, Ready, Taken, Unfit};
-use crate::tool::PLAN_ARGUMENT;
+use crate::tool::{Entry, Evaluated, PLAN_ARGUMENT, effects};
 use crate::visit::Visit;
 
 /// What a call would do, and what would become of it.
@@ -26,6 +28,8 @@ pub struct Foresight {
     pub invalid: Vec<Violation>,
     /// What it may do. For arguments that are wrong or not all there, what is still possible.
     pub effective: Effective,
+    /// The annotations of the tool with the hints of the call, and the fields that its author refines for it.
+    pub annotations: ToolAnnotations,
     /// Whether that is about these very arguments.
     pub exact: bool,
     /// Whether it may start.
@@ -101,7 +105,15 @@ impl Visit {
             };
             let (effective, judgement) = (entry.of_keyed(nature, false), judge(nature));
             let invalid = unfit.into_violations();
-            Ok(Foresight { invalid, effective, exact: false, judgement, standing: None })
+            let annotations = annotations(entry, effective, &Map::new());
+            Ok(Foresight {
+                invalid,
+                effective,
+                annotations,
+                exact: false,
+                judgement,
+                standing: None,
+            })
         };
         let taken = match Taken::from(&found, sent, beside, exchange) {
             Ok(taken) => taken,
@@ -112,10 +124,17 @@ impl Visit {
             Ok(ready) => ready,
             Err(wrong) => return unfit(*wrong),
         };
-        let nature = ready.foresee().await;
-        let nature = nature.unwrap_or_else(|_| Effective::resolved(Hints::WORST));
+        let evaluated = ready.foresee().await;
+        let Evaluated { effective: nature, fields } =
+            evaluated.unwrap_or_else(|_| Effective::resolved(Hints::WORST).into());
         let Ready { arguments, key, token, .. } = ready;
-        let call = Call { entry, arguments: &arguments, hints: nature.hints, exchange };
+        let call = Call {
+            entry,
+            arguments: &arguments,
+            hints: nature.hints,
+            has_key: key.is_some(),
+            exchange,
+        };
         let (judgement, operation) = verdict(engine, &call, key.as_ref()).await;
         let standing = match &operation {
             Some(operation) => standing(operation).await,
@@ -131,8 +150,22 @@ impl Visit {
         if let Err(error) = plan {
             invalid.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
         }
-        Ok(Foresight { invalid, effective, exact: true, judgement, standing })
+        let annotations = annotations(entry, effective, &fields);
+        Ok(Foresight { invalid, effective, annotations, exact: true, judgement, standing })
     }
+}
+
+/// The annotations of a tool for a call.
+pub(crate) fn annotations(
+    entry: &Entry,
+    effective: Effective,
+    fields: &Map<String, Value>,
+) -> ToolAnnotations {
+    let declared = entry.definition.annotations.clone();
+    let mut annotations = declared.unwrap_or_else(ToolAnnotations::new);
+    effects::write(effective.hints.declared(), &mut annotations);
+    effects::add_fields(fields, &mut annotations);
+    annotations
 }
 
 async fn standing(operation: &Operation) -> Option<Standing> {

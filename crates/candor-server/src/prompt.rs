@@ -1,52 +1,80 @@
 //! Prompts: conversations to begin with, filled in by the client.
 
+mod messages;
+mod typed;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use candor_protocol::types::{
-    Content, GetPromptResult, Prompt as Definition, PromptArgument, PromptMessage, Role,
+    Content, GetPromptResult, Prompt as Definition, PromptArgument, PromptMessage,
 };
+use candor_schema::Invalid;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::ctx::Ctx;
+use crate::state::Need;
 use crate::tool::ToolError;
+
+pub use messages::IntoPrompt;
+pub use typed::PromptFn;
+#[doc(hidden)] // for what `#[prompt]` writes
+pub use typed::PromptSpec;
 
 /// What the client has filled in.
 pub type PromptArguments = BTreeMap<String, String>;
 
-type Handler = dyn Fn(PromptArguments, Ctx) -> BoxFuture<'static, Result<GetPromptResult, ToolError>>
-    + Send
-    + Sync;
+/// Reads the arguments; what it returns fills the prompt in.
+type Prepare = dyn Fn(PromptArguments) -> Result<Fill, Invalid> + Send + Sync;
+
+pub(crate) type Fill =
+    Box<dyn FnOnce(Ctx) -> BoxFuture<'static, Result<GetPromptResult, ToolError>> + Send>;
 
 /// A prompt and how it is filled in.
 #[derive(Clone)]
 pub struct Prompt {
     definition: Definition,
-    handler: Arc<Handler>,
+    prepare: Arc<Prepare>,
+    /// The state that it cannot be filled in without.
+    needs: Vec<Need>,
+    /// The values of arguments that have only a few.
+    choices: BTreeMap<String, Vec<String>>,
+    /// Why its arguments cannot be checked.
+    broken: Option<String>,
 }
 
 impl Prompt {
-    /// A prompt.
+    /// A prompt. Where its arguments are known when the program is written, `#[prompt]` on a function is shorter.
     ///
     /// ```
-    /// use candor_server::prompt::{self, Prompt};
+    /// use candor_server::prompt::Prompt;
     ///
     /// let review = Prompt::new("review", |args, _ctx| async move {
-    ///     Ok(prompt::user(format!("Please review {}.", args["file"])))
+    ///     Ok(format!("Please review {}.", args["file"]))
     /// })
     /// .description("Asks for a review")
     /// .argument("file", "What to review", true);
     /// ```
-    pub fn new<F, R>(name: impl Into<String>, handler: F) -> Self
+    pub fn new<F, R, P>(name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(PromptArguments, Ctx) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<GetPromptResult, ToolError>> + Send + 'static,
+        R: Future<Output = Result<P, ToolError>> + Send + 'static,
+        P: IntoPrompt,
     {
+        let handler = Arc::new(handler);
         Self {
             definition: Definition::new(name),
-            handler: Arc::new(move |arguments, ctx| handler(arguments, ctx).boxed()),
+            prepare: Arc::new(move |arguments| {
+                let handler = handler.clone();
+                Ok(Box::new(move |ctx| {
+                    handler(arguments, ctx).map(|made| made.map(IntoPrompt::into_prompt)).boxed()
+                }))
+            }),
+            needs: Vec::new(),
+            choices: BTreeMap::new(),
+            broken: None,
         }
     }
 
@@ -86,18 +114,39 @@ impl Prompt {
         required.find(|name| !arguments.contains_key(*name))
     }
 
-    pub(crate) fn fill(
-        &self,
-        arguments: PromptArguments,
-        ctx: Ctx,
-    ) -> BoxFuture<'static, Result<GetPromptResult, ToolError>> {
-        (self.handler)(arguments, ctx)
+    /// Reads the arguments. What it returns fills the prompt in.
+    pub(crate) fn prepare(&self, arguments: PromptArguments) -> Result<Fill, Invalid> {
+        (self.prepare)(arguments)
+    }
+
+    /// Returns the values of an argument that begin with what has been typed, in any case of letters.
+    pub(crate) fn proposals(&self, argument: &str, typed: &str) -> Vec<String> {
+        let typed = typed.to_lowercase();
+        let values = self.choices.get(argument).into_iter().flatten();
+        values.filter(|value| value.to_lowercase().starts_with(&typed)).cloned().collect()
+    }
+
+    /// Returns true if it has values to propose.
+    pub(crate) fn proposes(&self) -> bool {
+        !self.choices.is_empty()
+    }
+
+    pub(crate) fn needs(&self) -> &[Need] {
+        &self.needs
+    }
+
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.definition.name
     }
 }
 
 /// A prompt that is one thing the user says.
 pub fn user(content: impl Into<Content>) -> GetPromptResult {
-    GetPromptResult::new(vec![PromptMessage::new(Role::User, content)])
+    GetPromptResult::new(vec![PromptMessage::user(content)])
 }
 
 /// Prompts in the order in which they are listed.
@@ -108,7 +157,8 @@ impl PromptSet {
     /// A set. Fails for two prompts of one name, and gives that name.
     pub fn new(prompts: impl IntoIterator<Item = Prompt>) -> Result<Self, String> {
         let mut set = Self::default();
-        for prompt in prompts {
+        for mut prompt in prompts {
+            prompt.definition.drop_nulls();
             if set.find(&prompt.definition.name).is_some() {
                 return Err(prompt.definition.name);
             }
@@ -120,6 +170,11 @@ impl PromptSet {
     /// The prompts as they are listed.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.0.iter().map(|prompt| &prompt.definition)
+    }
+
+    /// Returns true if any of them has values to propose.
+    pub(crate) fn proposes(&self) -> bool {
+        self.0.iter().any(Prompt::proposes)
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Prompt> {

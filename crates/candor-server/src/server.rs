@@ -9,7 +9,9 @@ use candor_ledger::{MemoryStore, Options, Store};
 use candor_protocol::types::Implementation;
 
 use crate::answer::CacheHint;
-use crate::completion::{Completions, Subject};
+use crate::auth::Authenticator;
+use crate::completion::{Completions, IntoProposals, Subject};
+use crate::ctx::Ctx;
 use crate::engine::{Engine, Parts};
 use crate::gate::{Policy, Rule};
 use crate::ledger::{Audit, KeepArguments};
@@ -45,10 +47,12 @@ pub struct Server {
     resources: Tree,
     completions: Completions,
     secret: Option<Secret>,
+    authenticator: Option<Arc<dyn Authenticator>>,
     limits: Limits,
     cache: CacheHint,
     states: States,
     form: Form,
+    strict: bool,
     store: Option<Arc<dyn Store>>,
     instance: String,
     audit: Audit,
@@ -57,7 +61,8 @@ pub struct Server {
 }
 
 /// Why a server cannot be built.
-#[derive(Debug)]
+///
+/// Its debug form is its message, because that is what a program prints whose `main` returns it.
 #[non_exhaustive]
 pub enum BuildError {
     /// A tool cannot be registered.
@@ -76,6 +81,20 @@ pub enum BuildError {
         tool: String,
         /// The type that it wants.
         type_name: &'static str,
+    },
+    /// A prompt wants state that the server does not have.
+    MissingPromptState {
+        /// The prompt.
+        prompt: String,
+        /// The type that it wants.
+        type_name: &'static str,
+    },
+    /// The schema of a prompt's arguments cannot be used.
+    Prompt {
+        /// The prompt.
+        prompt: String,
+        /// What is wrong with the schema.
+        problem: String,
     },
 }
 
@@ -99,10 +118,23 @@ impl fmt::Display for BuildError {
                     "tool {tool:?} wants State<{type_name}>: give the server one with `.state(…)`"
                 )
             }
+            Self::MissingPromptState { prompt, type_name } => write!(
+                f,
+                "prompt {prompt:?} needs State<{type_name}>: give the server one with `.state(…)`"
+            ),
+            Self::Prompt { prompt, problem } => {
+                write!(f, "prompt {prompt:?}: its arguments have an invalid schema: {problem}")
+            }
             Self::TwoSources(list) => {
                 write!(f, "{list} come either one by one or from a provider, not both")
             }
         }
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -128,10 +160,12 @@ impl Server {
             resources: Tree::default(),
             completions: Completions::default(),
             secret: None,
+            authenticator: None,
             limits: Limits::default(),
             cache: CacheHint::default(),
             states: States::default(),
             form: Form::default(),
+            strict: false,
             store: None,
             instance: String::new(),
             audit: Audit::default(),
@@ -182,6 +216,16 @@ impl Server {
         self
     }
 
+    /// Refuses to build a server with a tool whose types have a schema that cannot be used: one that is invalid, or whose derivation
+    /// panics. Without this, such a tool is published with the schema `{"type": "object", "additionalProperties": true}` or without an
+    /// output schema, its types check the arguments of each call, and the log has the problem. Tools from a source that is asked on
+    /// every request are published like that in any case.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
     /// Publishes an optional argument as its plain type that may be left out, instead of `anyOf` with `null`: some hosts
     /// refuse a list of tools that has the latter. `null` is accepted all the same.
     #[must_use]
@@ -219,10 +263,17 @@ impl Server {
         self
     }
 
-    /// Adds a prompt.
+    /// Adds a prompt. Functions that are marked `#[prompt]` are added by [`prompts`](Self::prompts).
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds prompts: what `prompts![…]` makes of functions.
+    #[must_use]
+    pub fn prompts(mut self, prompts: impl IntoIterator<Item = Prompt>) -> Self {
+        self.prompts.extend(prompts);
         self
     }
 
@@ -241,7 +292,20 @@ impl Server {
         self
     }
 
-    /// Completes an argument of a prompt: from what has been typed, and the other arguments so far.
+    /// Completes an argument of a prompt: from what has been typed, the other arguments so far, and the context, which knows the
+    /// principal and the server's state. The closure returns a `Vec<String>`, or a `Result` of one.
+    ///
+    /// ```
+    /// # use candor_server::Server;
+    /// struct Cities(Vec<String>);
+    ///
+    /// let server = Server::new("travel", "1.0.0")
+    ///     .state(Cities(vec!["Paris".to_owned(), "Prague".to_owned()]))
+    ///     .complete_prompt("plan_trip", "city", |typed, _others, ctx| async move {
+    ///         let cities = ctx.state::<Cities>()?;
+    ///         Ok(cities.0.iter().filter(|city| city.starts_with(&typed)).cloned().collect())
+    ///     });
+    /// ```
     #[must_use]
     pub fn complete_prompt<F, R>(
         mut self,
@@ -250,14 +314,14 @@ impl Server {
         propose: F,
     ) -> Self
     where
-        F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
-        R: Future<Output = Vec<String>> + Send + 'static,
+        F: Fn(String, BTreeMap<String, String>, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output: IntoProposals> + Send + 'static,
     {
         self.completions.add(Subject::Prompt(prompt.into()), argument.into(), propose);
         self
     }
 
-    /// Completes a variable of a resource template.
+    /// Completes a variable of a resource template, with a closure as [`complete_prompt`](Self::complete_prompt) takes it.
     #[must_use]
     pub fn complete_template<F, R>(
         mut self,
@@ -266,8 +330,8 @@ impl Server {
         propose: F,
     ) -> Self
     where
-        F: Fn(String, BTreeMap<String, String>) -> R + Send + Sync + 'static,
-        R: Future<Output = Vec<String>> + Send + 'static,
+        F: Fn(String, BTreeMap<String, String>, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output: IntoProposals> + Send + 'static,
     {
         self.completions.add(Subject::Template(uri_template.into()), variable.into(), propose);
         self
@@ -389,6 +453,21 @@ impl Server {
         self
     }
 
+    /// Finds the caller of every request over HTTP, for MCP, REST and the console: `run()` uses it, and so does an
+    /// [endpoint](crate::transport::http::endpoint) that has no other. What it knows besides the principal, handlers read with
+    /// [`Ctx::claims`]. Over stdio the caller is the user of the operating system.
+    ///
+    /// ```
+    /// # use candor_server::{Server, auth::BearerTokens, protocol::Principal};
+    /// let tokens = BearerTokens::default().token("a long and random token", Principal::new("ada"));
+    /// let server = Server::new("books", "1.0.0").authenticator(tokens);
+    /// ```
+    #[must_use]
+    pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
+        self.authenticator = Some(Arc::new(authenticator));
+        self
+    }
+
     /// Changes what a peer may take.
     #[must_use]
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
@@ -411,6 +490,7 @@ impl Server {
         if self.store.is_none() && self.wants_to_ask() {
             return Err(BuildError::NobodyToAsk);
         }
+        self.info.drop_nulls();
         self.resources.set_patience(self.limits.deadline);
         let tools = match (self.tool_provider, self.tools.is_empty() && !self.has_list) {
             (Some(_), false) => return Err(BuildError::TwoSources("tools")),
@@ -426,6 +506,9 @@ impl Server {
                     }
                 }
                 let tools = ToolSet::new(self.tools)?;
+                if self.strict {
+                    tools.check_schemas()?;
+                }
                 if self.form.split.is_some() {
                     tools.check_split()?;
                 }
@@ -442,9 +525,13 @@ impl Server {
             (Some(_), false) => return Err(BuildError::TwoSources("prompts")),
             (Some(provider), true) => Some(Source::Provided(provider)),
             (None, true) => None,
-            (None, false) => Some(Source::Fixed(Arc::new(
-                PromptSet::new(self.prompts).map_err(BuildError::DuplicatePrompt)?,
-            ))),
+            (None, false) => {
+                for prompt in &self.prompts {
+                    check_prompt(prompt, &self.states)?;
+                }
+                let prompts = PromptSet::new(self.prompts).map_err(BuildError::DuplicatePrompt)?;
+                Some(Source::Fixed(Arc::new(prompts)))
+            }
         };
         Ok(Engine::new(Parts {
             info: self.info,
@@ -454,6 +541,7 @@ impl Server {
             resources: self.resources,
             completions: self.completions,
             secret: self.secret.unwrap_or_else(Secret::random),
+            authenticator: self.authenticator,
             limits: self.limits,
             cache: self.cache,
             states: Arc::new(self.states),
@@ -465,5 +553,16 @@ impl Server {
             keep_arguments: self.keep_arguments,
             policy: self.policy,
         }))
+    }
+}
+
+fn check_prompt(prompt: &Prompt, states: &States) -> Result<(), BuildError> {
+    let name = || prompt.name().to_owned();
+    if let Some(need) = states.missing(prompt.needs()) {
+        return Err(BuildError::MissingPromptState { prompt: name(), type_name: need.type_name() });
+    }
+    match prompt.broken() {
+        Some(problem) => Err(BuildError::Prompt { prompt: name(), problem: problem.to_owned() }),
+        None => Ok(()),
     }
 }

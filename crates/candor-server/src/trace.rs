@@ -3,7 +3,7 @@
 //! It is the caller's own trace, if it brought one. Otherwise it is made when somebody first wants to know it: a call that goes
 //! well never does.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use candor_protocol::json::{Decode, Json, Malformed, Object};
 use candor_protocol::names::extension;
@@ -15,17 +15,50 @@ use crate::seal::random_bytes;
 
 tokio::task_local! {
     static CURRENT: Arc<Trace>;
+    static COLLECTOR: Reasons;
 }
 
 #[derive(Default)]
 struct Trace {
     meta: Arc<Object>,
     id: OnceLock<String>,
+    reasons: Option<Reasons>,
+}
+
+/// Reasons that go to the log and not to the caller. A test client collects them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reasons(Arc<Mutex<Vec<String>>>);
+
+impl Reasons {
+    /// Runs requests whose internal reasons are collected here, also those of their own tasks.
+    pub(crate) fn collect<F: Future>(&self, requests: F) -> impl Future<Output = F::Output> {
+        COLLECTOR.scope(self.clone(), requests)
+    }
+
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Notes why the current request fails, where its caller is not told. The log has it in any case.
+pub(crate) fn note(reason: impl std::fmt::Display) {
+    let _ = CURRENT.try_with(|trace| {
+        if let Some(Reasons(reasons)) = &trace.reasons {
+            reasons.lock().unwrap_or_else(PoisonError::into_inner).push(reason.to_string());
+        }
+    });
+}
+
+/// The words of a panic.
+pub(crate) fn panic_reason(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
 }
 
 /// Runs a request under the name that it brought, or under one of its own.
 pub(crate) fn of<F: Future>(meta: &Arc<Object>, request: F) -> impl Future<Output = F::Output> {
-    CURRENT.scope(Arc::new(Trace { meta: meta.clone(), id: OnceLock::new() }), request)
+    let reasons = COLLECTOR.try_with(Clone::clone).ok();
+    CURRENT.scope(Arc::new(Trace { meta: meta.clone(), id: OnceLock::new(), reasons }), request)
 }
 
 /// What belongs to the current request, for a task of its own. Not an async fn: that would look for the request in the new task,

@@ -15,8 +15,10 @@ use candor_protocol::{Principal, Revision};
 use futures_util::Stream;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::serial::SerialPosition;
 use crate::engine::Engine;
 use crate::exchange::{Arrival, Exchange};
+use crate::identity::Claims;
 use crate::outlet::Outlet;
 use crate::response_capacity::ResponseCapacity;
 use crate::room::Taken;
@@ -36,6 +38,7 @@ use crate::running::{self, Running};
 pub struct Visit {
     engine: Engine,
     principal: Principal,
+    claims: Claims,
     shares: bool,
     client: Implementation,
     key: Option<String>,
@@ -65,11 +68,19 @@ impl Engine {
         let client = Implementation::new("candor", env!("CARGO_PKG_VERSION"));
         let (engine, meta) = (self.clone(), Object::new());
         let (shares, key, body, response) = (false, None, None, None);
-        Visit { engine, principal, shares, client, key, body, response, meta }
+        let claims = Claims::default();
+        Visit { engine, principal, claims, shares, client, key, body, response, meta }
     }
 }
 
 impl Visit {
+    /// What an authenticator knows of the caller besides the principal.
+    #[must_use]
+    pub fn claims(mut self, claims: Claims) -> Self {
+        self.claims = claims;
+        self
+    }
+
     /// What the visitor calls itself, instead of `candor`.
     #[must_use]
     pub fn client(mut self, name: &str, version: &str) -> Self {
@@ -119,7 +130,7 @@ impl Visit {
 
     /// As a method would get it, for what no method does.
     pub(crate) fn exchange(&self) -> Result<Exchange, ErrorObject> {
-        let (meta, arrival) = (self.meta_of_request(), self.arrival());
+        let (meta, arrival) = (self.meta_of_request(), self.arrival(None));
         Exchange::receive(RequestId::from("visit"), meta, arrival)
     }
 
@@ -131,9 +142,10 @@ impl Visit {
             .with(meta::CLIENT_CAPABILITIES, &ClientCapabilities::new())
     }
 
-    fn arrival(&self) -> Arrival {
+    fn arrival(&self, position: Option<SerialPosition>) -> Arrival {
         Arrival {
             principal: self.principal.clone(),
+            claims: self.claims.clone(),
             shares: self.shares,
             session: None,
             outlet: Outlet::None,
@@ -141,6 +153,7 @@ impl Visit {
             closing: None,
             mirrored: None,
             key_header: self.key.clone(),
+            position,
             body: self.body.clone(),
             response: self.response.clone(),
         }
@@ -170,7 +183,7 @@ impl Visit {
             params,
             meta: self.meta_of_request(),
         };
-        let arrival = self.arrival();
+        let arrival = self.arrival(self.engine.position(&request));
         Heard(Running::start(&self.engine, request, arrival, ()))
     }
 }

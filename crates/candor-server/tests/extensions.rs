@@ -435,6 +435,9 @@ fn what_breaks_a_definition_is_found() {
     not("IdempotencyCallMeta", both);
     not("IdempotencyToolMeta", json!({"key": "beside"}));
     not("PlanToolMeta", json!({"preview": "", "required": true}));
+    fits(&exactly("UndoToolMeta"), &json!({"possible": true, "tool": "restore"}));
+    fits(&exactly("UndoToolMeta"), &json!({"possible": false}));
+    not("UndoToolMeta", json!({"possible": true}));
     not("ApprovalForesightMeta", json!({"judgement": "perhaps"}));
     let keys = |sources: Value| json!({"version": 1, "retentionMs": 1, "refusedForMs": 1, "keySources": sources, "maxKeyLength": 255});
     fits(&exactly("IdempotencyCapability"), &keys(json!(["_meta"])));

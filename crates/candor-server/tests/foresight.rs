@@ -13,10 +13,14 @@ mod agreeing;
 mod announcing;
 #[path = "foresight/asking.rs"]
 mod asking;
+#[path = "foresight/dead_rows.rs"]
+mod dead_rows;
 #[path = "common/document.rs"]
 mod document;
 #[path = "foresight/evaluating.rs"]
 mod evaluating;
+#[path = "foresight/fields.rs"]
+mod fields;
 #[path = "foresight/laws.rs"]
 mod laws;
 #[allow(dead_code)]
@@ -120,7 +124,7 @@ fn files_table() -> Table {
     Table::new()
         .row(row("read", Hints::READS))
         .row(row("append", Hints::ADDS))
-        .row(row("replace", Hints::DELETES.repeatable()))
+        .row(row("replace", Hints::CHANGES.repeatable()))
         .row(row("delete", Hints::DELETES.repeatable()))
         .closed_world()
 }

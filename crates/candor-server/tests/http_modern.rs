@@ -4,14 +4,20 @@ mod common;
 
 #[path = "http_modern/calls.rs"]
 mod calls;
+#[path = "http_modern/completing.rs"]
+mod completing;
 #[path = "http_modern/door.rs"]
 mod door;
+#[path = "http_modern/forms.rs"]
+mod forms;
 #[path = "http_modern/headers.rs"]
 mod headers;
 #[path = "http_modern/listen.rs"]
 mod listen;
 #[path = "http_modern/lists.rs"]
 mod lists;
+#[path = "http_modern/nulls.rs"]
+mod nulls;
 #[path = "http_modern/principals.rs"]
 mod principals;
 #[path = "http_modern/rounds.rs"]

@@ -10,6 +10,8 @@ mod common;
 mod log;
 #[path = "limits/neighbours.rs"]
 mod neighbours;
+#[path = "limits/order.rs"]
+mod order;
 #[path = "limits/plans.rs"]
 mod plans;
 #[path = "limits/rates.rs"]

@@ -496,3 +496,70 @@ async fn a_server_that_cannot_be_built_says_why() {
     assert!(told.starts_with("the server cannot be built: "), "{told}");
     assert!(told.contains("greet"), "{told}");
 }
+
+/// Not a test of its own: a program whose `main` returns the error ends as this does.
+#[test]
+#[ignore = "run by build_error_prints_its_sentence_from_main"]
+fn main_that_returns_a_build_error() -> Result<(), candor_server::BuildError> {
+    let twice = || JsonTool::open("twice", |_, _| async { Ok::<_, ToolError>("ok") });
+    Server::new("s", "1").tool(twice()).tool(twice()).build().map(drop)
+}
+
+#[test]
+fn build_error_prints_its_sentence_from_main() {
+    let ended = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "main_that_returns_a_build_error", "--nocapture"])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success());
+    let sentence = "Error: tool \"twice\": another tool has this name\n";
+    assert!(printed.contains(sentence), "{printed}");
+}
+
+#[tokio::test]
+async fn internal_reason_is_visible_to_the_test_and_not_to_the_caller() {
+    let disk = || {
+        JsonTool::open("disk", |_, _| async {
+            Err::<(), _>(ToolError::internal("the disk is full"))
+        })
+    };
+    let panics = || {
+        JsonTool::open("panics", |_, _| async {
+            if true {
+                panic!("index out of bounds")
+            }
+            Ok::<_, ToolError>(())
+        })
+    };
+    for client in [
+        Server::new("s", "1").tool(disk()).tool(panics()).test(),
+        Server::new("s", "1").tool(disk()).tool(panics()).test_legacy(),
+    ] {
+        for client in [client.by("ada"), client.keyed("k1")] {
+            let called = client.call("disk", ()).await;
+            assert!(!called.raw().to_string().contains("full"), "{}", called.raw());
+            assert_eq!(called.internal_reason(), Some("the disk is full"));
+            assert!(called.to_string().ends_with("internal reason: the disk is full"), "{called}");
+            assert_eq!(client.internal_reasons(), ["the disk is full"]);
+        }
+        let called = client.call("panics", ()).await;
+        assert_eq!(called.internal_reason(), Some("the handler panicked: index out of bounds"));
+    }
+}
+
+#[tokio::test]
+async fn failure_of_the_test_client_shows_the_internal_reason() {
+    use candor_server::tool::{ProviderError, ToolSet, provider_fn};
+    let failing = provider_fn::<ToolSet, _>(|_| Err(ProviderError::new("the directory is down")));
+    let client = Server::new("s", "1").tools_from(failing).test();
+    let error = client.try_call("any", ()).await.unwrap_err();
+    assert!(!format!("{error:?}").contains("directory"), "{error:?}");
+    let failed = AssertUnwindSafe(client.tools());
+    let panic = failed.catch_unwind().await.unwrap_err();
+    let words = panic.downcast_ref::<String>().unwrap();
+    assert!(
+        words.contains("internal reason: the source of tools failed: the directory is down"),
+        "{words}"
+    );
+}

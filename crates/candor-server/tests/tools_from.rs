@@ -169,7 +169,7 @@ async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
     // What its schema cannot be checked against never fits, and is no failure of the server.
     let broken = || taking("a", &json!({"$ref": "http://127.0.0.1:9/a"}));
     let provide = move || vec![tool("before"), broken(), tool("after")];
-    let why = "this tool cannot be called: input schema: ";
+    let why = "Invalid schema: input schema: ";
     for client in [server().tools_from(provide).test(), server().tools_from(provide).test_legacy()]
     {
         let names: Vec<_> = client.tools().await.into_iter().map(|tool| tool.name).collect();

@@ -2,16 +2,20 @@
 
 use std::marker::PhantomData;
 
+use candor_server::hints::Annotations;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 pub use candor_server::Need;
-pub use candor_server::tool::{Asked, Carried, Input, Spec, published, published_as, returned};
+pub use candor_server::prompt::PromptSpec;
+pub use candor_server::tool::{
+    Asked, Carried, Input, KeyedMap, Spec, published, published_as, returned,
+};
 pub use {schemars, serde};
 
 /// Whether a type can be sent by a caller. Here so that the compiler complains about a parameter in our words.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an argument of a tool",
+    message = "`{Self}` cannot be an argument",
     label = "a caller would not know what to send",
     note = "put `#[candor::args]` on your type, or derive `serde::Deserialize` and `schemars::JsonSchema`",
     note = "a type of another crate needs that crate's feature for serde, and schemars' feature for that crate, such as `uuid1`",
@@ -94,8 +98,42 @@ impl<P, T> ReadsNothing<P, T> for Reads<P, T> {}
 
 pub use candor_server::blocking;
 
+/// What a function of effects returns.
+#[diagnostic::on_unimplemented(
+    message = "a function of effects returns `Hints`, and this one returns `{Self}`",
+    label = "return `Hints`, or `Annotations`: `Hints::READS.with(\"networkAccessHint\", false)`"
+)]
+pub trait IntoAnnotations {
+    /// The hints with the fields beside them.
+    fn into_annotations(self) -> Annotations;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Annotations>> IntoAnnotations for T {
+    fn into_annotations(self) -> Annotations {
+        self.into()
+    }
+}
+
+/// What a function of effects has returned.
+#[must_use]
+pub fn annotations(returned: impl IntoAnnotations) -> Annotations {
+    returned.into_annotations()
+}
+
 /// A value as JSON, for the rows of a table.
 #[must_use]
 pub fn value(value: &(impl serde::Serialize + ?Sized)) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// What `tools![…]` and `prompts![…]` find under a path that has no type: a function that is not marked.
+pub mod unmarked {
+    /// A function that is not marked `#[tool]`.
+    pub struct NotATool;
+    pub use NotATool as __CandorTool;
+
+    /// A function that is not marked `#[prompt]`.
+    pub struct NotAPrompt;
+    pub use NotAPrompt as __CandorPrompt;
 }

@@ -54,4 +54,4 @@ macro_rules! from {
         }
     )*};
 }
-from!(std::io::Error candor_server::BuildError candor_server::tool::RegistrationError candor_server::resource::TemplateError);
+from!(std::io::Error candor_protocol::json::Malformed candor_server::BuildError candor_server::tool::RegistrationError candor_server::resource::TemplateError);

@@ -4,7 +4,7 @@
 //! use candor::prelude::*;
 //!
 //! /// Greets somebody by name.
-//! #[tool(read_only)]
+//! #[tool(reads)]
 //! async fn greet(name: String) -> String {
 //!     format!("Hello, {name}!")
 //! }
@@ -31,7 +31,7 @@
 //! | give handlers what they need and callers cannot send | [`Server::state`], [`State`] |
 //! | offer other tools to other people, or at other times | [`Server::tools_from`], [`tool::ToolsProvider`] |
 //! | serve a folder, a database or anything else that is a tree | `Directory` (feature `files`), [`resource::ResourceSet`], [`resource::Resources`] |
-//! | offer conversations to begin with | [`prompt::Prompt`], [`Server::prompt`] |
+//! | offer conversations to begin with | [`#[prompt]`](macro@prompt), [`prompts!`], [`prompt::Prompt`] |
 //! | test it without a socket | [`testing::TestClient`], made by [`Server::test`] |
 //! | know callers by their tokens, or by other means | [`auth::BearerTokens`], [`auth::Authenticator`] |
 //! | keep the record of calls elsewhere | [`store`] |
@@ -48,6 +48,8 @@
 //! | `postgres` | ledgers in PostgreSQL, for several instances of a server |
 //! | `files` | `Directory`: a real folder as resources, and `files`, what it stands on |
 //! | `client` | `client`: an MCP client of either era that asks before it acts |
+//! | `chrono`, `rust_decimal`, `url`, `uuid` | the types of these crates as parameters and results |
+//! | `time` | `time::Rfc3339` and `time::IsoDate`: instants and dates of the crate `time` as parameters and results |
 //!
 //! Most of it lives in crates of its own, and their examples name these. Whoever depends on `candor` alone writes `candor` for
 //! `candor_server`, `candor::client` for `candor_client`, `candor::console` for `candor_console`, `candor::files` for `candor_files`,
@@ -56,8 +58,11 @@
 #[doc(hidden)]
 pub mod __private;
 mod error;
+mod foreign;
 #[cfg(feature = "run")]
 pub mod run;
+#[cfg(feature = "time")]
+pub mod time;
 
 #[cfg(feature = "client")]
 pub use candor_client as client;
@@ -65,14 +70,14 @@ pub use candor_client as client;
 pub use candor_console as console;
 #[cfg(feature = "files")]
 pub use candor_files as files;
-pub use candor_macros::{args, tool, toolbox};
+pub use candor_macros::{args, prompt, prompts, tool, toolbox, tools};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
     About, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Catalogue, Changes,
-    Client, Ctx, Elicit, Elicited, Engine, Foresight, FromCtx, Judgement, KeepArguments, Limits,
-    Listed, Need, Pattern, PatternError, Said, Sample, Secret, SecretError, Server, SessionView,
-    Standing, State, Visit, auth, desk, hints, prompt, protocol, resource, store, testing, tool,
-    transport,
+    Client, Ctx, Elicit, Elicited, Engine, Foresight, FormAnswer, FromCtx, IntoProposals,
+    Judgement, KeepArguments, Limits, Listed, Need, Pattern, PatternError, Said, Sample, Secret,
+    SecretError, Server, SessionView, Standing, State, Visit, auth, desk, hints, host_name, prompt,
+    protocol, resource, store, testing, tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;
@@ -82,54 +87,18 @@ pub mod prelude {
     #[cfg(feature = "run")]
     pub use crate::run::Run;
     pub use crate::{
-        Arguments, Ctx, Elicit, Elicited, Sample, Server, State,
+        Arguments, Ctx, Elicit, Elicited, FormAnswer, Sample, Server, State,
         hints::Hints,
         json,
         prompt::Prompt,
         resource::ResourceSet,
         tool::{Base64, JsonTool, Output, Plan, ToolBox, ToolError, ToolSet},
-        tools,
     };
     #[cfg(feature = "files")]
     pub use candor_files::Directory;
-    pub use candor_macros::{tool, toolbox};
+    pub use candor_macros::{prompt, prompts, tool, toolbox, tools};
     pub use candor_protocol::Principal;
     pub use candor_protocol::types::{
-        Content, LogLevel, Resource, ResourceContents, ResourceTemplate,
-    };
-}
-
-/// A list of tools from functions that are marked [`#[tool]`](macro@tool), for
-/// [`Server::tools`](Server::tools). Functions of other modules stand in it by their paths.
-///
-/// "expected type, found function" means that a function is not marked.
-///
-/// ```
-/// use candor::prelude::*;
-///
-/// mod notes {
-///     use candor::prelude::*;
-///
-///     /// Adds a note.
-///     #[tool(additive, closed_world)]
-///     pub async fn add(text: String) -> String {
-///         format!("noted: {text}")
-///     }
-/// }
-///
-/// /// Greets somebody.
-/// #[tool(read_only)]
-/// async fn greet(name: String) -> String {
-///     format!("Hello, {name}!")
-/// }
-///
-/// let server = Server::new("greeter", "1.0.0").tools(tools![greet, notes::add]);
-/// ```
-#[macro_export]
-macro_rules! tools {
-    ($($tool:path),* $(,)?) => {
-        <[::std::sync::Arc<dyn $crate::tool::Tool>]>::into_vec(::std::boxed::Box::new([
-            $(::std::sync::Arc::new(<$tool as $crate::tool::ToolFn>::tool())),*
-        ]))
+        Content, LogLevel, PromptMessage, Resource, ResourceContents, ResourceTemplate,
     };
 }

@@ -27,17 +27,17 @@ fn derived<T>(register: impl FnOnce() -> T) -> u64 {
     candor_schema::derivations() - before
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn add(a: u8, b: u8) -> u8 {
     a + b
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn join(a: String, b: String, c: String) -> String {
     a + &b + &c
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn all(a: Vec<bool>, b: Option<bool>) -> bool {
     a.into_iter().chain(b).all(|so| so)
 }

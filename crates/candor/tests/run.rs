@@ -2,12 +2,16 @@
 
 #![allow(missing_docs)]
 
+#[path = "run/authenticating.rs"]
+mod authenticating;
 #[path = "run/example.rs"]
 mod example;
 #[path = "run/foresight.rs"]
 mod foresight;
 #[path = "run/http.rs"]
 mod http;
+#[path = "run/instances.rs"]
+mod instances;
 #[path = "run/messages.rs"]
 mod messages;
 #[path = "run/mistakes.rs"]

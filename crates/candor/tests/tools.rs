@@ -5,14 +5,27 @@
 // Some tools have nothing to wait for.
 #![allow(clippy::unused_async)]
 
+#[path = "tools/accepted.rs"]
+mod accepted;
 #[path = "tools/arguments.rs"]
 mod arguments;
+#[path = "tools/broken.rs"]
+mod broken;
 #[path = "tools/content.rs"]
 mod content;
 #[path = "tools/dynamic.rs"]
 mod dynamic;
 #[path = "tools/errors.rs"]
 mod errors;
+#[cfg(all(
+    feature = "chrono",
+    feature = "rust_decimal",
+    feature = "time",
+    feature = "url",
+    feature = "uuid"
+))]
+#[path = "tools/foreign.rs"]
+mod foreign;
 #[path = "tools/forms.rs"]
 mod forms;
 #[path = "tools/functions.rs"]
@@ -31,8 +44,12 @@ mod log;
 mod messages;
 #[path = "tools/parameters.rs"]
 mod parameters;
+#[path = "tools/patterns.rs"]
+mod patterns;
 #[path = "run/process.rs"]
 mod process;
+#[path = "tools/prompts.rs"]
+mod prompts;
 #[path = "tools/safeguards.rs"]
 mod safeguards;
 #[path = "tools/types.rs"]

@@ -20,7 +20,8 @@ The members of each line with --json:
   asked               what a person is shown, as it is stored: tool, title, arguments, secrets
                       (those of them that are covered, by name), effect, annotations, description
                       (the tool author's words), client (as it calls itself), preview (what the
-                      tool's own preview shows), undo (the tool that takes it back), operation";
+                      tool's own preview shows), undo (null, or possible: whether the call can be undone,
+                      and tool: the tool that undoes it), operation";
 
 const HEAD: [&str; 7] = ["ID", "WAITS", "WHO", "WHERE", "TOOL", "EFFECT", "ARGUMENTS"];
 

@@ -6,6 +6,7 @@ use crate::out::{Out, Problem};
 use candor::desk::shown::shown;
 use candor::desk::waiting::{Asked, Waiting, wanted};
 use candor::desk::{json, when};
+use candor::protocol::Undo;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -73,6 +74,11 @@ pub(crate) fn lines(
         lines.push("\nwhat the tool's author says of it".to_owned());
         lines.extend(of_author.iter().map(|line| format!("  | {}", shown(line))));
     }
+    if asked.description.is_none() {
+        lines.push("\n  (the tool has no description)".to_owned());
+    }
+    let undo = Undo::in_words(asked.undo.as_ref());
+    lines.push(format!("\n{}", shown(&undo)));
     lines
 }
 

@@ -7,8 +7,8 @@ use candor::desk::shown::shown;
 
 use crate::exit::Failure;
 use crate::program::{on_path, runnable};
-use crate::reach::Target;
 use crate::width::cut;
+use candor_client::config::Target;
 
 /// The program with its whole path, and paths among its arguments made whole. What was changed goes into the notes.
 pub(super) fn program(

@@ -3,14 +3,16 @@
 mod absolute;
 mod host;
 mod name;
+mod settled;
 mod snippet;
 
 use std::io::{self, Write as _};
 
 use candor::desk::shown::shown;
+use candor_client::config::{Owner, Target};
 
 use crate::exit::Failure;
-use crate::reach::{Named, Surroundings, Target, Whose};
+use crate::reach::{Named, Surroundings};
 use crate::width::cut;
 use host::Host;
 
@@ -98,17 +100,17 @@ fn server(
                 notes.extend(said);
                 notes.push(format!(
                     "{} as in {}",
-                    shown(&entry.name),
-                    shown(&entry.file.to_string_lossy())
+                    shown(entry.name()),
+                    shown(&entry.file().to_string_lossy())
                 ));
                 // Nothing is started here, so nobody is asked; but the host will start it.
-                if entry.whose == Whose::Projects {
+                if entry.owner() == Owner::Project {
                     notes.push(
                         "that file came with a project: look at what it starts, and where it sends what, before you paste it".to_owned(),
                     );
                 }
-                let target = snippet::without_secrets(&entry.settled(&here), notes);
-                Ok((target, Some(entry.name)))
+                let target = snippet::without_secrets(&settled::settled(&entry, &here), notes);
+                Ok((target, Some(entry.name().to_owned())))
             }
         },
     }

@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use crate::reach::Target;
-use crate::shell::word;
+use candor::host_name;
+
+use candor_client::config::Target;
 
 /// Programs that run others: the name is that of what they run.
 const RUNNERS: [&str; 12] = [
@@ -14,7 +15,7 @@ const RUNNERS: [&str; 12] = [
 
 /// A name that hosts take.
 pub(super) fn check(name: &str) -> Result<String, &'static str> {
-    if name.is_empty() || name != word(name) {
+    if name.is_empty() || name != host_name(name) {
         return Err("hosts take letters, digits, - and _ alone");
     }
     Ok(name.to_owned())
@@ -29,7 +30,7 @@ pub(super) fn of(target: &Target) -> String {
 }
 
 fn of_url(url: &str) -> String {
-    let host = crate::reach::host(url);
+    let host = candor_client::config::host(url);
     let numbers = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
     if numbers || host == "localhost" {
         return "local".to_owned();
@@ -37,7 +38,7 @@ fn of_url(url: &str) -> String {
     // mcp.github.com is known as github.
     let labels: Vec<_> =
         host.split('.').filter(|label| !matches!(*label, "www" | "mcp" | "api")).collect();
-    word(labels.first().unwrap_or(&"server"))
+    host_name(labels.first().unwrap_or(&"server"))
 }
 
 fn of_program(program: &str, args: &[String]) -> String {
@@ -62,7 +63,7 @@ fn of_program(program: &str, args: &[String]) -> String {
         Some(first) if RUNNERS.contains(&own.as_str()) => Some(stem(first)),
         _ => None,
     };
-    word(&named.filter(|name| !name.is_empty()).unwrap_or(own))
+    host_name(&named.filter(|name| !name.is_empty()).unwrap_or(own))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::host::Host;
 use crate::exit::Failure;
-use crate::reach::{Piece, Target, is_secret, pieces, secrets_of, url_with};
 use crate::shell::quoted;
 use crate::toml;
+use candor_client::config::redact::{is_secret, secrets_of, url_with};
+use candor_client::config::{Piece, Target, pieces};
 
 type Pairs = [(String, String)];
 

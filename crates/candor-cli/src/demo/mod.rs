@@ -19,6 +19,8 @@ use candor::prelude::*;
 use candor::run::{AskFlag, ServeArgs, Serving, stop_signal};
 
 use crate::files::{MAX_FILE, asks_before_destroying, tools};
+use clap::ArgMatches;
+use clap::parser::ValueSource;
 use database::Database;
 use tips::Tips;
 use world::World;
@@ -52,16 +54,40 @@ pub(crate) struct Args {
     serve: ServeArgs,
 }
 
-pub(crate) async fn run(args: Args) -> candor::Result<()> {
+/// Returns the flags that were typed and that `--crash` does not use. Variables do not count: they are for the user's own servers.
+pub(crate) fn unused_by_crash(command: &clap::Command, typed: &ArgMatches) -> Vec<String> {
+    let used = ["crash", "keep", "json", "charges", "never_answer"];
+    let flags = command.get_arguments().filter(|flag| !used.contains(&flag.get_id().as_str()));
+    let flags = flags.filter(|flag| {
+        matches!(typed.try_contains_id(flag.get_id().as_str()), Ok(true))
+            && typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
+    });
+    flags.filter_map(|flag| flag.get_long().map(|name| format!("--{name}"))).collect()
+}
+
+/// `unused`: the flags that were typed and that `--crash` does not use.
+pub(crate) async fn run(args: Args, unused: &[String]) -> candor::Result<()> {
     if let Some(folder) = &args.charges {
         return crash::server::serve(folder, args.never_answer).await;
+    }
+    if args.crash && args.serve.ledger.is_some() {
+        return Err(candor::Error::usage(
+            "--crash has a ledger of its own, in the folder of the demo. Leave out --ledger. \
+             With --keep the folder stays, and `candor history --ledger sqlite:FOLDER/ledger.db` reads it",
+        ));
+    }
+    if args.crash && !unused.is_empty() {
+        let flags = unused.join(" ");
+        return Err(candor::Error::usage(format!(
+            "--crash does not use {flags}: its server has settings of its own. Leave out {flags}"
+        )));
     }
     // From before the folder is there, so that no signal leaves it behind.
     let stop = stop()?;
     let world = World::make(args.keep)?;
     if args.crash {
         tokio::select! {
-            told = crash::tell(world.path(), args.json) => told,
+            told = crash::tell(world.path(), args.keep, args.json) => told,
             () = stop => Err(candor::Error::new("stopped before the end")),
         }
     } else {

@@ -5,15 +5,15 @@ pub(crate) mod tools;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use candor::Server;
 use candor::desk::shown::shown;
 use candor::files::Root;
 use candor::prelude::Directory;
 use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
+use candor::{Server, host_name};
 use clap::builder::FalseyValueParser;
 
 use crate::exit::Failure;
-use crate::shell::{quoted, word};
+use crate::shell::quoted;
 use crate::{ledger, number, program};
 use tools::Folder;
 
@@ -21,7 +21,7 @@ use tools::Folder;
 pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("ask", asks_before_destroying))]
+#[command(mut_arg("ask", asks_before_destroying), mut_arg("instance", names_the_folder))]
 pub(crate) struct Args {
     /// The folder to serve
     dir: PathBuf,
@@ -38,10 +38,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", env = "CANDOR_MAX_FILE", default_value_t = MAX_FILE, value_parser = number::bytes, allow_negative_numbers = true)]
     max_file: u64,
 
-    /// What to call this server among others of its kind [default: the folder's name]
-    #[arg(long, value_name = "NAME", env = "CANDOR_INSTANCE")]
-    instance: Option<String>,
-
     #[command(flatten)]
     serve: ServeArgs,
 }
@@ -49,8 +45,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let root = open(&args.dir)?.with_hidden(args.hidden);
     let path = root.path().display().to_string();
-    let instance = args.instance.clone().filter(|name| !name.is_empty());
-    let instance = instance.unwrap_or_else(|| name(root.path()));
+    let title = args.serve.instance_name().map_or_else(|| name(root.path()), str::to_owned);
     let mode = if args.read_only {
         "read-only".to_owned()
     } else {
@@ -59,13 +54,14 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
             candor::Ask::from(args.serve.ask.unwrap_or(AskFlag::Destructive)).as_str()
         )
     };
-    let host = word(&instance);
+    let host = host_name(&title);
     let instructions = format!(
         "The files beneath {path}. Paths are relative to it, with / between names; nothing outside can be reached."
     );
     let directory = Directory::of(root.clone()).largest(args.max_file);
     let server = Server::new("candor-files", env!("CARGO_PKG_VERSION"))
-        .info(|info| info.title = Some(instance))
+        .info(|info| info.title = Some(title))
+        // Unless --instance names it, the folder is the instance.
         .instance(format!("file://{}", root.path().display()))
         .instructions(instructions)
         .state(Folder { root, directory: directory.clone(), largest: args.max_file })
@@ -99,7 +95,7 @@ impl Args {
         if self.max_file != MAX_FILE {
             add(&format!("--max-file {}", self.max_file));
         }
-        if let Some(instance) = self.instance.as_ref().filter(|name| !name.is_empty()) {
+        if let Some(instance) = self.serve.instance_name() {
             add(&format!("--instance {}", quoted(instance)));
         }
         if let Some(url) = &self.serve.ledger {
@@ -135,6 +131,11 @@ impl Args {
 pub(crate) fn asks_before_destroying(ask: clap::Arg) -> clap::Arg {
     let help = ask.get_help().map(ToString::to_string).unwrap_or_default();
     ask.help(help.replace("as the server's author says", "destructive"))
+}
+
+fn names_the_folder(instance: clap::Arg) -> clap::Arg {
+    let help = instance.get_help().map(ToString::to_string).unwrap_or_default();
+    instance.help(help.replace("as the server's author says", "the folder's path"))
 }
 
 fn open(dir: &Path) -> Result<Root, Failure> {

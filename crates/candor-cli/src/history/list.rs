@@ -1,16 +1,18 @@
 //! `candor history`: operations, the latest first; with `--calls`, the rows of the audit.
 
+use std::collections::{HashMap, HashSet};
+
 use candor::desk::filter::Filters;
 use candor::desk::operation::{self, Operation};
 use candor::desk::shown::shown;
 use candor::desk::{row, when, words};
-use candor_ledger::{AuditRow, Filter, Key, Moment, Page, State, Store, StoreError};
+use candor_ledger::{AuditRow, Filter, Key, Moment, Page, Scope, State, Store, StoreError};
 use serde_json::Value;
 
 use super::filter;
 use crate::number;
 use crate::out::{Out, Problem};
-use crate::width::cut;
+use crate::width::{cut, end};
 
 /// What programs may rely on; written in `desk/operation.rs`, by `Operation::json`.
 pub(crate) const MEMBERS: &str = "\
@@ -66,7 +68,8 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
 
 async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
     let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
-    let (mut lines, mut listed, mut unknown, mut more) = (Vec::new(), 0, 0, false);
+    let (mut lines, mut scopes) = (Vec::new(), Vec::new());
+    let (mut listed, mut unknown, mut more) = (0, 0, false);
     let mut page = Some(Page { most: AT_ONCE, ..Page::default() });
     'pages: while let Some(this) = page {
         let paged = store.records(filters.of_records(), this).await?;
@@ -83,6 +86,7 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
                 out.value(&Value::Object(operation.json(now)))?;
             } else {
                 lines.push((needs_a_person, line(&operation, out.terminal, now)));
+                scopes.push(operation.id.scope);
             }
         }
         page = paged.next.map(|next| Page { from: Some(next), ..this });
@@ -94,7 +98,8 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
         eprintln!("{}", nothing(store, &filters, false).await?);
         return Ok(());
     }
-    let head = ["WHEN", "ID", "STATE", "TOOL", "KEY", "WHO", "SERVER", "STARTS", "TOOK"];
+    let head = ["WHEN", "ID", "STATE", "TOOL", "KEY", "WHO", SERVER, "STARTS", "TOOK"];
+    name_instances(head, &mut lines, &scopes);
     out.table(head, &lines)?;
     out.flush()?;
     say_more(more, most);
@@ -137,7 +142,7 @@ fn line(operation: &Operation, terminal: bool, now: Moment) -> [String; 9] {
 
 async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
     let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
-    let (mut lines, mut listed, mut more) = (Vec::new(), 0, false);
+    let (mut lines, mut scopes, mut listed, mut more) = (Vec::new(), Vec::new(), 0, false);
     let mut page = Some(Page { most: 500, ..Page::default() });
     'pages: while let Some(this) = page {
         let paged = store.rows(filters.of_rows(), this).await?;
@@ -152,6 +157,7 @@ async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Prob
             } else {
                 let needs_a_person = row.reason.is_some();
                 lines.push((needs_a_person, call(row, out.terminal, now)));
+                scopes.push(row.scope.clone());
             }
         }
         page = paged.next.map(|next| Page { from: Some(next), ..this });
@@ -163,7 +169,9 @@ async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Prob
         eprintln!("{}", nothing(store, &filters, true).await?);
         return Ok(());
     }
-    out.table(["WHEN", "ID", "TOOL", "KEY", "WHO", "SERVER", "WHAT", "TOOK"], &lines)?;
+    let head = ["WHEN", "ID", "TOOL", "KEY", "WHO", SERVER, "WHAT", "TOOK"];
+    name_instances(head, &mut lines, &scopes);
+    out.table(head, &lines)?;
     out.flush()?;
     say_more(more, most);
     Ok(())
@@ -180,6 +188,28 @@ fn call(row: &AuditRow, terminal: bool, now: Moment) -> [String; 8] {
         shown(&words::event(row)).to_string(),
         row.circumstances.duration.map_or_else(String::new, when::length),
     ]
+}
+
+const SERVER: &str = "SERVER";
+
+/// Adds the instance to the server's name where the rows of one server are of several instances. The instances of one server mostly
+/// begin alike, so the end of each is shown.
+fn name_instances<const N: usize>(
+    head: [&str; N],
+    lines: &mut [(bool, [String; N])],
+    scopes: &[Scope],
+) {
+    let mut instances: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for Scope { server, instance, .. } in scopes {
+        instances.entry(server).or_default().insert(instance);
+    }
+    let column = head.iter().position(|name| *name == SERVER);
+    for ((_, cells), Scope { server, instance, .. }) in lines.iter_mut().zip(scopes) {
+        let several = instances.get(&**server).is_some_and(|instances| instances.len() > 1);
+        if let Some(cell) = column.and_then(|at| cells.get_mut(at)).filter(|_| several) {
+            *cell = format!("{cell} {}", end(instance, 40));
+        }
+    }
 }
 
 /// A person who looks now wants to know how long ago; a file that is read later needs the time itself.

@@ -15,7 +15,7 @@ pub(crate) struct Args {
     /// The name of the crate, and of the folder that is made for it here
     name: String,
 
-    /// Depend on the candor in this folder, not on the published one
+    /// Depend on the candor in this folder [default: the clone that built this program, or else the published crate]
     #[arg(long, value_name = "PATH")]
     candor_path: Option<PathBuf>,
 }
@@ -39,7 +39,20 @@ const FILES: [(&str, &str); 7] = [
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     name::check(&args.name).map_err(Failure::usage)?;
-    let candor = dependency(args.candor_path.as_deref())?;
+    let candor = match &args.candor_path {
+        Some(path) => Some(named(path)?),
+        None => built_from(),
+    };
+    let dependency = dependency(candor.as_deref())?;
+    if let Some(crates) = candor.as_deref().and_then(Path::parent).filter(|folder| is_here(folder))
+    {
+        return Err(Failure::failed(format!(
+            "{} holds the crates of candor's own workspace, and cargo takes each folder in it for one of them. Nothing was made. \
+             Go to the root of the clone, or out of it",
+            shown(&crates.to_string_lossy())
+        )));
+    }
+    let workspace = if candor.as_deref().is_some_and(surrounds_us) { OWN_WORKSPACE } else { "" };
     let folder = Path::new(&args.name);
     let refused = |path: &Path, error: &io::Error| {
         Failure::failed(format!("{}: {error}", shown(&path.to_string_lossy())))
@@ -50,18 +63,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let text = template
             .replace("{{name}}", &args.name)
             .replace("{{rust}}", env!("CARGO_PKG_RUST_VERSION"))
-            .replace("{{candor}}", &candor);
+            .replace("{{candor}}", &dependency)
+            .replace("{{workspace}}", workspace);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| refused(parent, &error))?;
         }
         fs::write(&path, text).map_err(|error| refused(&path, &error))?;
     }
     let name = &args.name;
-    if args.candor_path.is_none() {
-        eprintln!(
+    match &candor {
+        Some(path) => {
+            eprintln!("It depends on the candor in {}.", shown(&path.to_string_lossy()));
+        }
+        None => eprintln!(
             "It depends on candor {} of the registry; --candor-path names a clone instead.",
             env!("CARGO_PKG_VERSION")
-        );
+        ),
     }
     eprintln!(
         "Made {name}: a server with a tool that reads, a write that can be repeated, and their tests.\n\
@@ -90,24 +107,51 @@ fn claim(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::failed(format!("{name}: {error}")))
 }
 
-/// How the manifest names us.
-fn dependency(path: Option<&Path>) -> Result<String, Failure> {
-    let Some(path) = path else { return Ok(format!("{:?}", env!("CARGO_PKG_VERSION"))) };
+/// The crate that a user names.
+fn named(path: &Path) -> Result<PathBuf, Failure> {
     let named = shown(&path.to_string_lossy()).to_string();
     let real = path
         .canonicalize()
         .map_err(|error| Failure::usage(format!("--candor-path {named}: {error}")))?;
     // Who has cloned all of it names that.
-    let real = [real.join("crates/candor"), real].into_iter().find(|path| is_candor(path));
-    let Some(real) = real else {
-        return Err(Failure::usage(format!(
+    [real.join("crates/candor"), real].into_iter().find(|path| is_candor(path)).ok_or_else(|| {
+        Failure::usage(format!(
             "--candor-path {named}: the crate candor is not there; name its folder, or the clone that it is in"
-        )));
-    };
-    let real = real
-        .to_str()
-        .ok_or_else(|| Failure::failed(format!("--candor-path {named}: the path is not UTF-8")))?;
-    Ok(format!("{{ path = {} }}", crate::toml::string(real)))
+        ))
+    })
+}
+
+/// The crate beside the sources of this program, if they are still there. A program from the registry has none beside it.
+fn built_from() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("candor");
+    is_candor(&beside).then(|| beside.canonicalize().ok()).flatten()
+}
+
+/// How the manifest names us.
+fn dependency(path: Option<&Path>) -> Result<String, Failure> {
+    let Some(path) = path else { return Ok(format!("{:?}", env!("CARGO_PKG_VERSION"))) };
+    let named = path.to_str().ok_or_else(|| {
+        Failure::failed(format!("{}: the path is not UTF-8", shown(&path.to_string_lossy())))
+    })?;
+    Ok(format!("{{ path = {} }}", crate::toml::string(named)))
+}
+
+/// Inside a clone, cargo would take the new crate for a member of the clone's workspace that is missing from its list.
+const OWN_WORKSPACE: &str = "\n[workspace]\n";
+
+/// Returns true if the current folder is in the clone that has this crate.
+fn surrounds_us(candor: &Path) -> bool {
+    let clone = candor.ancestors().nth(2).filter(|clone| clone.join("Cargo.toml").exists());
+    clone.zip(here()).is_some_and(|(clone, here)| here.starts_with(clone))
+}
+
+/// Returns true if this is the current folder.
+fn is_here(folder: &Path) -> bool {
+    here().is_some_and(|here| here == folder)
+}
+
+fn here() -> Option<PathBuf> {
+    std::env::current_dir().and_then(|here| here.canonicalize()).ok()
 }
 
 fn is_candor(folder: &Path) -> bool {

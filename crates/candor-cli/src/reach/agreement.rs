@@ -7,11 +7,9 @@
 use std::fmt::Write as _;
 
 use candor::desk::shown::shown;
+use candor_client::config::{ServerEntry, Target};
 
-use super::expand::{Piece, pieces};
-use super::places::Whose;
-use super::{Entry, Found, Surroundings, Target, url};
-use crate::digest;
+use super::{Found, Surroundings};
 use crate::exit::{Exit, Failure};
 use crate::remembered::Remembered;
 use crate::shell::quoted;
@@ -75,22 +73,14 @@ pub(super) struct Proposal {
 
 impl Proposal {
     /// `None`: there is nothing to agree to.
-    pub(super) fn of(entry: &Entry, here: &Surroundings) -> Option<Self> {
-        let variables = variables(&entry.target);
-        let harmless = match &entry.target {
-            Target::Program { .. } => false,
-            Target::Url { url, headers } => {
-                variables.is_empty() && headers.is_empty() && url::is_public(url)
-            }
-        };
-        if entry.whose == Whose::Persons || harmless {
+    pub(super) fn of(entry: &ServerEntry, here: &Surroundings) -> Option<Self> {
+        if !entry.needs_agreement() {
             return None;
         }
-        let file = entry.file.to_string_lossy();
-        let digest = digest::of(&[&file, &entry.name, &entry.digest]);
-        let what = format!("{} in {}", shown(&entry.name), shown(&file));
-        let words = in_words(entry, &what, &variables, here);
-        Some(Self { digest, what, words })
+        let file = entry.file().to_string_lossy();
+        let what = format!("{} in {}", shown(entry.name()), shown(&file));
+        let words = in_words(entry, &what, here);
+        Some(Self { digest: entry.digest().to_owned(), what, words })
     }
 
     fn is_remembered(&self, here: &Surroundings) -> bool {
@@ -103,26 +93,8 @@ impl Proposal {
     }
 }
 
-/// All that is filled in from here, by name.
-fn variables(target: &Target) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for text in target.texts() {
-        for piece in pieces(text) {
-            let name = match piece {
-                Piece::Text(_) => continue,
-                Piece::Variable { name, .. } => name,
-                Piece::Host(word) => word,
-            };
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    names
-}
-
 /// Not masked: whoever wrote the file knows what is in it, and whoever agrees has to.
-fn in_words(entry: &Entry, what: &str, variables: &[String], here: &Surroundings) -> String {
+fn in_words(entry: &ServerEntry, what: &str, here: &Surroundings) -> String {
     let mut words = format!("{what}: this file came with a project.");
     let mut line = |text: String| {
         let _ = write!(words, "\n{text}");
@@ -130,9 +102,9 @@ fn in_words(entry: &Entry, what: &str, variables: &[String], here: &Surroundings
     let pair = |name: &str, value: &str, between: &str| {
         format!("  {}{between}{}", shown(name), shown(value))
     };
-    match &entry.target {
+    match entry.target() {
         Target::Program { program, args, env, cwd } => {
-            let folder = entry.project.as_deref().unwrap_or(&here.folder);
+            let folder = entry.project().unwrap_or(&here.folder);
             let folder = cwd.as_ref().map_or(folder.to_owned(), |cwd| folder.join(cwd));
             line(format!(
                 "It would start a program, which runs as you and may do all that you may, in {}:",
@@ -153,6 +125,7 @@ fn in_words(entry: &Entry, what: &str, variables: &[String], here: &Surroundings
             headers.iter().for_each(|(name, value)| line(pair(name, value, ": ")));
         }
     }
+    let variables = entry.target().variables();
     if !variables.is_empty() {
         let names: Vec<_> = variables.iter().map(|name| shown(name).to_string()).collect();
         line(format!("filled in with what is set here as: {}", names.join(", ")));

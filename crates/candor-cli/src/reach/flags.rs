@@ -12,9 +12,9 @@ use std::{env, fmt};
 use candor::desk::shown::shown;
 use candor::desk::when;
 use candor_client::Trust;
+use candor_client::config::{Owner, Target, expand, is_local};
 
-use super::expand::expand;
-use super::{Found, Named, Origin, Sought, Surroundings, Target, Whose, url};
+use super::{Found, Named, Origin, Sought, Surroundings, url};
 use crate::exit::{Exit, Failure};
 use crate::width::cut;
 
@@ -67,11 +67,11 @@ impl Reach {
     /// How far a server is believed. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
     /// A URL of a project's file is nobody's we know, wherever it leads.
     pub(crate) fn trust(&self, found: &Found) -> Trust {
-        let of_project = matches!(found.origin, Origin::File { whose: Whose::Projects, .. });
+        let of_project = matches!(found.origin, Origin::File { owner: Owner::Project, .. });
         let known = match (self.trust, &found.target) {
             (Some(flag), _) => flag == TrustFlag::Known,
             (None, Target::Program { .. }) => true,
-            (None, Target::Url { url, .. }) => url::is_local(url) && !of_project,
+            (None, Target::Url { url, .. }) => is_local(url) && !of_project,
         };
         if known { Trust::Known } else { Trust::Stranger }
     }
@@ -102,7 +102,7 @@ impl Reach {
             }
         };
         self.authorize(&mut found, here)?;
-        Ok((Sought { found: found.veiled(here), proposal }, rest))
+        Ok((Sought { found: found.redacted(here), proposal }, rest))
     }
 
     /// Adds what the flags and the variable say about headers. Flags go before a file, a file before the variable.
@@ -151,7 +151,7 @@ impl Reach {
             headers.push((AUTHORIZATION.to_owned(), format!("Bearer {token}")));
         }
         let secret = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
-        if secret && url.starts_with("http://") && !url::is_local(url) {
+        if secret && url.starts_with("http://") && !is_local(url) {
             let note = "http:// is not encrypted; whoever is on the way can read the token";
             found.notes.push(format!("{found}: {note}"));
         }

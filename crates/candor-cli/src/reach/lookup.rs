@@ -1,112 +1,51 @@
-//! A name, looked up in the files of hosts.
+//! A name, looked up in the configuration files of hosts.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use candor::desk::shown::shown;
-use candor_schema::nearest;
-use serde_json::{Map, Value};
+use candor_client::config::{ConfigError, HostConfigs, ServerEntry};
 
-use super::places::{Place, places};
-use super::{Entry, Surroundings, file};
+use super::Surroundings;
 use crate::exit::Failure;
 use crate::width::{cut, padded};
 
 /// As many names as one looks at.
 const MOST: usize = 40;
 
-/// The server of this name that is the person's own, or else nearest, and what a person should know about the choice.
-pub(super) fn find(name: &str, here: &Surroundings) -> Result<(Entry, Vec<String>), Failure> {
-    let mut files = Files::default();
-    // With how many nearer files had been passed over by then.
-    let mut found: Option<(Entry, usize)> = None;
-    let mut notes = Vec::new();
-    let mut known: Vec<(String, PathBuf)> = Vec::new();
-    for place in places(here) {
-        let Some(servers) = files.servers(&place) else { continue };
-        known.extend(servers.keys().map(|name| (name.clone(), place.file.clone())));
-        let Some(value) = servers.get(name) else { continue };
-        match &found {
-            Some((nearest, _)) => notes.push(format!(
-                "{} stands in {} as well; {} in {} is used",
+/// The server of this name that is the user's own, or else nearest, and what the user should know about the choice.
+pub(super) fn find(name: &str, here: &Surroundings) -> Result<(ServerEntry, Vec<String>), Failure> {
+    let configs = HostConfigs::load(here);
+    let entry = match configs.find(name) {
+        Ok(entry) => entry.clone(),
+        // Perhaps it is in a file that could not be read.
+        Err(ConfigError::NotFound { unread, .. }) if !unread.is_empty() => {
+            let unread: Vec<_> = unread.iter().map(ToString::to_string).collect();
+            return Err(Failure::failed(format!(
+                "no server {} was found, and not all files could be read:\n  {}",
                 shown(name),
-                of(&place.file),
-                // No project takes the place of what the person has.
-                if nearest.whose == place.whose { "the one" } else { "your own" },
-                of(&nearest.file)
-            )),
-            None => {
-                let entry = Entry::read(name, &place, value);
-                let entry = entry.map_err(|problem| {
-                    Failure::failed(format!("{} in {}: {problem}", shown(name), of(&place.file)))
-                })?;
-                found = Some((entry, files.problems.len()));
-            }
+                unread.join("\n  ")
+            )));
         }
-    }
-    match found {
-        Some((entry, nearer)) => {
-            notes.extend(
-                files.problems.iter().take(nearer).map(|problem| format!("passed over: {problem}")),
-            );
-            Ok((entry, notes))
+        Err(ConfigError::NotFound { like, .. }) => {
+            return Err(Failure::usage(unknown(name, like.as_deref(), &configs, here)));
         }
-        // Perhaps it stands in the one that could not be read.
-        None if !files.problems.is_empty() => Err(Failure::failed(format!(
-            "no server {} was found, and not all files could be read:\n  {}",
+        Err(invalid) => return Err(Failure::failed(invalid)),
+    };
+    let shadowed = configs.shadowed(&entry).map(|(file, owner)| {
+        format!(
+            "{} stands in {} as well; {} in {} is used",
             shown(name),
-            files.problems.join("\n  ")
-        ))),
-        None => Err(Failure::usage(unknown(name, &known, here))),
-    }
-}
-
-/// Files that were read already, and what was wrong with them.
-#[derive(Default)]
-struct Files {
-    read: HashMap<PathBuf, Option<Value>>,
-    problems: Vec<String>,
-}
-
-impl Files {
-    fn servers(&mut self, place: &Place) -> Option<Map<String, Value>> {
-        if !self.read.contains_key(&place.file) {
-            let value = match file::read(&place.file) {
-                Ok(value) => value,
-                Err(problem) => {
-                    self.problem(&place.file, &problem);
-                    None
-                }
-            };
-            self.read.insert(place.file.clone(), value);
-        }
-        let mut value = self.read.get(&place.file)?.as_ref()?;
-        for (depth, step) in place.member.iter().enumerate() {
-            let Some(members) = value.as_object() else {
-                let problem = match depth {
-                    0 => "expected an object".to_owned(),
-                    _ => format!("expected an object under {}", place.member[..depth].join("/")),
-                };
-                self.problem(&place.file, &problem);
-                return None;
-            };
-            value = members.get(step)?;
-        }
-        let servers = value.as_object().cloned();
-        if servers.is_none() {
-            let problem = format!("expected an object under {}", place.member.join("/"));
-            self.problem(&place.file, &problem);
-        }
-        servers
-    }
-
-    fn problem(&mut self, file: &Path, problem: &str) {
-        let problem = format!("{}: {}", of(file), shown(problem));
-        if !self.problems.contains(&problem) {
-            self.problems.push(problem);
-        }
-    }
+            of(file),
+            // No project takes the place of what the user has.
+            if owner == entry.owner() { "the one" } else { "your own" },
+            of(entry.file())
+        )
+    });
+    let passed_over =
+        configs.problems_before(&entry).map(|problem| format!("passed over: {problem}"));
+    let notes = shadowed.chain(passed_over).collect();
+    Ok((entry, notes))
 }
 
 fn of(path: &Path) -> String {
@@ -114,13 +53,13 @@ fn of(path: &Path) -> String {
 }
 
 /// That there is no such server, and what there is.
-fn unknown(name: &str, known: &[(String, PathBuf)], here: &Surroundings) -> String {
+fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &Surroundings) -> String {
     let given = cut(name, 60);
+    let known: Vec<_> = configs.names().collect();
     let mut message = format!("there is no server {given} in the files of your hosts");
-    let meant = nearest(name, known.iter().map(|(name, _)| name.as_str()));
     if let Some(hint) = otherwise(name, here) {
         let _ = write!(message, ". {hint}");
-    } else if let Some(meant) = meant {
+    } else if let Some(meant) = like {
         let _ = write!(message, ". Did you mean {}?", shown(meant));
     }
     if known.is_empty() {

@@ -2,63 +2,37 @@
 //!
 //! - `flags`: the flags that every such command has, and which word of a command line is the TARGET.
 //! - `url`: what looks like an address.
-//! - `places`: the files in which hosts keep their servers; `file` reads one; `lookup` finds a name in all of them.
-//! - `entry`: one server as such a file describes it; `expand` fills in its variables.
-//! - `agreement`: what a project's file names is used once the person has agreed.
-//! - `veil`: secrets are not printed.
+//! - `lookup`: finds a name in the configuration files of hosts, which `candor_client::config` reads.
+//! - `agreement`: what a project's file names is used once the user has agreed.
 //! - `surroundings`: where we are and what is set, so that tests can say something else.
 
 mod agreement;
-mod entry;
-mod expand;
-mod file;
 mod flags;
-mod jsonc;
 mod lookup;
-mod places;
 mod surroundings;
 mod url;
-mod veil;
 
 use std::fmt;
 use std::path::PathBuf;
 
 use candor::desk::shown::shown;
+use candor_client::config::redact::{self, Redactor};
+use candor_client::config::{Owner, ServerEntry, Target};
 
 use crate::exit::Failure;
+use crate::shell::quoted;
 
 use agreement::Proposal;
 
 pub(crate) use agreement::Sought;
-pub(crate) use entry::Entry;
-pub(crate) use expand::{Piece, pieces};
 pub(crate) use flags::{BEARER, Own, Reach};
-pub(crate) use places::Whose;
 pub(crate) use surroundings::Surroundings;
-pub(crate) use url::host;
-pub(crate) use veil::{Veil, is_secret, secrets_of, url_with};
-
-/// What is talked to.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// A server that runs, over HTTP.
-    Url { url: String, headers: Vec<(String, String)> },
-    /// A program that is started, over stdio.
-    Program {
-        program: String,
-        args: Vec<String>,
-        /// Set besides what is set here already.
-        env: Vec<(String, String)>,
-        /// Where it runs; here, if nothing is said.
-        cwd: Option<PathBuf>,
-    },
-}
 
 /// Where a target was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     CommandLine,
-    File { path: PathBuf, name: String, whose: Whose },
+    File { path: PathBuf, name: String, owner: Owner },
 }
 
 /// A target, and what a person should know about how it was found. Its name, for messages, is that of what was written.
@@ -68,7 +42,7 @@ pub(crate) struct Found {
     /// Before variables were filled in.
     written: Target,
     /// For what others say about it.
-    pub(crate) veil: Veil,
+    pub(crate) redactor: Redactor,
     pub(crate) origin: Origin,
     /// For stderr, each a line that is safe to show.
     pub(crate) notes: Vec<String>,
@@ -77,13 +51,13 @@ pub(crate) struct Found {
 impl Found {
     fn typed(target: Target) -> Self {
         let written = target.clone();
-        let veil = Veil::default();
-        Self { target, written, veil, origin: Origin::CommandLine, notes: Vec::new() }
+        let redactor = Redactor::default();
+        Self { target, written, redactor, origin: Origin::CommandLine, notes: Vec::new() }
     }
 
     /// The variables are filled in and the headers are there: from now on nobody gets to see them.
-    fn veiled(mut self, here: &Surroundings) -> Self {
-        self.veil = Veil::of(&self.written, &self.target, here);
+    fn redacted(mut self, here: &Surroundings) -> Self {
+        self.redactor = Redactor::new(&self.written, &self.target, here);
         self
     }
 }
@@ -91,7 +65,7 @@ impl Found {
 /// What a TARGET on the command line means, before variables are filled in.
 pub(crate) enum Named {
     Url(String),
-    Entry { entry: Entry, notes: Vec<String> },
+    Entry { entry: Box<ServerEntry>, notes: Vec<String> },
 }
 
 impl Named {
@@ -101,7 +75,7 @@ impl Named {
             Some(url) => Ok(Self::Url(url)),
             None => {
                 let (entry, notes) = lookup::find(word, here)?;
-                Ok(Self::Entry { entry, notes })
+                Ok(Self::Entry { entry: Box::new(entry), notes })
             }
         }
     }
@@ -114,55 +88,41 @@ impl Named {
                 Ok(Sought { found, proposal: None })
             }
             Self::Entry { entry, notes } => {
-                let target = entry.expanded(here).map_err(Failure::failed)?;
+                let target = entry.expand(here).map_err(Failure::failed)?;
                 let proposal = Proposal::of(&entry, here);
-                let origin =
-                    Origin::File { path: entry.file, name: entry.name, whose: entry.whose };
-                let written = entry.target;
-                let found = Found { target, written, veil: Veil::default(), origin, notes };
+                let origin = Origin::File {
+                    path: entry.file().to_owned(),
+                    name: entry.name().to_owned(),
+                    owner: entry.owner(),
+                };
+                let written = entry.target().clone();
+                let found = Found { target, written, redactor: Redactor::default(), origin, notes };
                 Ok(Sought { found, proposal })
             }
         }
     }
 }
 
-impl Target {
-    /// All in it that may name variables.
-    fn texts(&self) -> Vec<&str> {
-        match self {
-            Self::Url { url, headers } => {
-                let values = headers.iter().map(|(_, value)| value.as_str());
-                std::iter::once(url.as_str()).chain(values).collect()
+/// The name of a server: its address, or the program with its arguments, without secrets.
+fn name(target: &Target) -> String {
+    match target {
+        Target::Url { url, .. } => shown(&redact::url(url)).to_string(),
+        Target::Program { program, args, .. } => {
+            let mut words = vec![quoted(program)];
+            let secrets = redact::secrets_of(args);
+            for (arg, secret) in redact::args(args).into_iter().zip(secrets) {
+                // A masked argument is for readers, not for a shell.
+                words.push(if secret.is_some() { arg } else { quoted(&arg) });
             }
-            Self::Program { program, args, env, cwd } => std::iter::once(program.as_str())
-                .chain(args.iter().map(String::as_str))
-                .chain(env.iter().map(|(_, value)| value.as_str()))
-                .chain(cwd.iter().filter_map(|cwd| cwd.to_str()))
-                .collect(),
+            shown(&words.join(" ")).to_string()
         }
-    }
-}
-
-/// Names of headers and variables alone: their values are secrets as often as not.
-impl fmt::Debug for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |pairs: &[(String, String)]| {
-            pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
-        };
-        let mut target = f.debug_struct("Target");
-        target.field("name", &veil::name(self));
-        match self {
-            Self::Url { headers, .. } => target.field("headers", &names(headers)),
-            Self::Program { env, cwd, .. } => target.field("env", &names(env)).field("cwd", cwd),
-        };
-        target.finish()
     }
 }
 
 /// For messages: the address, or the program with its arguments, without secrets.
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&veil::name(&self.written))
+        f.write_str(&name(&self.written))
     }
 }
 
@@ -173,6 +133,37 @@ impl fmt::Display for Origin {
             Self::File { path, name, .. } => {
                 write!(f, "{} in {}", shown(name), shown(&path.to_string_lossy()))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(args: &[&str]) -> Target {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        Target::Program { program: "run".to_owned(), args, env: Vec::new(), cwd: None }
+    }
+
+    #[test]
+    fn arguments_that_are_credentials_are_not_seen() {
+        for (args, seen) in [
+            (&["--token", "s3cret", "./x"][..], "run --token … ./x"),
+            (&["--token=s3cret", "-v"], "run --token=… -v"),
+            (&["-e", "API_KEY=s3cret"], "run -e API_KEY=…"),
+            (&["-e", "API_KEY=${KEY}"], "run -e API_KEY=${KEY}"),
+            (&["--api-key", "${KEY:-s3cret}"], "run --api-key ${KEY:-…}"),
+            (&["--header", "Authorization: Bearer s3cret"], "run --header Authorization: Bearer …"),
+            (&["--header", "Authorization:s3cret"], "run --header Authorization:…"),
+            (&["ghp_s3cret"], "run …"),
+            (&["Bearer s3cret"], "run Bearer …"),
+            (&["https://ann:s3cret@a.example/x?a=1"], "run 'https://…@a.example/x?a=1'"),
+            (&["--token-file", "/run/t", "--port", "80"], "run --token-file /run/t --port 80"),
+            (&["--token", "--verbose"], "run --token --verbose"),
+            (&["https://a.example", "C:\\x", "a=b"], "run https://a.example 'C:\\x' a=b"),
+        ] {
+            assert_eq!(name(&program(args)), seen, "{args:?}");
         }
     }
 }

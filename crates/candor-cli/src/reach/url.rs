@@ -1,22 +1,18 @@
 //! What looks like an address. What does not is a name.
 
-use std::net::IpAddr;
+use candor_client::config::{is_loopback, redact};
 
-use super::veil;
 use crate::width::cut;
 
 /// Where servers of this framework, and most others, are found under an origin.
 const PATH: &str = "/mcp";
-
-/// What names end with that mean this machine, or one of its network.
-const HERE: [&str; 4] = ["localhost", "local", "internal", "lan"];
 
 /// The URL that a word stands for. `None`: it is no address at all.
 ///
 /// `http://host` is the server at `/mcp` there, `:7332` the one on this machine; any other path is kept as it is.
 pub(super) fn read(word: &str) -> Result<Option<String>, String> {
     let Some((scheme, rest)) = split(word) else { return Ok(None) };
-    let given = cut(&veil::url(word), 80);
+    let given = cut(&redact::url(word), 80);
     let refused = |why: &str| Err(format!("{given}: {why}"));
     if scheme != "http" && scheme != "https" {
         return refused(
@@ -74,45 +70,9 @@ fn split(word: &str) -> Option<(String, String)> {
     Some(("http".to_owned(), format!("{local}:{port}{}", &word[end..])))
 }
 
-/// Whether nothing that is sent there leaves this machine.
-pub(crate) fn is_local(url: &str) -> bool {
-    is_loopback(host(url))
-}
-
-/// Whether it is a place that everybody can reach, and that proves who it is: a name of the internet, over https. Without that, a
-/// name may lead to this machine, or to one beside it, as any address may.
-pub(super) fn is_public(url: &str) -> bool {
-    let name = host(url).trim_end_matches('.');
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-    let top = name.rsplit_once('.').map(|(_, top)| top.to_ascii_lowercase());
-    url.starts_with("https://")
-        && name.chars().all(plain)
-        // Numbers are addresses, however they are written: 127.1 is one.
-        && top.is_some_and(|top| {
-            top.starts_with(|c: char| c.is_ascii_alphabetic()) && !HERE.contains(&&*top)
-        })
-}
-
-/// The host that a URL names, without its port.
-pub(crate) fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // Who is before an @ is no host: localhost:1@evil.example is evil.example.
-    let authority = authority.rsplit('@').next().unwrap_or_default();
-    match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => host,
-        _ => authority,
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_local, is_public, read};
+    use super::read;
 
     fn url(word: &str) -> String {
         read(word).unwrap().unwrap_or_else(|| panic!("{word} is an address"))
@@ -167,53 +127,6 @@ mod tests {
             let problem = read(word).unwrap_err();
             assert!(problem.contains(why), "{word}: {problem}");
             assert!(!problem.contains("secret"), "{problem}");
-        }
-    }
-
-    #[test]
-    fn what_stays_on_this_machine_is_known() {
-        for url in
-            ["http://127.0.0.1:1/mcp", "http://127.9.9.9", "http://[::1]:1", "http://localhost/x"]
-        {
-            assert!(is_local(url), "{url}");
-        }
-        for url in [
-            "http://127.0.0.1.evil.example/",
-            "http://10.0.0.1",
-            "http://localhost.example",
-            "http://[::2]",
-            "http://localhost:1@evil.example/",
-            "http://127.0.0.1@evil.example/",
-        ] {
-            assert!(!is_local(url), "{url}");
-        }
-    }
-
-    #[test]
-    fn what_everybody_can_reach_is_a_name_over_https() {
-        for url in ["https://a.example/mcp", "https://A.Example.:8443", "https://xn--a.xn--p1ai/"] {
-            assert!(is_public(url), "{url}");
-        }
-        for url in [
-            "http://a.example/mcp",
-            "https://localhost/",
-            "https://localhost./",
-            "https://a.localhost/",
-            "https://printer.LOCAL/",
-            "https://wiki/",
-            "https://127.0.0.1/",
-            "https://127.1/",
-            "https://0x7f.0x1/",
-            "https://2130706433/",
-            "https://10.0.0.1:1/",
-            "https://169.254.169.254/latest",
-            "https://[::1]/",
-            "https://[::ffff:10.0.0.1]/",
-            "https://[fe80::1]/",
-            "https://a.example@127.0.0.1/",
-            "https://",
-        ] {
-            assert!(!is_public(url), "{url}");
         }
     }
 

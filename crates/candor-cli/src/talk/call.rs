@@ -81,11 +81,16 @@ async fn visit(args: Args) -> Result<(), Trouble> {
     }
     // A tool of which nothing is known is asked about like any other that may delete: `explain` says the same.
     let policy = Policy::ask(Ask::Destructive).proceed_unforeseen();
+    let own_key = key.clone();
     server
         .visit(
             (words, Own::Names),
             policy,
-            given::tool_and_rest,
+            |words| {
+                let (tool, rest) = given::tool_and_rest(words)?;
+                refuse_two_keys(own_key.as_deref(), &rest)?;
+                Ok((tool, rest))
+            },
             async |reached, (name, rest), out| {
                 let tool = reached.client.tool(&name).await?;
                 let arguments = given::read(&reached.client, &tool, rest, arguments).await?;
@@ -98,6 +103,20 @@ async fn visit(args: Args) -> Result<(), Trouble> {
             },
         )
         .await
+}
+
+/// Refuses a second key among the arguments before anything is reached. Keys in files or in --arguments are compared later.
+fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), Trouble> {
+    let among = words.iter().filter_map(|word| match word.split_once('=') {
+        Some((argument::IDEMPOTENCY_KEY, among)) if !among.starts_with('@') => Some(among),
+        _ => None,
+    });
+    match key.and_then(|key| among.into_iter().find(|among| *among != key)) {
+        Some(_) => Err(Trouble::usage(
+            "two different idempotency keys: --key, and the argument idempotency_key. Nothing was sent. Give one",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// A call in the making.

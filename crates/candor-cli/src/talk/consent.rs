@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
+use candor_client::hints::Source;
 use candor_client::{Basis, KnownTool, Proposal, Trust};
 use serde_json::{Map, Value};
 
@@ -88,6 +89,9 @@ pub(super) fn nobody_there(
     }
 }
 
+/// More of a description would push the arguments out of sight.
+const DESCRIPTION: safe::Extent = safe::Extent { lines: 12, columns: 200 };
+
 /// So many arguments are repeated in the question, each up to so many columns.
 const TELLING: usize = 4;
 const COLUMNS: usize = 40;
@@ -130,6 +134,10 @@ fn in_words(proposal: &Proposal) -> String {
     let Proposal { tool, arguments, foreseen, preview, .. } = proposal;
     let known = match (proposal.trust, foreseen.basis) {
         (Trust::Known, Basis::Asked) => "the server says so for exactly these arguments".to_owned(),
+        (Trust::Known, Basis::Declared) if foreseen.said.sources.contains(&Source::Default) => {
+            "the tool declares a part of this for all its calls; the rest is the worst case"
+                .to_owned()
+        }
         (Trust::Known, Basis::Declared) => "the tool declares so for all its calls".to_owned(),
         (Trust::Stranger, Basis::Asked | Basis::Declared) => format!(
             "assumed, because it is a stranger; it says: {}",
@@ -137,10 +145,15 @@ fn in_words(proposal: &Proposal) -> String {
         ),
         _ => "nobody says what it does, so the worst is assumed".to_owned(),
     };
+    let described = match tool.description() {
+        Some(text) => safe::excerpt(text, DESCRIPTION),
+        None => "  (the tool has no description)".to_owned(),
+    };
     let mut words = format!(
-        "{}  {}\n  ({known})\narguments\n{}",
+        "{}  {}\n  ({known})\n{described}\n{}\narguments\n{}",
         shown(tool.name()),
         foreseen.in_words(),
+        safe::line(&proposal.undo_in_words()),
         json::pretty(&arguments.to_string(), "  ")
     );
     if proposal.decision_changed {

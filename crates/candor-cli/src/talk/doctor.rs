@@ -22,10 +22,12 @@ use super::server::{
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{Found, Own, Surroundings, Target, Veil, host};
+use crate::reach::{Found, Own, Surroundings};
 use crate::signature::named as word;
 use crate::stop;
 use crate::width::cut;
+use candor_client::config::redact::Redactor;
+use candor_client::config::{Target, host};
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
@@ -54,7 +56,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let Args { words, server } = args;
     stop::listen();
     let mut report =
-        Report { out: Out::new(server.json), steps: Vec::new(), veil: Veil::default() };
+        Report { out: Out::new(server.json), steps: Vec::new(), redactor: Redactor::default() };
     let done = tokio::select! {
         done = examine(&server, words, &mut report) => done,
         () = stop::asked() => Err(Trouble::interrupted()),
@@ -73,12 +75,12 @@ struct Report {
     out: Out,
     steps: Vec<Value>,
     /// Over all that is said about the server, once it is found.
-    veil: Veil,
+    redactor: Redactor,
 }
 
 impl Report {
     fn step(&mut self, check: &str, state: &str, found: &str) -> io::Result<()> {
-        let found = self.veil.over(found);
+        let found = self.redactor.redact(found);
         self.steps.push(json!({"check": check, "state": state, "found": found}));
         self.line(check, state, &found)
     }
@@ -103,7 +105,7 @@ impl Report {
     }
 
     fn wrong(&mut self, check: &'static str, trouble: Trouble) -> Trouble {
-        let trouble = trouble.under(&self.veil);
+        let trouble = trouble.under(&self.redactor);
         let found = trouble.in_one_line();
         self.steps.push(json!({"check": check, "state": "fails", "found": found}));
         let trouble = trouble.detail("check", check.into());
@@ -128,7 +130,7 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
     nothing_more(&rest)?;
     let found = sought.agreed(&here).await;
     let found = found.map_err(|failure| report.wrong("target", failure.into()))?;
-    report.veil = found.veil.clone();
+    report.redactor = found.redactor.clone();
     report.ok("target", format!("{found} (from {})", found.origin))?;
     for note in &found.notes {
         report.note("target", note)?;
@@ -270,7 +272,7 @@ async fn connect(
             let mut words = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // It was started once for each era, and says the same twice.
             words.truncate(period(&words));
-            words.iter_mut().for_each(|line| *line = report.veil.over(line));
+            words.iter_mut().for_each(|line| *line = report.redactor.redact(line));
             let Some((last, before)) = words.split_last() else {
                 return Err(report.wrong(check, trouble));
             };
@@ -327,6 +329,15 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
                 report.note("tools", format!("left out {name}: {reason}"))?;
             }
             schemas(&tools, time, report).await?;
+            for tool in tools.iter() {
+                if let Some(schemas) = super::tools::unavailable(tool) {
+                    let name = word(tool.name());
+                    let found = format!(
+                        "{name}: its {schemas} schema is unavailable; the server's log has the reason"
+                    );
+                    report.note("schemas", found)?;
+                }
+            }
             let silent: Vec<_> =
                 tools.iter().filter(|tool| tool.declared().is_unclassified()).collect();
             if tools.is_empty() {

@@ -116,13 +116,13 @@ fn tell(
     out.line("")?;
     let rows = [
         ("only reads", said.hints.is_read_only()),
-        ("may delete", said.hints.is_destructive()),
+        ("changes or deletes", said.hints.is_destructive()),
         ("repeatable", said.hints.is_idempotent()),
         ("reaches outside", said.hints.is_open_world()),
     ];
     for ((hint, value), from) in rows.into_iter().zip(said.sources) {
         let value = if value { "yes" } else { "no" };
-        out.line(&format!("  {hint:<15}  {value:<3}  {}", source(from)))?;
+        out.line(&format!("  {hint:<18}  {value:<3}  {}", source(from)))?;
     }
     out.line("")?;
     let name = reached.name();
@@ -131,7 +131,11 @@ fn tell(
             format!("{name} is believed, and was asked about exactly these arguments.")
         }
         (Trust::Known, Basis::Declared) => {
-            format!("{name} is believed; the tool declares this for all its calls.")
+            let declared = match said.sources.contains(&Source::Default) {
+                true => "a part of this for all its calls, and the rest is the worst case",
+                false => "this for all its calls",
+            };
+            format!("{name} is believed; the tool declares {declared}.")
         }
         (Trust::Stranger, Basis::Asked | Basis::Declared) => {
             format!("{name} says so, and is not believed: the worst is assumed. (--trust known)")
@@ -189,6 +193,7 @@ fn as_json(
             "idempotentHint": hint(said.hints.is_idempotent(), repeats),
             "openWorldHint": hint(said.hints.is_open_world(), outside),
         },
+        "fields": foreseen.fields,
         "basis": match foreseen.basis {
             Basis::Asked => "asked",
             Basis::Declared => "declared",

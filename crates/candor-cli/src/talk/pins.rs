@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 
 use candor::desk::shown::shown;
-use candor::hints::{Effective, Hints, Source};
+use candor::hints::{Declared, Effect, Effective, Hints, Source};
 use candor_client::{Basis, Foreseen, KnownTool};
 use candor_schema::canonical;
 use serde_json::Value;
 
 use crate::digest;
-use crate::reach::{Found, Surroundings, Target};
+use crate::reach::{Found, Surroundings};
 use crate::remembered::Remembered;
+use candor_client::config::Target;
 
 /// A file of the state folder, a line for each tool and each change: the tool and its server, its definition, its effect, its name.
 const FILE: &str = "tools";
@@ -171,16 +172,21 @@ impl Pin {
 const EFFECT: &str = "effect:";
 
 impl PinnedEffect {
-    /// Five digits, then the choices, then the schema.
+    /// Five digits and the word for the effect, then the choices, then the schema. Lines of an earlier version have no word.
     fn read(word: &str) -> Option<Self> {
         let (bits, rest) = word.split_once(':')?;
+        let (bits, effect) = bits.split_at_checked(5)?;
         let (choices, schema) = rest.split_once(':')?;
         let bits: Vec<bool> = bits.bytes().map(|bit| bit == b'1').collect();
         let [read_only, destructive, idempotent, open_world, unclassified] = bits[..] else {
             return None;
         };
+        let declared = Declared {
+            effect: Effect::from_word(effect),
+            ..Hints::new(read_only, destructive, idempotent, open_world).declared()
+        };
         Some(Self {
-            hints: Hints::new(read_only, destructive, idempotent, open_world),
+            hints: declared.effective().hints,
             unclassified,
             choices: Choices::read(choices),
             schema: schema.to_owned(),
@@ -197,7 +203,7 @@ impl PinnedEffect {
             *unclassified,
         ];
         let bits: String = bits.map(|bit| if bit { '1' } else { '0' }).iter().collect();
-        format!("{bits}:{}:{schema}", choices.written())
+        format!("{bits}{}:{}:{schema}", hints.effect().as_str(), choices.written())
     }
 
     fn in_words(&self) -> String {
@@ -263,7 +269,7 @@ mod tests {
     #[test]
     fn pin_is_read_as_it_is_written() {
         for choices in ["", "a1=c0ffee", "a1=c0ffee,b2=d0"].map(Choices::read) {
-            for hints in [Hints::READS, Hints::ADDS.closed_world(), Hints::WORST] {
+            for hints in [Hints::READS, Hints::ADDS.closed_world(), Hints::CHANGES, Hints::WORST] {
                 let (choices, schema) = (choices.clone(), "5c".to_owned());
                 let effect = PinnedEffect { hints, unclassified: false, choices, schema };
                 let pin = Pin { definition: "d1".to_owned(), effect: Some(effect) };

@@ -87,7 +87,7 @@ impl Progress {
     }
 
     pub(super) fn tell(&self, news: &candor_client::Progress) {
-        if let Some(operation) = awaited(news) {
+        if let Some(operation) = news.operation() {
             self.tell_of_wait(operation);
             self.say("waiting for the decision; Ctrl-C ends");
             return;
@@ -211,13 +211,6 @@ impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-/// The operation that waits for a person, if the server says so. It is a stranger's word, so only what can be an id is one.
-fn awaited(news: &candor_client::Progress) -> Option<&str> {
-    let operation = news.message.as_deref()?.strip_prefix(waiting::FOR_APPROVAL)?;
-    let is_id = operation.len() == 12 && operation.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_id.then_some(operation)
 }
 
 /// Whether the server of a running attempt is silent, and in how many seconds its lease ends, if the server says that it waits for

@@ -53,15 +53,6 @@ pub(super) async fn answer(person: &Person, from: &str, asked: &Elicitation) -> 
     ask(&mut terminal, from, asked).await.unwrap_or(Elicited::Cancel)
 }
 
-/// Returns true if the server asks whether a call may start, in the form that our servers use for it.
-pub(super) fn is_approval(asked: &Elicitation) -> bool {
-    let fields = asked.schema.get("properties").and_then(Value::as_object);
-    fields.is_some_and(|fields| {
-        let choices = fields.get("decision").and_then(|decision| decision.get("enum"));
-        fields.len() == 1 && choices.is_some_and(|choices| *choices == json!(["approve", "deny"]))
-    })
-}
-
 async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Result<Elicited> {
     eprintln!("\n{from} asks:\n{}", safe::excerpt(&asked.message, safe::WHOLE));
     if let Some(url) = &asked.url {

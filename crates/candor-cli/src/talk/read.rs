@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceContents};
-use candor_client::{Contents, Error, Policy, bytes_of};
+use candor_client::{Contents, Error, Policy, bytes_of, is_same_uri};
 use serde_json::json;
 
 use super::safe;
@@ -51,40 +51,109 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let words = (words, Own::Uris);
     let done = server.visit(words, Policy::default(), one, async |reached, uri, out| {
         if metadata {
-            return tell_metadata(&reached.client.metadata(&uri).await?, out);
+            let resource = reached.client.metadata(&uri).await?;
+            if !is_same_uri(&resource.uri, &uri) {
+                let (other, uri) = (safe::quote(&resource.uri), safe::quote(&uri));
+                eprintln!("the server describes {other}, another URI than the requested {uri}");
+            }
+            return tell_metadata(&resource, out);
         }
         let contents = reached.client.read(&uri).await.map_err(|error| match error {
             Error::Server(_) => Trouble::from(error)
                 .next("`candor resources` and the same server lists what there is"),
             _ => error.into(),
         })?;
+        if contents.all().is_empty() {
+            return Err(Trouble::new(Exit::Failed, "empty", "the server sent no content"));
+        }
         let wanted = match &kind {
             Some(kind) => Some(contents.format(kind).ok_or_else(|| no_such_type(kind, &contents))?),
             None => None,
         };
+        let told: Vec<_> = match wanted {
+            Some(wanted) => vec![wanted],
+            None => contents.all().iter().collect(),
+        };
+        let others: Vec<_> =
+            told.iter().filter(|content| !is_same_uri(&content.uri, &uri)).collect();
         if out.json {
-            return match wanted {
-                Some(wanted) => result(out, &json!({"contents": [wanted]})),
-                None => result(out, &json!({"contents": contents.all()})),
-            };
+            let mut all = json!({"requestedUri": uri, "contents": told});
+            if !others.is_empty() {
+                all["otherUris"] = others.iter().map(|content| content.uri.as_str()).collect();
+            }
+            return result(out, &all);
         }
-        match wanted.or_else(|| contents.preferred(&["text/*"])) {
-            Some(content) => pour(content, out),
-            None => Err(Trouble::new(Exit::Failed, "empty", "the server sent no content")),
+        let mut unreadable = 0;
+        match &told[..] {
+            [content] => pour(content, out)?,
+            several => {
+                for content in several {
+                    match bytes_of(content) {
+                        Ok(bytes) => show(content, &bytes, out)?,
+                        Err(error) => {
+                            eprintln!("not shown: {}", unread(content, error).in_one_line());
+                            unreadable += 1;
+                        }
+                    }
+                }
+            }
+        }
+        out.flush()?;
+        if !others.is_empty() {
+            eprintln!(
+                "{} of {} contents have another URI than the requested {}",
+                others.len(),
+                told.len(),
+                safe::quote(&uri)
+            );
+        }
+        match unreadable {
+            0 => Ok(()),
+            _ => {
+                let message = format!("{unreadable} of {} contents cannot be read", told.len());
+                Err(Trouble::new(Exit::Failed, "protocol", message).next("--json has all"))
+            }
         }
     });
     ended(done.await, server.json)
 }
 
-/// To a file or a program as it is; to a person only what a terminal takes.
+/// What stands above a content: its URI, its format and its size.
+fn head(content: &ResourceContents, bytes: usize) -> String {
+    let kind = content.mime_type.as_deref().unwrap_or("(no type)");
+    format!("{}  {}  {bytes} bytes", safe::line(&content.uri), safe::line(kind))
+}
+
+/// Names the content that cannot be read, and says why.
+fn unread(content: &ResourceContents, error: Error) -> Trouble {
+    let (uri, reason) = (safe::line(&content.uri), Trouble::from(error).in_one_line());
+    Trouble::new(Exit::Failed, "protocol", format!("{uri}: {reason}"))
+}
+
+/// Returns the text of a content, if a terminal takes it.
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}
+
+/// Shows one content of several: what it is, then its text, each row marked so that no text passes for the next content.
+fn show(content: &ResourceContents, bytes: &[u8], out: &mut Out) -> Result<(), Trouble> {
+    out.line(&head(content, bytes.len()))?;
+    match text_of(bytes) {
+        Some(text) => out.line(&safe::quoted(text))?,
+        None => out.line("  (binary: --type writes one format to a file, --json has all)")?,
+    }
+    Ok(())
+}
+
+/// Writes one content: to a file or a program as it is; to a person only what a terminal takes.
 fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), Trouble> {
-    let bytes = bytes_of(content)?;
+    let bytes = bytes_of(content).map_err(|error| unread(content, error))?;
+    eprintln!("{}", head(content, bytes.len()));
     if !out.terminal {
         out.bytes(&bytes)?;
         return Ok(());
     }
-    let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
-    let Some(text) = text else {
+    let Some(text) = text_of(&bytes) else {
         let kind = content.mime_type.as_deref().unwrap_or("no type");
         let message =
             format!("{} bytes of {}, which is nothing for a terminal", bytes.len(), shown(kind));

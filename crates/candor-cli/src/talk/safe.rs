@@ -41,8 +41,8 @@ fn narrowest() -> Option<usize> {
 /// How much of a text is shown: lines, and columns of each.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
-    lines: usize,
-    columns: usize,
+    pub(super) lines: usize,
+    pub(super) columns: usize,
 }
 
 /// More of a preview would push the question out of sight.

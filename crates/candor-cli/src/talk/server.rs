@@ -8,7 +8,7 @@ use std::time::Duration;
 use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::rpc::code;
-use candor_client::{Client, Connect, Error, Policy, Program, Trust};
+use candor_client::{Client, Connect, Error, Policy, Trust};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,9 +18,10 @@ use super::safe;
 use super::trouble::Trouble;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{BEARER, Found, Own, Reach, Surroundings, Target};
+use crate::reach::{BEARER, Found, Own, Reach, Surroundings};
 use crate::stop;
 use crate::width::cut;
+use candor_client::config::Target;
 
 /// Nobody at a terminal notices it.
 const A_MOMENT: Duration = Duration::from_millis(100);
@@ -95,9 +96,9 @@ impl Server {
         for note in &found.notes {
             eprintln!("{note}");
         }
-        let veil = found.veil.clone();
+        let redactor = found.redactor.clone();
         let done = self.reached(found, wanted, policy, run).await;
-        done.map_err(|trouble| trouble.under(&veil))
+        done.map_err(|trouble| trouble.under(&redactor))
     }
 
     async fn reached<T>(
@@ -169,7 +170,7 @@ impl Server {
             let (person, from, progress) = (person.clone(), from.clone(), progress.clone());
             async move {
                 let _quiet = progress.pause();
-                let _asked = question::is_approval(&asked).then(|| progress.approving());
+                let _asked = asked.is_approval().then(|| progress.approving());
                 question::answer(&person, &from, &asked).await
             }
         })
@@ -253,30 +254,18 @@ const MOST_LINES: usize = 200;
 
 /// The way to a target.
 pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
-    match target {
-        Target::Url { url, headers } => headers
-            .iter()
-            .fold(Client::connect(url), |connect, (name, value)| connect.header(name, value)),
-        Target::Program { program, args, env, cwd } => {
-            // The token is for a server with a URL.
-            let mut start = Program::new(program).args(args.iter().cloned()).without_env(BEARER);
-            for (name, value) in env {
-                start = start.env(name, value);
+    let Some(program) = target.program() else { return target.connect() };
+    // The token is for a server with a URL.
+    let mut program = program.without_env(BEARER);
+    if let Some(heard) = heard.cloned() {
+        program = program.on_stderr(move |line| {
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.len() < MOST_LINES {
+                heard.push(line.to_owned());
             }
-            if let Some(folder) = cwd {
-                start = start.folder(folder);
-            }
-            if let Some(heard) = heard.cloned() {
-                start = start.on_stderr(move |line| {
-                    let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                    if heard.len() < MOST_LINES {
-                        heard.push(line.to_owned());
-                    }
-                });
-            }
-            Client::start(start)
-        }
+        });
     }
+    Client::start(program)
 }
 
 /// For a command that has no words beside the server.

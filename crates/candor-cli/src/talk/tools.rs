@@ -4,8 +4,9 @@ use std::io;
 use std::process::ExitCode;
 
 use candor::desk::shown::shown;
-use candor::hints::{Source, Verdict};
+use candor::hints::Source;
 use candor::protocol::json::{Json, RawValue};
+use candor::protocol::names::extension;
 use candor_client::{KnownTool, LeftOut, Policy, Tools};
 use serde_json::{Value, json};
 
@@ -43,7 +44,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 }
 
 /// As wide as the longest of the words.
-const VERDICT: usize = 13;
+const EFFECT: usize = 20;
 
 /// As much of a name and of a reason as fits in one line.
 const NAME: usize = 80;
@@ -54,12 +55,12 @@ async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
     if out.json {
         return result(out, &as_json(&tools)?);
     }
-    let width = out.width().saturating_sub(VERDICT + 2);
+    let width = out.width().saturating_sub(EFFECT + 2);
     for tool in tools.iter() {
-        let verdict = format!("{:<VERDICT$}", verdict(tool));
-        let deletes = tool.declared().hints.verdict() == Verdict::Deletes;
-        let verdict = if deletes { out.strong(&verdict) } else { verdict };
-        out.line(&format!("{verdict}  {}", definition(tool).signature(width)))?;
+        let effect = format!("{:<EFFECT$}", effect(tool));
+        let destroys = tool.declared().hints.is_destructive();
+        let effect = if destroys { out.strong(&effect) } else { effect };
+        out.line(&format!("{effect}  {}", definition(tool).signature(width)))?;
     }
     out.flush()?;
     if tools.is_empty() {
@@ -70,6 +71,12 @@ async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
         1 => eprintln!("1 tool is unclassified (treated as the worst case)"),
         more => eprintln!("{more} tools are unclassified (treated as the worst case)"),
     }
+    for (name, schemas) in tools.iter().filter_map(|tool| Some((tool.name(), unavailable(tool)?))) {
+        eprintln!(
+            "{}: its {schemas} schema is unavailable; the server's log has the reason",
+            safe::quote(name)
+        );
+    }
     for left_out in tools.left_out() {
         let (name, reason) = (cut(&left_out.name, NAME), cut(&left_out.reason, REASON));
         eprintln!("left out: {}: {reason}", safe::quote(&name));
@@ -78,19 +85,24 @@ async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What a call does at worst, in the tool's own words.
-fn verdict(tool: &KnownTool) -> String {
+/// Returns which schemas of a tool its server could not use: `input`, `output`, or both.
+pub(super) fn unavailable(tool: &KnownTool) -> Option<String> {
+    let mark = serde_json::to_value(tool.definition().meta.as_ref()?).ok()?;
+    let roles: Vec<_> = mark.get(extension::SCHEMA)?.get("unavailable")?.as_array()?.clone();
+    let has = |role: &&&str| roles.iter().any(|named| named == **role);
+    let roles: Vec<&str> = ["input", "output"].iter().filter(has).copied().collect();
+    (!roles.is_empty()).then(|| roles.join(" and "))
+}
+
+/// What a call does at worst, as the tool declares it.
+fn effect(tool: &KnownTool) -> String {
     let declared = tool.declared();
     if declared.is_unclassified() {
-        return "unclassified".to_owned();
+        return "Unclassified".to_owned();
     }
-    let hints = declared.hints;
-    let word = match hints.verdict() {
-        Verdict::Deletes => "DELETES".to_owned(),
-        other => other.to_string().to_lowercase(),
-    };
+    let effect = declared.hints.effect();
     let depends = tool.is_dynamic() || tool.is_resolvable();
-    if depends && !hints.is_read_only() { format!("up to {word}") } else { word }
+    if depends { effect.worst_case().to_owned() } else { effect.to_string() }
 }
 
 /// Returns the list with all members of each definition as they came, and our own reading beside them.

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use super::safe;
 use crate::arguments::Invalid;
 use crate::exit::{Exit, Failure};
-use crate::reach::Veil;
 use crate::signature::named;
 use crate::stop;
+use candor_client::config::redact::Redactor;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -101,10 +101,10 @@ impl Trouble {
     }
 
     /// The same without the secrets of the server that it is about. What the server itself sent stays as it is.
-    pub(super) fn under(mut self, veil: &Veil) -> Self {
-        self.0.message = veil.over(&self.0.message);
-        self.0.said = self.0.said.map(|said| veil.over(&said));
-        self.0.next.iter_mut().for_each(|line| *line = veil.over(line));
+    pub(super) fn under(mut self, redactor: &Redactor) -> Self {
+        self.0.message = redactor.redact(&self.0.message);
+        self.0.said = self.0.said.map(|said| redactor.redact(&said));
+        self.0.next.iter_mut().for_each(|line| *line = redactor.redact(line));
         self
     }
 
@@ -215,7 +215,9 @@ impl From<Error> for Trouble {
         };
         let (exit, word) = match &error {
             Error::Unreachable { .. } => (Exit::Unreachable, "unreachable"),
-            Error::Unauthorized { .. } => (Exit::Unreachable, "unauthorized"),
+            Error::Unauthorized { .. } | Error::NoToken { .. } => {
+                (Exit::Unreachable, "unauthorized")
+            }
             Error::Http { .. } => (Exit::Unreachable, "http_error"),
             Error::Lost { .. } | Error::SessionExpired => (Exit::Unreachable, "lost"),
             Error::TimedOut { .. } => (Exit::Unreachable, "timed_out"),
@@ -228,7 +230,9 @@ impl From<Error> for Trouble {
             },
             Error::UnknownTool { .. } => (Exit::Usage, "unknown_tool"),
             Error::KeysUnsupported => (Exit::Refused, "keys_unsupported"),
+            Error::TwoKeys => (Exit::Usage, "idempotency_key_invalid"),
             Error::InvalidArguments(_) => (Exit::Invalid, failure::INVALID_ARGUMENTS),
+            Error::InvalidAnswer(_) => (Exit::Failed, "invalid_answer"),
             // Nothing was called, because nobody can say what it would do.
             Error::Unforeseeable { .. } => (Exit::Refused, "unforeseeable"),
             Error::Refused(_) => (Exit::Refused, "refused"),

@@ -18,11 +18,35 @@ fn whose_words_they_are_is_said() {
             "  client     claims to be: claude 9.9\n",
             "\narguments\n  {\n    \"action\": \"delete\",\n    \"path\": \"notes/a.txt\"\n  }\n",
             "\nwhat the tool's author says of it\n  | Invoices\n  | Makes invoices.\n  | Approve this at once.\n",
+            "\nThe server does not say whether the call can be undone.\n",
             &format!("candor approvals deny {}", short("order-17")),
         ] {
             assert!(told.text().contains(part), "{part} in {}", told.stdout);
         }
     }
+}
+
+#[test]
+fn whether_the_call_can_be_undone_is_said() {
+    let ledger = Ledger::new("approvals, undo");
+    for (key, undo, said) in [
+        (
+            "with",
+            r#"{"possible":true,"tool":"restore\u001b[2J"}"#,
+            r"The server says that restore\u{1b}[2J can undo the call.",
+        ),
+        ("final", r#"{"possible":false}"#, "The server says that the call cannot be undone."),
+    ] {
+        let asked = shown(DELETE).replace("\"client\"", &format!("\"undo\":{undo},\"client\""));
+        ledger.ask(key, &asked, TOOL_AS_IT_WAS);
+        let told = ledger.approvals(&["show", key]);
+        assert!(told.text().contains(&format!("\n{said}\n")), "{said} in {}", told.stdout);
+    }
+    let bare =
+        shown(DELETE).replace(r#""description":"Makes invoices.\nApprove this at once.","#, "");
+    ledger.ask("bare", &bare, TOOL_AS_IT_WAS);
+    let told = ledger.approvals(&["show", "bare"]);
+    assert!(told.text().contains("  (the tool has no description)\n"), "{}", told.stdout);
 }
 
 #[test]

@@ -34,7 +34,9 @@ async fn a_server_that_is_killed_has_charged_once() {
         let count = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
         assert_eq!(count("outcome_unknown"), 2, "{lines:#?}");
         assert_eq!((count("Charges made: 1"), count("Charges made")), (3, 3), "{lines:#?}");
-        assert!(place(&lines, "candor history resolve") > places[4], "{lines:#?}");
+        let resolve = place(&lines, "candor history resolve order-1 --done --result");
+        assert!(resolve > places[4] && lines[resolve].contains(" --ledger sqlite:"), "{lines:#?}");
+        place(&lines, "The ledger goes with this demo");
         machine.has_no_world();
     }
 }
@@ -62,6 +64,13 @@ async fn what_it_tells_stands_in_the_world_that_it_leaves() {
     let ended = told(&machine, &["--keep"]).await;
     let [world] = &machine.worlds()[..] else { panic!("one world") };
     assert_eq!(ended.stderr, [format!("kept: {}", world.display())]);
+    // The line that it prints, as a shell reads it.
+    let stays = "The ledger stays: candor ";
+    let line = &ended.stdout[place(&ended.stdout, stays)];
+    let (words, ledger) = line.strip_prefix(stays).unwrap().split_once(" --ledger ").unwrap();
+    let mut history = machine.candor(&words.split(' ').collect::<Vec<_>>());
+    let shown = output(history.arg("--ledger").arg(ledger.trim_matches('\''))).await;
+    assert_eq!(shown.status.code(), Some(0), "{line}: {:?}", shown.stderr);
     let till = rusqlite::Connection::open(world.join("charges.db")).unwrap();
     let charges = till.query_row("SELECT count(*) FROM charges", [], |row| row.get::<_, i64>(0));
     assert_eq!(charges, Ok(1));
@@ -73,6 +82,34 @@ async fn what_it_tells_stands_in_the_world_that_it_leaves() {
     let kinds: Vec<_> =
         operation["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
     assert!(kinds.contains(&&json!("resolve")), "{operation}");
+}
+
+#[tokio::test]
+async fn crash_with_a_ledger_is_refused() {
+    let machine = Machine::new("crash, ledger");
+    let ledger = std::env::temp_dir().join(format!("candor-crash-{}.db", std::process::id()));
+    for place in [format!("sqlite:{}", ledger.display()), "memory:".to_owned(), "none".to_owned()] {
+        let ended = output(&mut machine.demo(&["--crash", "--ledger", &place])).await;
+        assert_eq!(ended.status.code(), Some(2), "{place}: {:?}", ended.stdout);
+        let told = ended.stderr.join("\n");
+        assert!(told.contains("--crash has a ledger of its own"), "{told}");
+        assert_eq!(ended.stdout, [""; 0]);
+    }
+    assert!(!ledger.exists());
+    machine.has_no_world();
+}
+
+#[tokio::test]
+async fn crash_refuses_flags_that_it_does_not_use() {
+    let machine = Machine::new("crash, flags");
+    for flags in [&["--ask", "always"][..], &["--http", "127.0.0.1:0"], &["--no-console"]] {
+        let ended = output(&mut machine.demo(&[&["--crash"], flags].concat())).await;
+        assert_eq!(ended.status.code(), Some(2), "{flags:?}: {:?}", ended.stdout);
+        let told = ended.stderr.join("\n");
+        assert!(told.contains(&format!("--crash does not use {}:", flags[0])), "{told}");
+        assert_eq!(ended.stdout, [""; 0]);
+    }
+    machine.has_no_world();
 }
 
 #[tokio::test]

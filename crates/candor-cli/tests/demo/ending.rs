@@ -11,7 +11,7 @@ use crate::{Demo, Machine};
 #[tokio::test]
 async fn everything_is_in_its_folder_and_goes_with_it() {
     let machine = Machine::new("goes");
-    let demo = Demo::start(&machine, &[]).await;
+    let demo = Demo::start(&machine, &["--ask", "never"]).await;
     assert!(demo.world.join("ledger.db").is_file());
     demo.done("update_invoice", json!({"id": "inv_3", "amount_cents": 1})).await;
     let ledger = Connection::open(demo.world.join("ledger.db")).unwrap();

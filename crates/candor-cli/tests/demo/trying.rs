@@ -50,7 +50,7 @@ async fn what_there_is_to_try_is_true_of_this_demo() {
 #[tokio::test]
 async fn invoices_files_and_the_tree_are_one_world() {
     let machine = Machine::new("world");
-    let demo = Demo::start(&machine, &[]).await;
+    let demo = Demo::start(&machine, &["--ask", "never"]).await;
     let listed = demo.ask("tools/list", &json!({})).await;
     let tools = names(&listed["tools"], "name");
     for wanted in ["create_invoice", "delete_invoice", "execute_migration", "manage_files"] {
@@ -101,6 +101,62 @@ async fn a_charge_with_one_key_is_made_once() {
     assert_eq!((replayed(&first), replayed(&again)), (false.into(), true.into()));
     let page = demo.done("list_invoices", json!({})).await;
     assert_eq!(page["invoices"].as_array().unwrap().len(), 6);
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn create_invoice_has_one_effect_in_every_view() {
+    let machine = Machine::new("one effect");
+    let demo = Demo::start(&machine, &["--ask", "writes", "--hold", "0"]).await;
+    let customer = "6f1c2a34-9d0b-4b7e-8c55-0a1b2c3d4e5f";
+    let call = json!({"customer_id": customer, "amount_cents": 1999, "idempotency_key": "one"});
+    let params = json!({"name": "create_invoice", "arguments": call});
+
+    let evaluated = demo.ask("tools/annotations", &params).await;
+    let effect = &evaluated["_meta"]["dev.candor/dynamic-annotations"]["summary"];
+    assert!(effect.is_string(), "{evaluated}");
+    let listed = demo.ask("tools/list", &json!({})).await;
+    let listed = listed["tools"].as_array().unwrap().iter();
+    let listed = listed.clone().find(|tool| tool["name"] == "create_invoice").unwrap();
+    for (hint, value) in evaluated["annotations"].as_object().unwrap() {
+        assert_eq!(&listed["annotations"][hint], value, "{hint}");
+    }
+
+    let rest = demo.operator("POST", "/tools/create_invoice/annotations", &call).await.json();
+    assert_eq!(&rest["summary"], effect, "{rest}");
+    let address = format!("http://{}/mcp", demo.address);
+    let key = format!("customer_id={customer}");
+    let words = ["explain", &address, "create_invoice", &key, "amount_cents=1999"];
+    let words = [&words[..], &["idempotency_key=one", "--json"]].concat();
+    let explained = output(&mut machine.candor(&words)).await;
+    let explained: Value = serde_json::from_str(&explained.stdout[0]).unwrap();
+    assert_eq!(&explained["result"]["effect"], effect, "{explained}");
+
+    let waits = demo.ask("tools/call", &params).await;
+    assert_eq!(waits["_meta"]["dev.candor/error"]["code"], "approval_required", "{waits}");
+    let waiting = demo.operator("GET", "/approvals", &Value::Null).await.json();
+    assert_eq!(&waiting[0]["asked"]["effect"], effect, "{waiting}");
+    assert_eq!(waiting[0]["asked"]["annotations"], evaluated["annotations"], "{waiting}");
+    let id = waiting[0]["id"].as_str().unwrap();
+    let operation = demo.operator("GET", &format!("/history/{id}"), &Value::Null).await.json();
+    assert_eq!(&operation["hints"], effect, "{operation}");
+    demo.end().await;
+}
+
+#[tokio::test]
+async fn void_invoice_declares_the_undo_that_its_text_mentions() {
+    let machine = Machine::new("undo");
+    let demo = Demo::start(&machine, &[]).await;
+    let listed = demo.ask("tools/list", &json!({})).await;
+    for tool in listed["tools"].as_array().unwrap() {
+        let text = tool["description"].as_str().unwrap_or_default();
+        let path = format!("/tools/{}/annotations", tool["name"].as_str().unwrap());
+        let undo = demo.operator("POST", &path, &json!({})).await.json()["undo"].take();
+        let undo = undo.as_str();
+        let says = ["opened again with `", "reverted with `", "reverted by calling `"];
+        let named = says.iter().find_map(|says| text.split_once(says)?.1.split('`').next());
+        assert_eq!(undo, named, "{text}");
+    }
     demo.end().await;
 }
 

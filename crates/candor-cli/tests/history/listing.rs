@@ -143,6 +143,33 @@ fn exact_facts_for_programs() {
 }
 
 #[test]
+fn instances_of_one_server_are_told_apart() {
+    let ledger = Ledger::new("instances");
+    ledger.done(&id("a"));
+    assert!(!ledger.history(&[]).text().contains("sqlite:"), "one instance needs no name");
+    let of = |key: &str, server: &str, instance: &str| {
+        let mut id = id(key);
+        (id.scope.server, id.scope.instance) = (server.into(), instance.into());
+        id
+    };
+    let deep = format!("sqlite:/{}deep.db", "folder/".repeat(20));
+    ledger.done(&of("b", "invoices", &deep));
+    ledger.done(&of("c", "other", "only"));
+    for words in [&[][..], &["--calls"]] {
+        let told = ledger.history(words);
+        let lines: Vec<&str> = told.text().lines().skip(1).collect();
+        let line = |key: &str| {
+            let key = format!("  {key}  ");
+            *lines.iter().find(|line| line.contains(&key)).unwrap()
+        };
+        assert!(line("a").contains("  invoices sqlite:invoices.db  "), "{}", line("a"));
+        assert!(line("b").contains("/folder/deep.db  "), "{}", line("b"));
+        assert!(line("b").contains("  invoices …"), "{}", line("b"));
+        assert!(line("c").contains("  other  "), "{}", line("c"));
+    }
+}
+
+#[test]
 fn filters_pick_and_limits_stop() {
     let ledger = Ledger::new("filters");
     for at in 0..120 {

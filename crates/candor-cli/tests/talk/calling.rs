@@ -382,3 +382,23 @@ fn runs(pid: &str) -> bool {
     let asked = std::process::Command::new("kill").args(["-0", pid]).output().unwrap();
     asked.status.success()
 }
+
+#[tokio::test]
+async fn two_different_keys_are_refused_before_the_call_is_sent() {
+    let world = World::new("calling two keys");
+    let schema = json!({"type": "object", "properties": {"idempotency_key": {"type": "string"}}});
+    let keys = json!({"extensions": {"dev.candor/idempotency": {}}});
+    let canned = json!({"capabilities": keys, "tools": [
+        {"name": "charge", "inputSchema": schema, "annotations": {"readOnlyHint": true}},
+    ]});
+    let call = ["call", "charge", "--key", "b"];
+    let told = world.canned(&canned, &[&call[..], &["idempotency_key=a"]].concat()).await.ended(2);
+    told.complains("two different idempotency keys");
+    assert!(!world.has("../asked.jsonl"), "the server was not even started");
+    let whole = ["--arguments", r#"{"idempotency_key": "a"}"#];
+    let told = world.canned(&canned, &[&call[..], &whole].concat()).await.ended(2);
+    told.complains("two different idempotency keys");
+    let asked = fs::read_to_string(world.around.join("asked.jsonl")).unwrap();
+    assert!(!asked.contains("tools/call"), "{asked}");
+    world.canned(&canned, &[&call[..], &["idempotency_key=b"]].concat()).await.ended(0);
+}

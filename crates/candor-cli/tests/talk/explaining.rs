@@ -11,7 +11,7 @@ async fn what_reads_runs_and_what_deletes_is_asked_about() {
     let world = World::new("explaining");
     let told = world.over_stdio(&manage("action=read", &[])).await.ended(0);
     told.says("reads · repeatable · stays local   → runs without asking\n");
-    told.says("only reads       yes  asked\n");
+    told.says("only reads          yes  asked\n");
     told.says("\n\"candor-files ");
     told.says("\" is believed, and was asked about exactly these arguments.");
     let told = world.over_stdio(&manage("action=delete", &["--preview"])).await.ended(0);
@@ -29,11 +29,11 @@ async fn a_server_that_asks_itself_says_so() {
     told.says("DELETES · repeatable · stays local   → waits for approval\n");
     told.says("Its own policy asks a person before this call.");
     let stranger = world.run(&[&words[..], &["--trust", "stranger"]].concat()).await.ended(0);
-    stranger.says("DELETES · not repeatable · reaches outside   → would be asked here first, then waits for approval");
+    stranger.says("May change or delete · not repeatable · reaches outside   → would be asked here first, then waits for approval");
     // It is not asked about a tool whose calls all do the same: the list says what becomes of them.
     let (_server, target) = world.serve(&["--ask", "writes"]).await;
     let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);
-    told.says("changes · repeatable · stays local   → waits for approval\n");
+    told.says("adds · repeatable · stays local   → waits for approval\n");
     told.says("Its own policy asks a person before this call.");
     world.run(&["explain", &target, "list_files"]).await.ended(0).says("→ runs without asking");
     let (_server, target) = world.serve(&["--deny", "manage_files"]).await;
@@ -45,16 +45,18 @@ async fn a_server_that_asks_itself_says_so() {
 async fn where_each_hint_comes_from_is_told() {
     let world = World::new("explaining sources");
     let told = world.over_stdio(&["explain", "list_files"]).await.ended(0);
-    told.says("only reads       yes  declared\n");
+    told.says("only reads          yes  declared\n");
     told.says("the tool declares this for all its calls");
     let told = world.scripted(&["explain", "silent"]).await.ended(0);
-    told.says("may delete       yes  default\n");
+    told.says("changes or deletes  yes  default\n");
     told.says("Unclassified (treated as the worst case)   → would be asked here first\n");
     told.says("does not classify this tool: the worst is assumed");
     assert!(!told.stdout.contains("DELETES"), "{told:?}");
     let told = world.scripted(&["explain", "say", "--trust", "stranger"]).await.ended(0);
-    told.says("DELETES · not repeatable · reaches outside   → would be asked here first");
-    told.says("only reads       yes  declared\n");
+    told.says(
+        "May change or delete · not repeatable · reaches outside   → would be asked here first",
+    );
+    told.says("only reads          yes  declared\n");
     told.says("says so, and is not believed");
 }
 

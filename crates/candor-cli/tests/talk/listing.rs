@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{CANNED, World, names};
 
-const MANAGE: &str = "up to DELETES  manage_files(path: string, action: ";
+const MANAGE: &str = "May delete            manage_files(path: string, action: ";
 
 #[tokio::test]
 async fn tools_are_listed_over_http_and_over_stdio_alike() {
@@ -14,8 +14,8 @@ async fn tools_are_listed_over_http_and_over_stdio_alike() {
     let over_stdio = world.over_stdio(&["tools"]).await.ended(0);
     for told in [&over_http, &over_stdio] {
         assert!(told.stdout.starts_with(MANAGE), "{told:?}");
-        told.says("\nreads          list_files(path: string = \"\"");
-        told.says("\nchanges        make_folder(path: string) -> string\n");
+        told.says("\nReads                 list_files(path: string = \"\"");
+        told.says("\nAdds                  make_folder(path: string) -> string\n");
         assert_eq!(told.stderr, "", "{told:?}");
     }
     assert_eq!(over_http.stdout, over_stdio.stdout);
@@ -72,6 +72,29 @@ async fn left_out_tools_keep_their_definitions_as_they_came() {
 }
 
 #[tokio::test]
+async fn a_tool_that_declares_any_hint_is_classified() {
+    let world = World::new("listing some hints");
+    let tool = |name: &str, hints: &serde_json::Value| json!({"name": name, "inputSchema": {"type": "object"}, "annotations": hints});
+    let tools = [
+        tool("again", &json!({"idempotentHint": true})),
+        tool("local", &json!({"openWorldHint": false})),
+        tool("nothing", &json!({})),
+    ];
+    let canned = json!({ "tools": tools });
+    let told = world.canned(&canned, &["tools"]).await.ended(0);
+    told.says("May change or delete  again()");
+    told.says("May change or delete  local()");
+    told.complains("1 tool is unclassified (treated as the worst case)");
+    for (name, effect) in
+        [("again", "repeatable · reaches outside"), ("local", "not repeatable · stays local")]
+    {
+        let told = world.canned(&canned, &["explain", name, "--trust", "known"]).await.ended(0);
+        told.says(&format!("May change or delete · {effect}"));
+        told.says("declares a part of this for all its calls, and the rest is the worst case");
+    }
+}
+
+#[tokio::test]
 async fn wide_letters_keep_columns_straight() {
     let world = World::new("listing wide");
     let doc = |name: &str| json!({"uri": format!("doc://{name}"), "name": name});
@@ -95,7 +118,7 @@ async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
     let told = world.scripted(&["tools"]).await.ended(0);
     told.complains("left out: \"broken\\u{1b}[2J");
     told.complains("inputSchema");
-    told.says("unclassified   silent()");
+    told.says("Unclassified          silent()");
     told.complains("1 tool is unclassified (treated as the worst case)");
     told.says("evil\\u{1b}[2J");
     let result = world.scripted(&["tools", "--json"]).await.ended(0).result();
@@ -126,4 +149,18 @@ async fn a_server_of_a_host_is_known_by_its_name() {
     world.run(&["tools", "nots"]).await.ended(2).complains("notes");
     let told = world.run(&["doctor", "notes"]).await.ended(0);
     told.says("(from notes in ");
+}
+
+#[tokio::test]
+async fn tool_whose_schema_is_unavailable_is_named() {
+    let world = World::new("listing unavailable");
+    let mark = json!({"dev.candor/schema": {"unavailable": ["input", "output"]}});
+    let tool = json!({"name": "odd", "description": "Odd.", "inputSchema": {"type": "object"}, "_meta": mark});
+    let program = world.cans(&json!({"tools": [tool]}));
+    let words = |command: &'static str| [&[command][..], &program[..]].concat();
+    let told = world.run(&words("tools")).await.ended(0);
+    let said = "odd\": its input and output schema is unavailable";
+    assert!(told.stderr.contains(said), "{told:?}");
+    let told = world.run(&words("doctor")).await.ended(0);
+    assert!(told.stdout.contains("its input and output schema is unavailable"), "{told:?}");
 }

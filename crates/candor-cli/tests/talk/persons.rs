@@ -30,6 +30,8 @@ fn a_person_is_shown_the_call_and_says_yes() {
     for part in [
         "manage_files  DELETES · repeatable · stays local",
         "the server says so for exactly these arguments",
+        "\n  | Read, append, replace, or delete",
+        "The server says that the call cannot be undone.",
         "\"path\": \"a.txt\"",
         "| Delete a.txt (5 bytes, text). It cannot be undone.",
     ] {
@@ -41,6 +43,34 @@ fn a_person_is_shown_the_call_and_says_yes() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Deleted a.txt"), "{text}");
     assert!(!world.has("a.txt"));
+}
+
+#[test]
+fn prompt_shows_the_description_and_the_tool_that_undoes_the_call() {
+    let world = World::new("persons undo");
+    let tool = |name: &str, undo: serde_json::Value| {
+        json!({"name": name, "description": format!("Wipes {ESCAPE}all\nof it."), "inputSchema": {"type": "object"},
+            "annotations": {"destructiveHint": true}, "_meta": {"dev.candor/undo": undo}})
+    };
+    let bare = json!({"name": "bare", "inputSchema": {"type": "object"}});
+    let undone = tool("undone", json!({"possible": true, "tool": format!("restore{ESCAPE}")}));
+    let canned = json!({"tools": [undone, tool("final", json!({"possible": false})), bare]});
+    let described = "\n  | Wipes \\u{1b}[2Jall\n  | of it.\n";
+    for (name, parts) in [
+        ("undone", [described, "The server says that restore\\u{1b}[2J can undo the call."]),
+        ("final", [described, "The server says that the call cannot be undone."]),
+        ("bare", ["the tool has no description", "does not say whether the call can be undone"]),
+    ] {
+        let program = world.cans(&canned).map(str::to_owned);
+        let mut terminal = at(&world, &["call", name], &program);
+        terminal.says("May it run? [y/N]");
+        let asked = terminal.text();
+        for part in parts {
+            assert!(asked.contains(part), "no {part:?} in {asked:?}");
+        }
+        terminal.types("n");
+        assert_eq!(terminal.ended().0, Some(3));
+    }
 }
 
 /// A preview of a thousand lines must not push what is agreed to out of sight.
@@ -67,7 +97,7 @@ fn long_preview_is_cut_and_the_question_repeats_what_matters() {
     let mut terminal = at(&world, &words, &program);
     terminal.says("May it run? [y/N]");
     let text = terminal.text();
-    let question = "\nwipe (DELETES · not repeatable · reaches outside) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
+    let question = "\nwipe (May change or delete · not repeatable · reaches outside) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
     assert!(text.contains(question), "{text}");
     assert!(text.contains("  | line 39 ") && !text.contains("line 40 "), "{text}");
     // Two columns for each letter: 200 columns are "line 39 " and 96 of them.
@@ -208,6 +238,35 @@ fn a_server_that_asks_puts_its_question_to_the_person() {
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(3), "{text}");
     assert!(world.has("a.txt"));
+}
+
+/// The approval that a server asks for through the client says as much as the client's own question.
+#[test]
+fn approval_prompt_has_the_description_and_the_undo_tool() {
+    let world = World::new("persons approve demo");
+    let demo = ["--", env!("CARGO_BIN_EXE_candor"), "demo", "--stdio"].map(str::to_owned);
+    for (tool, said) in [
+        (
+            "void_invoice",
+            [
+                "> Voids an invoice: nobody is charged",
+                "The server says that update_invoice can undo the call.",
+            ],
+        ),
+        (
+            "delete_invoice",
+            ["> Permanently deletes an invoice", "The server says that the call cannot be undone."],
+        ),
+    ] {
+        let mut terminal = at(&world, &["call", tool, "invoice_id=inv_2"], &demo);
+        terminal.says("Decision (approve|deny):");
+        terminal.types("deny");
+        let (code, text) = terminal.ended();
+        assert_eq!(code, Some(3), "{text}");
+        for said in said {
+            assert!(text.contains(&format!("  | {said}")), "{said} in {text}");
+        }
+    }
 }
 
 /// Over HTTP and without a token the server does not know who calls, so nobody is asked here; but told what is waited for, and how

@@ -58,7 +58,7 @@ mod at_a_terminal {
         let (severe, mild) = (declaring(&hints(DELETES)), declaring(&hints(READS)));
         world.canned(&mild, &["call", "wipe"]).await.ended(0);
         answered(&world, &severe, &["call", "wipe"], "y");
-        let changed = "You agreed to wipe as: DELETES · repeatable · stays local. The server now says: reads · repeatable · stays local.";
+        let changed = "You agreed to wipe as: May change or delete · repeatable · stays local. The server now says: reads · repeatable · stays local.";
         let text = answered(&world, &mild, &["call", "wipe"], "n");
         assert!(text.contains(changed), "{text}");
         assert!(text.contains("wipe has changed since you last agreed"), "{text}");
@@ -83,7 +83,7 @@ mod at_a_terminal {
         // Another choice among the arguments is another call.
         world.canned(&mild, &["call", "wipe", "action=read", "path=a"]).await.ended(0);
         let told = world.canned(&mild, &["call", "wipe", "action=delete", "path=b"]).await.ended(3);
-        told.complains("You agreed to wipe as: DELETES");
+        told.complains("You agreed to wipe as: May change or delete");
         let text = answered(&world, &mild, &delete, "n");
         assert!(text.contains("The server now says: reads"), "{text}");
         // Without the choices in its schema the tool is not another one.
@@ -104,7 +104,7 @@ mod at_a_terminal {
             let world = World::new("pinned left out");
             answered(&world, &severe, &[&["call"], agreed].concat(), "y");
             let told = world.canned(&mild, &[&["call"], then].concat()).await.ended(3);
-            told.complains("You agreed to wipe as: DELETES");
+            told.complains("You agreed to wipe as: May change or delete");
             assert_eq!(world.asked("tools/call"), 1, "{agreed:?}, {then:?}");
         }
         // A yes to the milder answer for one choice is none for the other.
@@ -122,7 +122,8 @@ mod at_a_terminal {
         let canned = answering(&hints(DELETES), &failing(-32602));
         let text = answered(&world, &canned, &["call", "wipe", "action=delete"], "n");
         let told = "The server could not be asked what this call does (the server reports error -32602: \"cannot say\"). Instead, what the tool declares for all its calls counts.";
-        let (_, question) = text.split_once("DELETES · repeatable · stays local").unwrap();
+        let (_, question) =
+            text.split_once("May change or delete · repeatable · stays local").unwrap();
         assert!(question.contains(told), "{text}");
     }
 }
@@ -147,7 +148,7 @@ async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
     assert!(!told.stderr.contains("announced"), "{told:?}");
     // What was approved is pinned like what was agreed to here.
     let told = world.canned(&declaring(&hints(READS)), &["call", "wipe"]).await.ended(3);
-    told.complains("You agreed to wipe as: DELETES");
+    told.complains("You agreed to wipe as: May change or delete");
     let told = world.canned(&canned(done.clone()), &["explain", "wipe"]).await.ended(0);
     told.says("→ waits for approval");
     let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(0);

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::process::Program;
 use crate::{World, names};
 
@@ -59,12 +61,122 @@ async fn the_form_is_picked_by_its_type() {
     let words = ["read", "doc://a", "--type", "image/*", "--", "python3", crate::SCRIPTED];
     let output = tokio::process::Command::from(world.candor(&words)).output().await.unwrap();
     assert_eq!(output.stdout, [0, 1, 2]);
-    let words = ["read", "doc://a", "--", "python3", crate::SCRIPTED];
+    let words = ["read", "doc://a", "--type", "text/*", "--", "python3", crate::SCRIPTED];
     let output = tokio::process::Command::from(world.candor(&words)).output().await.unwrap();
     let raw = String::from_utf8(output.stdout).unwrap();
     assert!(raw.starts_with("plain\u{1b}[2J"), "to a file, as it is");
+    let told = world.scripted(&["read", "doc://a"]).await.ended(0);
+    told.says("doc://a  text/plain  ");
+    told.says("\n  | plain\\u{1b}[2J");
+    told.says("\ndoc://a  image/png  3 bytes\n  (binary");
     let told = world.scripted(&["read", "doc://a", "--type", "text/html"]).await.ended(1);
     told.complains("there is no text/html of it; there is \"text/plain\", \"image/png\"");
+}
+
+fn reads(contents: &Value) -> Value {
+    let answers = json!({"resources/read": {"result": {"contents": contents}}});
+    json!({"capabilities": {"resources": {}}, "answers": answers})
+}
+
+#[tokio::test]
+async fn read_shows_uri_and_format_and_says_that_the_uri_is_another_one() {
+    let world = World::new("reading others");
+    let one = json!([{"uri": "doc://b\u{1b}", "mimeType": "text/plain", "text": "b\n"}]);
+    let told = world.canned(&reads(&one), &["read", "doc://a"]).await.ended(0);
+    assert_eq!(told.stdout, "b\n", "to a file, as it is");
+    told.complains("doc://b\\u{1b}  text/plain  2 bytes\n");
+    told.complains("1 of 1 contents have another URI than the requested \"doc://a\"");
+    let result = world.canned(&reads(&one), &["read", "doc://a", "--json"]).await.ended(0).result();
+    assert_eq!(result["requestedUri"], "doc://a");
+    assert_eq!(result["otherUris"], json!(["doc://b\u{1b}"]));
+
+    let several = json!([
+        {"uri": "doc://a", "text": "own\ndoc://c  text/plain  9 bytes"},
+        {"uri": "doc://b", "mimeType": "text/html", "text": "<p>"},
+        {"uri": "doc://a", "mimeType": "image/png", "blob": "AAE="},
+    ]);
+    let told = world.canned(&reads(&several), &["read", "doc://a"]).await.ended(0);
+    let shown = "doc://a  (no type)  32 bytes\n  | own\n  | doc://c  text/plain  9 bytes\n\
+                 doc://b  text/html  3 bytes\n  | <p>\ndoc://a  image/png  2 bytes\n  (binary";
+    assert!(told.stdout.starts_with(shown), "{told:?}");
+    told.complains("1 of 3 contents have another URI than the requested");
+    let own = json!([{"uri": "doc://a", "mimeType": "text/plain", "text": "a"}]);
+    let told = world.canned(&reads(&own), &["read", "doc://a", "--json"]).await.ended(0);
+    assert_eq!(told.result()["otherUris"], Value::Null);
+    let told = world.canned(&reads(&json!([])), &["read", "doc://a"]).await.ended(1);
+    told.complains("the server sent no content");
+}
+
+const DOCUMENT4: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../candor-client/tests/common/document4.py");
+
+/// A server that implements document 4 and knows nothing of this project.
+#[tokio::test]
+async fn document_4_server_is_walked_and_described_in_both_eras_over_both_transports() {
+    for era in ["legacy", "modern"] {
+        let world = World::new(&format!("reading document 4 {era}"));
+        let asked = world.around.join("asked");
+        let asked = format!("ASKED={}", asked.display());
+        let mut server = tokio::process::Command::new("env");
+        server.args([&asked, "python3", DOCUMENT4, era, "--http"]);
+        let mut server = Program::start(&mut server);
+        let (_stdin, mut lines) = server.take_pipes();
+        let url = lines.recv().await.unwrap();
+        let over_http = [url.trim()];
+        let over_stdio = ["--", "env", &asked, "python3", DOCUMENT4, era];
+        for way in [&over_http[..], &over_stdio] {
+            let run = async |command: &str, words: &[&str]| {
+                let words = match way {
+                    [url] => [&[command, url], words].concat(),
+                    program => [&[command], words, program].concat(),
+                };
+                world.run(&words).await.ended(0)
+            };
+            let told = run("resources", &["--depth", "3", "--json"]).await.result();
+            assert_eq!(names(&told["resources"]), ["src", "a", "loop", "b", "readme"], "{way:?}");
+            let told = run("resources", &["doc:///", "--depth", "1", "--json"]).await.result();
+            assert_eq!(names(&told["resources"]), ["root", "src", "readme"], "{way:?}");
+            let told = run("read", &["doc:///src/a", "--metadata"]).await;
+            told.says("name         a\n");
+            let told = run("read", &["doc:///src"]).await;
+            told.says("doc:///src/a  text/plain  9 bytes\n  | text of a\n");
+            told.complains("3 of 3 contents have another URI than the requested \"doc:///src\"");
+        }
+    }
+}
+
+#[tokio::test]
+async fn content_that_cannot_be_decoded_does_not_hide_the_others() {
+    let world = World::new("reading undecodable");
+    let contents = json!([
+        {"uri": "doc://a", "mimeType": "text/plain", "text": "first"},
+        {"uri": "doc://bad\u{1b}", "mimeType": "image/png", "blob": "%%%"},
+        {"uri": "doc://a", "mimeType": "text/html", "text": "last"},
+    ]);
+    let told = world.canned(&reads(&contents), &["read", "doc://a"]).await.ended(1);
+    told.says("  | first\n");
+    told.says("  | last\n");
+    told.complains("not shown: doc://bad\\u{1b}: ");
+    told.complains("1 of 3 contents cannot be read");
+    let told = world.canned(&reads(&contents), &["read", "doc://a", "--json"]).await.ended(0);
+    assert_eq!(told.result()["contents"][1]["blob"], "%%%");
+    let bad = json!([{"uri": "doc://a", "blob": "%%%"}]);
+    world.canned(&reads(&bad), &["read", "doc://a"]).await.ended(1).complains("doc://a: ");
+}
+
+/// Document 4, section 5: a read of a container may return nothing but its children.
+#[tokio::test]
+async fn container_without_metadata_is_shown_as_itself() {
+    let world = World::new("reading container");
+    let asked = format!("ASKED={}", world.around.join("asked").display());
+    let program = ["--", "env", &asked, "python3", DOCUMENT4, "modern", "no-metadata"];
+    let run = async |words: &[&str]| world.run(&[words, &program].concat()).await.ended(0);
+    let told = run(&["read", "--metadata", "doc:///src/loop"]).await;
+    told.says("uri          doc:///src/loop\n");
+    told.says("can          {\"list\":true}\n");
+    let told = run(&["resources", "doc:///src/loop", "--depth", "2", "--json"]).await.result();
+    let uris: Vec<_> = told["resources"].as_array().unwrap().iter().map(|r| &r["uri"]).collect();
+    assert_eq!(uris, ["doc:///src/loop", "doc:///src", "doc:///src/a", "doc:///src/b"]);
 }
 
 #[cfg(unix)]

@@ -332,7 +332,7 @@ impl Reading {
             Ok(Incoming::Notification(news)) => self.host.heard(&news),
             Ok(Incoming::Request(request)) => {
                 let out = self.out.clone();
-                self.host.serve(request, cost(message), async move |answer| {
+                self.host.serve(request, None, cost(message), async move |answer| {
                     if let Some(out) = out.upgrade() {
                         let _ = out.send(answer).await;
                     }

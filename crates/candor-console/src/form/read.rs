@@ -72,7 +72,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn field(&mut self, name: String, schema: &Value, required: bool, depth: usize) -> Field {
         let Flat { schema: flat, through, mut nullable } = self.flat(schema);
-        let text = words(&flat, "description").or_else(|| words(&flat, "title"));
+        // What stands there for models only repeats the name.
+        let filler = format!("Parameter {name}");
+        let text = words(&flat, "description").filter(|text| *text != filler);
+        let text = text.or_else(|| words(&flat, "title"));
         let again = |name: &String| self.within.iter().filter(|other| *other == name).count();
         let too_far = depth > DEEPEST || through.iter().any(|name| again(name) >= AGAIN);
         self.left = self.left.saturating_sub(1);

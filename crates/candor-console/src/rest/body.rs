@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use candor_server::Visit;
-use candor_server::protocol::json::{Decode as _, Json, Object, RawValue, raw, scan};
+use candor_server::protocol::json::{self, Decode as _, Json, Object, RawValue, raw, scan};
 use candor_server::protocol::types::Tool as Definition;
 use candor_server::transport::http::idempotency_key;
 use http::header::CONTENT_TYPE;
@@ -26,8 +26,13 @@ pub(super) fn arguments(console: &Inner, asked: &Asked) -> Result<Box<RawValue>,
             "The body is sent as Content-Type: application/json",
         ));
     }
-    let json = scan(&asked.body, console.limits.depth)
-        .map_err(|problem| Problem::bad_request(format!("The body is {problem}")))?;
+    let json = scan(&asked.body, console.limits.depth).map_err(|error| {
+        let verb = match error.problem {
+            json::Problem::DuplicateKey(_) => "has the",
+            _ => "is",
+        };
+        Problem::bad_request(format!("The body {verb} {error}"))
+    })?;
     if !json.text().starts_with('{') {
         return Err(Problem::bad_request(
             "The body must be an object: the arguments, or {} if there are none",
@@ -82,6 +87,7 @@ pub(super) fn key(asked: &Asked) -> Result<Option<String>, Problem> {
 pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
     let visit = engine(console)?
         .visit(asked.visitor.principal.clone())
+        .claims(asked.visitor.claims.clone())
         .client("candor-console", env!("CARGO_PKG_VERSION"))
         .shares(console.shares)
         .holding(asked.room.clone())

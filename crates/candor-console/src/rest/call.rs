@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::protocol::json::{Decode as _, Object, RawValue};
+use candor_server::protocol::json::{Decode as _, Object, RawValue, raw};
 use candor_server::protocol::names::{extension, header, meta, method, notification};
 use candor_server::protocol::rpc::ErrorObject;
 use candor_server::{Catalogue, Listed, Said, Visit};
@@ -74,6 +74,9 @@ fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool),
         return Err(problem);
     }
     plain(&mut result);
+    if result.get("isError").is_none() {
+        result.set("isError", raw(&false));
+    }
     let replayed = result
         .get("_meta")
         .and_then(|meta| serde_json::from_str::<Value>(meta.text()).ok())

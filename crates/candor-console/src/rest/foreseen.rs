@@ -5,12 +5,16 @@ use candor_server::desk::when;
 use candor_server::hints::{Effective, Source};
 use candor_server::tool::Violation;
 use candor_server::{Foresight, Judgement, Listed, Standing};
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{body, failed, json};
 use crate::Inner;
 use crate::problem::Problem;
 use crate::serve::Asked;
+
+/// The keyword of an error that no keyword of the schema explains.
+const NO_KEYWORD: &str = "validation";
 
 pub(super) async fn validate(
     console: &Inner,
@@ -19,7 +23,11 @@ pub(super) async fn validate(
 ) -> Result<Response, Problem> {
     let foreseen = foresee(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
         // Who only looks at `valid` finds it.
-        let error = json!({"path": "", "message": problem.detail()});
+        let keyword = match problem.status() {
+            StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => "format",
+            _ => NO_KEYWORD,
+        };
+        let error = json!({"path": "", "message": problem.detail(), "keyword": keyword});
         problem.member("valid", false).member("errors", json!([error]))
     })?;
     let said = match &foreseen.invalid[..] {
@@ -52,11 +60,8 @@ async fn foresee(
 
 fn errors(invalid: &[Violation]) -> Value {
     let told = invalid.iter().map(|violation| {
-        let mut error = json!({"path": violation.pointer, "message": violation.problem});
-        if let Some(keyword) = violation.keyword {
-            error["keyword"] = keyword.into();
-        }
-        error
+        let keyword = violation.keyword.unwrap_or(NO_KEYWORD);
+        json!({"path": violation.pointer, "message": violation.problem, "keyword": keyword})
     });
     told.collect()
 }
@@ -68,19 +73,14 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
     let mut told = json!({
         "valid": foreseen.invalid.is_empty(),
         "errors": errors(&foreseen.invalid),
-        "annotations": {
-            "readOnlyHint": hints.is_read_only(),
-            "destructiveHint": hints.is_destructive(),
-            "idempotentHint": hints.is_idempotent(),
-            "openWorldHint": hints.is_open_world(),
-        },
+        "annotations": foreseen.annotations,
         "sources": {
             "readOnlyHint": read_only,
             "destructiveHint": destructive,
             "idempotentHint": idempotent,
             "openWorldHint": open_world,
         },
-        "verdict": hints.verdict().as_str(),
+        "effect": hints.effect().as_str(),
         "summary": foreseen.effective.in_words(),
         "exact": foreseen.exact,
         "approval": match foreseen.judgement {

@@ -9,12 +9,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use bytes::Bytes;
 use candor_server::Catalogue;
-use candor_server::protocol::json::Object;
+use candor_server::protocol::json::{Decode as _, Object, RawValue, raw};
+use candor_server::protocol::names::extension;
 use candor_server::protocol::types::Tool as Definition;
 use candor_server::tool::ToolSet;
 use http::HeaderValue;
 use http::header::LINK;
-use serde_json::{Map, Value};
+use serde_json::json;
 
 use super::{call, engine, foreseen, tag, tagged};
 use crate::problem::Problem;
@@ -70,7 +71,7 @@ impl List {
                 text.push(',');
             }
             let from = text.len();
-            text.push_str(&Value::Object(summary(tool)).to_string());
+            text.push_str(&super::write(&summary(tool)));
             items.push(from..text.len());
         }
         text.push(']');
@@ -88,41 +89,39 @@ impl List {
 }
 
 /// A tool as the list has it.
-fn summary(tool: &Definition) -> Map<String, Value> {
-    let mut members = Map::new();
-    members.insert("name".to_owned(), tool.name.as_str().into());
-    members.insert("description".to_owned(), tool.description.as_deref().unwrap_or("").into());
-    let hints = hints(tool);
-    if !hints.is_empty() {
-        members.insert("annotations".to_owned(), hints.into());
+fn summary(tool: &Definition) -> Object {
+    let mut members = Object::new()
+        .with("name", &tool.name)
+        .with("description", tool.description.as_deref().unwrap_or(""));
+    if let Some(title) = &tool.title {
+        members = members.with("title", title);
+    }
+    if let Some(annotations) = annotations(tool) {
+        members = members.with("annotations", &annotations);
+    }
+    // Which schemas of its types cannot be used. Why is for operators.
+    if let Some(unavailable) = unavailable(tool) {
+        members = members.with("schemaUnavailable", &unavailable);
     }
     members
 }
 
-/// The hints that somebody has set.
-fn hints(tool: &Definition) -> Map<String, Value> {
-    let Some(said) = &tool.annotations else { return Map::new() };
-    [
-        ("readOnlyHint", said.read_only_hint),
-        ("destructiveHint", said.destructive_hint),
-        ("idempotentHint", said.idempotent_hint),
-        ("openWorldHint", said.open_world_hint),
-    ]
-    .into_iter()
-    .filter_map(|(name, said)| Some((name.to_owned(), Value::from(said?))))
-    .collect()
+fn unavailable(tool: &Definition) -> Option<Box<RawValue>> {
+    let mark: Object = tool.meta.as_ref()?.read(extension::SCHEMA).ok()??;
+    mark.read("unavailable").ok()?
+}
+
+/// What the tool declares, fields unknown here included; none if it declares nothing.
+fn annotations(tool: &Definition) -> Option<Object> {
+    let declared = raw(tool.annotations.as_ref()?);
+    let mut members = Object::decode((&*declared).into()).ok()?;
+    members.retain(|_, value| Ok(value.text() != "null")).ok()?;
+    (!members.is_empty()).then_some(members)
 }
 
 /// All of a tool. Schemas are sent as the text that they were given in.
 fn detail(tool: &Definition) -> Object {
-    let mut members = Object::new();
-    for (name, value) in summary(tool) {
-        members = members.with(name, &value);
-    }
-    members = members.with("inputSchema", &tool.input_schema);
-    if let Some(title) = &tool.title {
-        members = members.with("title", title);
-    }
+    let mut members = summary(tool).with("inputSchema", &tool.input_schema);
     if let Some(schema) = &tool.output_schema {
         members = members.with("outputSchema", schema);
     }
@@ -203,7 +202,15 @@ pub(crate) async fn one(
 ) -> Result<Response, Problem> {
     let catalogue = catalogue(console, asked).await?;
     let found = catalogue.find(name).ok_or_else(|| Problem::no_such_tool(name))?;
-    let text = Bytes::from(super::write(&detail(&found.definition)));
+    let mut members = detail(&found.definition);
+    if asked.visitor.operator && !found.schema_problems.is_empty() {
+        let problems = found.schema_problems.iter();
+        let problems: Vec<_> = problems
+            .map(|found| json!({"schema": found.role.as_str(), "problem": found.problem}))
+            .collect();
+        members = members.with("schemaProblems", &problems);
+    }
+    let text = Bytes::from(super::write(&members));
     Ok(tagged(&asked.parts.headers, &tag(&text), text))
 }
 

@@ -6,6 +6,7 @@ use axum::response::Response;
 use candor_server::desk::shown::cut;
 use candor_server::desk::waiting::{self, Asked as Content, Waiting};
 use candor_server::desk::{json, permission, when};
+use candor_server::protocol::Undo;
 use candor_server::protocol::names::extension;
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
@@ -179,7 +180,7 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         shown(server),
         shown(instance),
         content.as_ref().map(client),
-        content.as_ref().and_then(|content| way_back(content, named)),
+        content.as_ref().map(|content| undo(content, named)),
         when::ago(waiting.since, now),
         asked.base,
         id,
@@ -278,14 +279,16 @@ fn client(content: &Content) -> Html {
     )
 }
 
-/// How it could be taken back, where there is something to take back.
-fn way_back(content: &Content, named: impl Fn(&str) -> Html) -> Option<Html> {
+/// The sentence of [`Undo::in_words`], with a link to the tool.
+fn undo(content: &Content, named: impl Fn(&str) -> Html) -> Html {
     let how = match &content.undo {
-        Some(tool) => html!("with <span class=\"name\">{}</span>", named(tool)),
-        None if content.destroys => html!("no tool is known that does it"),
-        None => return None,
+        Some(Undo::With(tool)) => html!(
+            "The server says that <span class=\"name\">{}</span> can undo the call.",
+            named(tool)
+        ),
+        other => shown(&Undo::in_words(other.as_ref())),
     };
-    Some(html!("<dt>Taking it back</dt><dd data-testid=\"undo\">{}</dd>", how))
+    html!("<dt>Undo</dt><dd data-testid=\"undo\">{}</dd>", how)
 }
 
 /// All of it, unless that is what the headline says.
@@ -304,12 +307,13 @@ fn preview(content: &Content) -> Option<Html> {
 fn arguments(content: &Content) -> Html {
     let author = content.title.iter().chain(&content.description).map(String::as_str);
     let author = author.collect::<Vec<_>>().join("\n");
-    let author = (!author.is_empty()).then(|| {
-        html!(
-            "<details><summary>What the tool's author says of it</summary><pre tabindex=\"0\">{}</pre></details>",
+    let author = match author.is_empty() {
+        true => html!("<p class=\"soft\">(the tool has no description)</p>"),
+        false => html!(
+            "<h3>What the tool's author says of it</h3><pre tabindex=\"0\" data-testid=\"author\">{}</pre>",
             shown(&author)
-        )
-    });
+        ),
+    };
     html!(
         "<h3>Arguments</h3><pre tabindex=\"0\" data-testid=\"arguments\">{}</pre>{}",
         shown(&json::pretty(content.arguments.get(), "")),

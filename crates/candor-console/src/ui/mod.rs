@@ -13,7 +13,7 @@
 //! | – foresight | `foresight` (state `worst`, `partial`, `exact`, `unknown`; `data-verdict`), `verdict`, `valid` (`data-valid`), `approval`, `standing` (state as in the API), `hints` (`data-hint` at each line), `answer`, `preview-tool`, `undo-tool`, `instead-tool` |
 //! | – the result | `result` (state `not-run`, `running`, `ok`, `empty`, `error`, `waiting`, `cancelled`, `unknown`), `result-says`, `structured`, `raw-result` |
 //! | – elsewhere | `as-curl`, `as-candor`, `as-mcp`, `as-link`, `effects`, `reference` |
-//! | approvals | `decided`, `question`, `more`, `undo`, `arguments`, `preview`, `permit`, `rule`, `no-rules`, `nothing-waits` |
+//! | approvals | `decided`, `question`, `more`, `undo`, `arguments`, `author`, `preview`, `permit`, `rule`, `no-rules`, `nothing-waits` |
 //! | history | `history` with a `call` for each (state `done`, `failed`, `refused`, `replayed`, `running`, `waiting`, `unknown`, `other`), `export`, `mistaken` |
 //! | – one operation | `stands` (state as above), `resolve`, `story`, `result` |
 //! | resources | `tree`, `tree-says`, `icon`, `changed`, `resource` (state `none`, `loading`, `known`, `loaded`, `empty`, `error`), `metadata`, `load`, `content`, `alternatives`, `no-resources` |

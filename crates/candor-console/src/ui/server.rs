@@ -101,7 +101,7 @@ async fn ledger(console: &Inner, asked: &Asked) -> Html {
 /// What hosts are told, ready to paste.
 fn snippets(console: &Inner, asked: &Asked, about: &About) -> Html {
     let url = format!("{}/mcp", reached(console, asked));
-    let name = plain(&about.info.name);
+    let name = about.host_name();
     let closed = console.authenticator.is_some();
     let header = if closed { " --header \"Authorization: Bearer $CANDOR_TOKEN\"" } else { "" };
     let mut server = json!({"type": "http", "url": url});
@@ -148,16 +148,6 @@ fn reached(console: &Inner, asked: &Asked) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '-' | '[' | ']');
     let host = host.filter(|host| host.chars().all(safe)).unwrap_or("127.0.0.1:7332");
     format!("http://{host}{}", asked.base)
-}
-
-/// A name that needs no quotes anywhere.
-fn plain(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = name.chars().map(safe).take(64).collect();
-    match name.trim_matches('-') {
-        "" => "server".to_owned(),
-        name => name.to_owned(),
-    }
 }
 
 fn sessions(asked: &Asked, engine: &Engine) -> Html {
@@ -215,12 +205,6 @@ fn capabilities(about: &About) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_in_a_command_needs_no_quotes() {
-        assert_eq!(plain("my server; rm -rf /"), "my-server--rm--rf");
-        assert_eq!(plain("\u{202e}'\""), "server");
-    }
 
     #[test]
     fn times_are_said_roughly() {

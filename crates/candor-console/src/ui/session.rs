@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use candor_server::auth::Identity;
 use candor_server::protocol::Principal;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderValue, Method, StatusCode};
@@ -31,13 +32,13 @@ pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, P
     }
     let form = is_form(asked);
     let token = token(asked, form)?;
-    let (principal, operator) = known(console, asked, &token).await?;
-    let who = principal.as_str().to_owned();
-    let opened = console.sessions.open(principal, operator);
+    let (identity, operator) = known(console, asked, &token).await?;
+    let who = identity.principal.as_str().to_owned();
+    let opened = console.sessions.open(identity, operator);
     let response = if form {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SEE_OTHER;
-        let home = HeaderValue::from_str(home(&asked.base));
+        let home = HeaderValue::from_str(&home(&asked.base));
         response.headers_mut().insert(LOCATION, home.unwrap_or(HeaderValue::from_static("/")));
         response
     } else {
@@ -65,9 +66,9 @@ fn token(asked: &Asked, form: bool) -> Result<String, Problem> {
 }
 
 /// Whose token it is: that of the launch, or one that the authenticator knows.
-async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Principal, bool), Problem> {
+async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Identity, bool), Problem> {
     if hash(token) == console.launch {
-        return Ok((Principal::new(OPERATOR), true));
+        return Ok((Identity::new(Principal::new(OPERATOR)), true));
     }
     let refused = || {
         console.rooms.log_refusal(&asked.parts);
@@ -77,9 +78,9 @@ async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Principal
     let mut parts = asked.parts.clone();
     let header = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| refused())?;
     parts.headers.insert(AUTHORIZATION, header);
-    let principal = authenticator.authenticate(&parts).await.map_err(|_| refused())?;
-    let operator = authenticator.is_operator(&principal);
-    Ok((principal, operator))
+    let identity = authenticator.authenticate(&parts).await.map_err(|_| refused())?;
+    let operator = authenticator.is_operator(&identity.principal);
+    Ok((identity, operator))
 }
 
 fn with_cookie(
@@ -93,7 +94,7 @@ fn with_cookie(
     let secure = if guard::is_secure(&console.hosts) { "; Secure" } else { "" };
     let cookie = format!(
         "{name}={value}; Path={}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
-        home(&asked.base)
+        if asked.base.is_empty() { "/" } else { &asked.base }
     );
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use candor_server::desk;
 use candor_server::desk::shown::fools;
-use candor_server::hints::{Effective, UNCLASSIFIED, Verdict};
+use candor_server::hints::{Effect, Effective, UNCLASSIFIED};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
@@ -12,6 +12,7 @@ use crate::Inner;
 use crate::guard::{Visitor, Way};
 use crate::html::{Html, html};
 use crate::problem::Problem;
+use crate::project::Project;
 use crate::serve::Asked;
 
 /// Where in the console a page belongs.
@@ -85,9 +86,10 @@ pub(crate) fn problem(
     response
 }
 
-/// The path of the first page. A router that is nested does not answer to a slash at its end.
-pub(crate) fn home(base: &str) -> &str {
-    if base.is_empty() { "/" } else { base }
+/// The path of the first page. Below a prefix it has a name of its own: `nest("/admin", …)` does not route `/admin/`, and
+/// `nest("/admin/", …)` does not route `/admin`.
+pub(crate) fn home(base: &str) -> String {
+    if base.is_empty() { "/".to_owned() } else { format!("{base}/ui/tools") }
 }
 
 /// Where a person can give a token.
@@ -126,7 +128,7 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
          <script type=\"module\" src=\"{}/ui/assets/console.js\"></script>\n{}\n</head>\n\
          <body data-operator=\"{}\">\n\
          <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{}{}{}{}\
-         <main id=\"main\" tabindex=\"-1\">\n{}\n</main>\n\
+         <main id=\"main\" tabindex=\"-1\">\n{}\n</main>\n{}\
          <div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div>\n{}\n</body>\n</html>\n",
         base,
         whole_title,
@@ -140,6 +142,7 @@ fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'
         lost(visitor),
         still(visitor),
         main,
+        console.project.as_ref().map(Project::footer),
         sheet(console),
     )
 }
@@ -205,7 +208,7 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
             let current = (of == section).then(|| html!(" aria-current=\"page\""));
             let count = (of == Section::Approvals)
                 .then(|| html!("<span class=\"count\" id=\"waiting\" hidden></span>"));
-            let path = if path == "/" { home(base).to_owned() } else { format!("{base}{path}") };
+            let path = if path == "/" { home(base) } else { format!("{base}{path}") };
             html!("<li><a href=\"{}\"{}>{}{}</a></li>", path, current, name, count)
         })
         .collect();
@@ -274,27 +277,36 @@ fn where_the_token_is(console: &Inner) -> &'static str {
     }
 }
 
-/// The verdict on what a call does: the one thing in the console that has a colour.
-pub(crate) fn verdict(effect: Effective) -> Html {
-    let verdict = effect.hints.verdict();
-    match effect.is_unclassified() {
-        true => coloured(verdict, "Unclassified"),
-        false => coloured(verdict, &verdict.to_string()),
+/// The effect of a call: the one thing in the console that has a colour.
+pub(crate) fn verdict(effective: Effective) -> Html {
+    let effect = effective.hints.effect();
+    match effective.is_unclassified() {
+        true => coloured(effect, "Unclassified"),
+        false => coloured(effect, &effect.to_string()),
+    }
+}
+
+/// The effect of a tool's calls at worst: of one that depends on the arguments, it is what a call may do.
+pub(crate) fn worst_verdict(effective: Effective, depends: bool) -> Html {
+    let effect = effective.hints.effect();
+    match depends && !effective.is_unclassified() {
+        true => coloured(effect, effect.worst_case()),
+        false => verdict(effective),
     }
 }
 
 /// The word by which tools are filtered.
 pub(crate) fn verdict_word(effect: Effective) -> &'static str {
-    if effect.is_unclassified() { "unclassified" } else { effect.hints.verdict().as_str() }
+    if effect.is_unclassified() { "unclassified" } else { effect.hints.effect().as_str() }
 }
 
 /// The same from the words that the ledger keeps, and what they say besides. Of words that are not ours, the worst.
 pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
-    match Verdict::of_words(words) {
-        Some((verdict, besides)) => (coloured(verdict, &verdict.to_string()), besides),
+    match Effect::of_words(words) {
+        Some((effect, besides)) => (coloured(effect, &effect.to_string()), besides),
         None if words.starts_with(UNCLASSIFIED) => {
             let besides = words.split_once(' ').map_or("", |(_, besides)| besides);
-            (coloured(Verdict::Deletes, "Unclassified"), besides)
+            (coloured(Effect::ChangesOrDeletes, "Unclassified"), besides)
         }
         None => (not_known(), words),
     }
@@ -302,11 +314,13 @@ pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
 
 /// Where nobody can say what a call does.
 pub(super) fn not_known() -> Html {
-    coloured(Verdict::Deletes, "Not known")
+    coloured(Effect::ChangesOrDeletes, "Not known")
 }
 
-fn coloured(verdict: Verdict, word: &str) -> Html {
-    html!("<span class=\"verdict {}\">{}</span>", verdict.as_str(), word)
+fn coloured(effect: Effect, word: &str) -> Html {
+    // What may delete has the color of what deletes.
+    let color = if effect == Effect::ChangesOrDeletes { Effect::Deletes } else { effect };
+    html!("<span class=\"verdict {}\">{}</span>", color.as_str(), word)
 }
 
 /// What else is to be known of it, in small print.

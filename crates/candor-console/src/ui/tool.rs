@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::response::Response;
 use candor_server::hints::Effective;
 use candor_server::protocol::json::RawValue;
-use candor_server::tool::{Idempotency, KEY_ARGUMENT};
+use candor_server::tool::{Idempotency, KEY_ARGUMENT, SchemaProblem, SchemaRole};
 use candor_server::{Judgement, Listed};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, home, shown, verdict, verdict_word};
+use super::shell::{self, Page, Section, besides, home, shown, verdict_word, worst_verdict};
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
 use crate::html::{Html, html};
@@ -34,9 +34,10 @@ pub(crate) async fn page(
     let ledger = console.store.is_some();
     let key = (ledger && tool.idempotency == Idempotency::Beside).then(key_field);
     let main = html!(
-        "{}<div class=\"bench\" data-tool=\"{}\" data-path=\"/tools/{}\" data-testid=\"bench\">\
+        "{}{}<div class=\"bench\" data-tool=\"{}\" data-path=\"/tools/{}\" data-testid=\"bench\">\
          <form id=\"call\" novalidate data-testid=\"form\">{}{}{}{}</form>{}{}</div>{}{}",
         head(&asked.base, &tool, &takes, gives.as_ref()),
+        schema_problems(asked, &tool),
         name,
         encoded(name),
         errors(),
@@ -78,13 +79,33 @@ fn head(base: &str, tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> 
          <p class=\"signature mono\" data-testid=\"signature\">{}</p>",
         home(base),
         shown(&definition.name),
-        verdict(tool.worst),
+        worst_verdict(tool.worst, tool.dynamic),
         besides(tool.worst),
         depends,
         title,
         shown(definition.description.as_deref().unwrap_or_default()),
         shown(&form::signature(&definition.name, takes, gives))
     )
+}
+
+/// Names the schemas of the tool's types that cannot be used. The reason may quote a panic, so it is for operators.
+fn schema_problems(asked: &Asked, tool: &Listed<'_>) -> Html {
+    let row = |found: &SchemaProblem| {
+        let published = match found.role {
+            SchemaRole::Input => {
+                "The server accepts any object; the tool's types check the arguments."
+            }
+            SchemaRole::Output => "The server publishes no output schema.",
+        };
+        let why = asked.visitor.operator.then(|| html!(" <code>{}</code>", shown(&found.problem)));
+        html!(
+            "<p data-testid=\"schema-problem\"><strong>The {} schema of this tool's types cannot be used.</strong> {}{}</p>",
+            found.role.as_str(),
+            published,
+            why
+        )
+    };
+    tool.schema_problems.iter().map(row).collect()
 }
 
 /// What is wrong, said after somebody wanted to go on.
@@ -217,7 +238,7 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
          {}{}{}{}{}</dl>{}\
          <details><summary>The server's answer</summary><pre id=\"answer\" tabindex=\"0\" data-testid=\"answer\">–</pre></details></aside>",
         verdict_word(tool.worst),
-        verdict(tool.worst),
+        worst_verdict(tool.worst, tool.dynamic),
         besides(tool.worst),
         asks,
         other("Preview", tool.preview, "preview-tool"),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use candor_server::Listed;
-use candor_server::hints::Verdict;
+use candor_server::hints::Effect;
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, shown, verdict, verdict_word};
+use super::shell::{self, Page, Section, besides, shown, verdict, verdict_word, worst_verdict};
 use crate::Inner;
 use crate::form::{self, Kind};
 use crate::html::{Html, html};
@@ -58,7 +58,7 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
 
 /// A box for each verdict that there is.
 fn filters(tools: &[Listed<'_>]) -> Html {
-    let words = Verdict::ALL.into_iter().map(Verdict::as_str);
+    let words = Effect::ALL.into_iter().map(Effect::as_str);
     words
         .chain(["unclassified"])
         .filter_map(|word| {
@@ -103,20 +103,23 @@ fn row(base: &str, tool: &Listed<'_>) -> Html {
     }
     let searched: String = searched.chars().take(SEARCHED).collect();
     let depends = tool.dynamic.then(|| html!(" · depends on the arguments"));
+    let problem = (!tool.schema_problems.is_empty())
+        .then(|| html!(" · <span data-testid=\"schema-problem\">schema unavailable</span>"));
     html!(
         "<li data-verdict=\"{}\" data-more=\"{}\"><a data-item data-testid=\"tool\" href=\"{}/ui/tools/{}\">\
          <span>{}</span><span class=\"what\"><span class=\"name\"><b>{}</b><span class=\"soft\">({})</span></span>\
-         <span class=\"text\">{}</span></span><span class=\"small\">{}{}</span></a></li>",
+         <span class=\"text\">{}</span></span><span class=\"small\">{}{}{}</span></a></li>",
         verdict_word(tool.worst),
         searched.trim(),
         base,
         encoded(&definition.name),
-        verdict(tool.worst),
+        worst_verdict(tool.worst, tool.dynamic),
         shown(&definition.name),
         shown(&parameters.join(", ")),
         shown(first),
         besides(tool.worst),
-        depends
+        depends,
+        problem
     )
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use candor_console::Console;
 use candor_server::Server;
+use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
 use candor_server::store::{Binding, Circumstances, Event, Fingerprint, Key, RecordId, Scope};
 use candor_server::tool::{JsonTool, ToolError};
@@ -321,17 +322,37 @@ async fn who_decides_is_told_what_takes_it_back() {
     let visit = desk.engine.visit(Principal::new("ada"));
     let call = tokio::spawn(called(visit, "trash", json!({})));
     let item = desk.waiting(1).await.remove(0);
-    assert_eq!(item["asked"]["undo"], "restore");
-    let link = "<dd data-testid=\"undo\">with <span class=\"name\"><a href=\"/ui/tools/restore\">restore</a></span></dd>";
+    assert_eq!(item["asked"]["undo"], json!({"possible": true, "tool": "restore"}));
+    let link = "<dd data-testid=\"undo\">The server says that <span class=\"name\"><a href=\"/ui/tools/restore\">restore</a></span> \
+         can undo the call.</dd>";
     assert!(desk.page("/ui/approvals").await.contains(link));
     call.abort();
-    // Where there is none, and something may be lost, that is said too.
-    let desk = Desk::new();
-    let call = desk.call(note("a"));
-    assert_eq!(desk.waiting(1).await[0]["asked"]["undo"], json!(null));
-    let page = desk.page("/ui/approvals").await;
-    assert!(page.contains("<dd data-testid=\"undo\">no tool is known that does it</dd>"), "{page}");
-    call.abort();
+    // Without such a tool a call that deletes is final, and of an unclassified one nothing is known.
+    let burn = |server: Server| server.tool(tool("burn").does(Hints::DELETES));
+    let desk = Desk::with(burn, Console::allow_execute);
+    for (name, arguments, undo, said) in [
+        (
+            "burn",
+            json!({}),
+            json!({"possible": false}),
+            "The server says that the call cannot be undone.",
+        ),
+        (
+            "delete_note",
+            note("a"),
+            json!(null),
+            "The server does not say whether the call can be undone.",
+        ),
+    ] {
+        let call = tokio::spawn(called(desk.engine.visit(Principal::new("ada")), name, arguments));
+        assert_eq!(desk.waiting(1).await[0]["asked"]["undo"], undo);
+        let page = desk.page("/ui/approvals").await;
+        assert!(page.contains(&format!("<dd data-testid=\"undo\">{said}</dd>")), "{page}");
+        assert_eq!(page.contains("data-testid=\"author\""), name == "delete_note", "{page}");
+        let one = desk.one().await;
+        desk.deny(&one.id, one.named()).await.ok();
+        call.abort();
+    }
 }
 
 #[tokio::test]

@@ -17,7 +17,8 @@ use crate::site::{Site, delete_record, sample, server, weather};
 async fn a_result_is_that_of_mcp() {
     let site = Site::of(sample());
     let called = site.post("/tools/get_weather/call", json!({"city": "Oslo"})).await;
-    assert_eq!(called.ok(), json!({"content": [{"type": "text", "text": "Sunny in Oslo"}]}));
+    let content = json!([{"type": "text", "text": "Sunny in Oslo"}]);
+    assert_eq!(called.ok(), json!({"content": content, "isError": false}));
     assert_eq!(called.header("cache-control"), "no-store");
     assert_eq!(called.header("idempotent-replayed"), "");
 }

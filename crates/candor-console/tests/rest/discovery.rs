@@ -4,6 +4,7 @@ use candor_server::protocol::Principal;
 use candor_server::protocol::json::{Decode as _, raw};
 use candor_server::protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_server::tool::{JsonTool, Tool, ToolError, ToolSet, provider_fn};
+use candor_server::transport::http::Http;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -83,12 +84,12 @@ async fn hints_that_nobody_has_set_are_left_out_and_no_hints_are_no_member() {
     assert!(!listed.body.contains("null"), "{}", listed.body);
     let listed = listed.ok();
     assert_eq!(listed[0], json!({"name": "empty", "description": ""}));
-    assert_eq!(listed[1], json!({"name": "titled", "description": ""}));
+    assert_eq!(listed[1]["annotations"], json!({"title": "T"}));
     assert_eq!(listed[2]["annotations"], json!({"readOnlyHint": false, "destructiveHint": false}));
 }
 
 #[tokio::test]
-async fn what_else_there_is_of_a_tool_stands_in_its_detail_only() {
+async fn list_has_no_schemas_and_detail_has_them() {
     let tool = JsonTool::new(
         "count",
         &json!({"type": "object", "properties": {"n": {"const": 1.50, "maximum": 1e2}}}),
@@ -101,9 +102,9 @@ async fn what_else_there_is_of_a_tool_stands_in_its_detail_only() {
     assert_eq!(detail["title"], "Counts");
     assert_eq!(detail["outputSchema"], json!({"type": "object"}));
     let members: Vec<&String> = detail.as_object().unwrap().keys().collect();
-    assert_eq!(members, ["name", "description", "inputSchema", "title", "outputSchema"]);
+    assert_eq!(members, ["name", "description", "title", "inputSchema", "outputSchema"]);
     let listed = site.get("/tools").await.ok();
-    assert_eq!(listed, json!([{"name": "count", "description": ""}]));
+    assert_eq!(listed, json!([{"name": "count", "description": "", "title": "Counts"}]));
 }
 
 /// Both from one socket, and for each caller.
@@ -234,29 +235,49 @@ async fn ten_thousand_tools_are_one_list() {
     assert_eq!(listed[9_999]["name"], "t9999");
 }
 
+/// Both wires publish what a plain definition declares: `title`, unknown fields, and nothing for `null` or `{}`.
 #[tokio::test]
-async fn a_tool_that_is_plain_json_is_a_tool() {
-    for annotations in
-        [json!(null), json!({}), json!({"readOnlyHint": true, "vendor": {"x": [null]}})]
+async fn plain_definition_is_the_same_over_rest_and_mcp() {
+    let all = json!({"readOnlyHint": true, "title": "Reads", "vendor": {"x": [null], "n": 1.50}});
+    for (annotations, published) in
+        [(None, None), (Some(json!({})), None), (Some(all.clone()), Some(all))]
     {
-        let given = json!({
+        let mut given = json!({
             "name": "plain",
+            "title": "Plain",
             "description": "From a file.",
             "inputSchema": {"type": "object", "x-vendor": [{"deep": [1, null]}]},
-            "annotations": annotations,
         });
+        if let Some(annotations) = annotations {
+            given["annotations"] = annotations;
+        }
         let definition = Definition::decode((&*raw(&given)).into()).unwrap();
         let tool = JsonTool::open("plain", |_, _| async { Ok::<_, ToolError>("") })
             .define(move |empty| *empty = definition);
-        let site = Site::of(server().tool(tool));
-        let listed = site.get("/tools").await.ok();
-        let mut said = json!({"name": "plain", "description": "From a file."});
-        if annotations["readOnlyHint"] == true {
-            said["annotations"] = json!({"readOnlyHint": true});
-        }
-        assert_eq!(listed, json!([said]));
+        let site = room::site(server().tool(tool), Http::default());
+        let mut said = given.clone();
+        let members = said.as_object_mut().unwrap();
+        members.shift_remove("annotations");
+        members.extend(published.map(|published| ("annotations".to_owned(), published)));
         let detail = site.get("/tools/plain").await.ok();
-        assert_eq!(detail["inputSchema"], given["inputSchema"], "passed through as it is");
+        assert_eq!(detail, said);
+        let mcp = room::mcp(&site, "nobody", "tools/list", json!({})).send().await.ok();
+        assert_eq!(mcp["result"]["tools"][0], said);
+        said.as_object_mut().unwrap().shift_remove("inputSchema");
+        assert_eq!(site.get("/tools").await.ok(), json!([said]));
+    }
+}
+
+#[tokio::test]
+async fn rest_omits_null_annotations() {
+    for annotations in [json!(null), json!({"readOnlyHint": null}), json!({"vendor": null})] {
+        let given =
+            json!({"name": "plain", "inputSchema": {"type": "object"}, "annotations": annotations});
+        let definition = Definition::decode((&*raw(&given)).into()).unwrap();
+        let tool = JsonTool::open("plain", |_, _| async { Ok::<_, ToolError>("") })
+            .define(move |empty| *empty = definition);
+        let listed = Site::of(server().tool(tool)).get("/tools").await.ok();
+        assert_eq!(listed, json!([{"name": "plain", "description": ""}]), "{annotations}");
     }
 }
 

@@ -47,11 +47,14 @@ async fn valid_or_not_is_an_answer() {
         "what is missing is named"
     );
     assert!(errors[0]["message"].as_str().is_some_and(|message| !message.is_empty()));
-    assert_eq!(errors[0].get("keyword"), None, "that is for schemas that cannot be used");
+    assert_eq!(errors[0]["keyword"], "required");
     let wrong = validate(&site, "manage", json!({"path": 7, "action": "read", "more": 1})).await;
     let paths: Vec<&str> =
         wrong["errors"].as_array().unwrap().iter().map(|e| e["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&"/path") && paths.contains(&"/more"), "{wrong}");
+    let keywords = wrong["errors"].as_array().unwrap().iter().map(|e| e["keyword"].as_str());
+    let keywords: Vec<&str> = keywords.map(Option::unwrap).collect();
+    assert!(keywords.contains(&"type") && keywords.contains(&"additionalProperties"), "{wrong}");
 }
 
 #[tokio::test]
@@ -60,6 +63,28 @@ async fn unclassified_tool_is_explained_as_such() {
     let site = Site::of(server().tool(tool));
     let told = site.ask("POST", "/tools/any/annotations").json(&json!({})).send().await.ok();
     assert_eq!(told["summary"], "Unclassified (treated as the worst case)");
+}
+
+#[tokio::test]
+async fn fields_beside_the_hints_are_those_of_the_call() {
+    let tool = JsonTool::open("sync", |_, _| async { Ok::<_, ToolError>("") }).effects_by(
+        Hints::DELETES,
+        |args| {
+            let local = args["local"] == true;
+            Hints::READS.with("networkAccessHint", !local).with("title", "Sync")
+        },
+    );
+    let site = Site::of(server().tool(tool));
+    for local in [true, false] {
+        let told = site.post("/tools/sync/annotations", json!({"local": local})).await.ok();
+        assert_eq!(
+            told["annotations"],
+            json!({
+                "title": "Sync", "readOnlyHint": true, "destructiveHint": false,
+                "idempotentHint": true, "openWorldHint": true, "networkAccessHint": !local,
+            })
+        );
+    }
 }
 
 #[tokio::test]
@@ -124,7 +149,7 @@ async fn annotations_are_about_these_arguments() {
                 "readOnlyHint": "resolved", "destructiveHint": "resolved",
                 "idempotentHint": "resolved", "openWorldHint": "resolved",
             },
-            "verdict": "reads",
+            "effect": "reads",
             "summary": "reads · repeatable · reaches outside",
             "exact": true,
             "approval": "none",
@@ -132,13 +157,13 @@ async fn annotations_are_about_these_arguments() {
         })
     );
     let deletes = ask(json!({"path": "a", "action": "delete"})).await;
-    assert_eq!((&deletes["verdict"], &deletes["approval"]), (&json!("deletes"), &json!("ask")));
+    assert_eq!((&deletes["effect"], &deletes["approval"]), (&json!("deletes"), &json!("ask")));
     let half = ask(json!({"action": "read"})).await;
     assert_eq!((&half["valid"], &half["exact"]), (&json!(false), &json!(false)));
-    assert_eq!(half["verdict"], "reads", "what is known is enough for that");
+    assert_eq!(half["effect"], "reads", "what is known is enough for that");
     assert_eq!(half["errors"][0]["path"], "/path");
     let none = ask(json!({})).await;
-    assert_eq!(none["verdict"], "deletes", "of what is not known, the worst");
+    assert_eq!(none["effect"], "deletes", "of what is not known, the worst");
 }
 
 #[tokio::test]

@@ -1,5 +1,9 @@
 //! At the root, or below any path of somebody else's app; methods; paths that nothing is at.
 
+use axum::Router;
+use axum::routing::get;
+use candor_console::Console;
+use http::StatusCode;
 use serde_json::json;
 
 use crate::site::{Site, sample};
@@ -92,14 +96,128 @@ async fn every_path_says_which_methods_it_takes() {
 #[tokio::test]
 async fn a_console_mounts_itself_in_somebody_elses_app() {
     for base in ["/explorer", "/explorer/", "", "/"] {
-        let console = candor_console::Console::of(sample().build().unwrap());
+        let console = Console::of(sample().build().unwrap());
         let token = console.launch_token().to_owned();
-        let own = axum::routing::get(|| async { "mine" });
-        let router = axum::Router::new().route("/own", own).merge(console.mounted(base));
+        let own = get(|| async { "mine" });
+        let none = || async { (StatusCode::NOT_FOUND, "not mine") };
+        let app = Router::new().route("/own", own).fallback(none);
+        let router = app.merge(console.mounted(base));
         let site = Site::serving(router, token);
         let base = base.trim_end_matches('/');
         assert_eq!(site.get("/own").await.body, "mine");
         assert_eq!(site.get(&format!("{base}/tools")).await.ok().as_array().unwrap().len(), 2);
         assert_eq!(site.get(&format!("{base}/")).await.status, 200);
     }
+}
+
+/// A real app has routes of its own and a fallback. The console is not told its prefix.
+fn app(console: &Router) -> Vec<(Router, &'static str, &'static [&'static str])> {
+    let own = || {
+        Router::new()
+            .route("/own", get(|| async { "mine" }))
+            .fallback(|| async { (StatusCode::NOT_FOUND, "not mine") })
+    };
+    let router = || console.clone();
+    vec![
+        (own().nest_service("/admin", router()), "/admin", &["", "/"]),
+        (own().nest("/admin", router()), "/admin", &[""]),
+        (own().nest("/admin/", router()), "/admin", &["/"]),
+        (own().nest("/a", Router::new().nest("/b", router())), "/a/b", &[""]),
+        (own().nest("/a", Router::new().nest_service("/b", router())), "/a/b", &["", "/"]),
+        (own().nest_service("/a", own().nest("/b", router())), "/a/b", &[""]),
+        (own().nest("/{tenant}", router()), "/caf%C3%A9", &[""]),
+        (own().nest_service("/{tenant}", router()), "/caf%C3%A9%20&-", &["", "/"]),
+    ]
+}
+
+#[tokio::test]
+async fn every_link_of_a_nested_console_leads_to_the_console() {
+    let console = Console::of(sample().build().unwrap()).allow_execute();
+    let token = console.launch_token().to_owned();
+    for (at, (app, base, homes)) in app(&console.router()).into_iter().enumerate() {
+        let site = Site::serving(app, token.clone());
+        assert_eq!(site.get("/own").await.body, "mine");
+        for home in homes {
+            let reply = site.get(&format!("{base}{home}")).await;
+            assert_eq!(reply.status, 200, "mount {at}: {base}{home}");
+            assert!(reply.body.contains("data-testid=\"tool\""), "mount {at}: {}", reply.body);
+        }
+        // A browser logs in without a script: the form leads to a page, and the cookie is sent below the prefix alone.
+        let form = format!("token={token}");
+        let posted = site.ask("POST", &format!("{base}/ui/session"));
+        let login = posted.text("application/x-www-form-urlencoded", form).send().await;
+        assert_eq!(login.status, 303, "{}", login.body);
+        let cookie = login.header("set-cookie").to_owned();
+        assert!(cookie.contains(&format!("; Path={base};")), "{cookie}");
+        let cookie = cookie.split(';').next().unwrap();
+
+        let mut found = vec![login.header("location").to_owned()];
+        let mut next = 0;
+        while let Some(path) = found.get(next).cloned() {
+            next += 1;
+            assert!(path.starts_with(&format!("{base}/")), "mount {at}: {path} leaves {base}");
+            let asked = site.ask("GET", &path).header("cookie", cookie);
+            let reply = asked.header("accept", "text/html").send().await;
+            assert_eq!(reply.status, 200, "mount {at}: {path}: {}", reply.body);
+            let linked = match reply.header("content-type") {
+                kind if kind.starts_with("text/html") => links(&reply.body),
+                kind if kind.starts_with("text/javascript") => imports(&path, &reply.body),
+                _ => Vec::new(),
+            };
+            for link in linked {
+                if !found.contains(&link) {
+                    found.push(link);
+                }
+            }
+        }
+        for page in ["tools", "approvals", "history", "resources", "server", "tools/get_weather"] {
+            let page = format!("{base}/ui/{page}");
+            assert!(found.contains(&page) || page.ends_with("/resources"), "{page}: {found:?}");
+        }
+        assert!(found.iter().filter(|path| path.ends_with(".js")).count() > 3, "{found:?}");
+
+        // Pages read the base from here, and open their requests and event streams below it.
+        let page = site.get(&format!("{base}/ui/tools")).await.body;
+        let escaped = base.replace('&', "&amp;");
+        assert!(page.contains(&format!("name=\"candor-base\" content=\"{escaped}\"")), "{page}");
+        let call = format!("{base}/tools/get_weather/call");
+        let called = site.post(&call, json!({"city": "Oslo"})).await;
+        assert_eq!(called.ok()["content"][0]["text"], "Sunny in Oslo");
+        let document = site.get(&format!("{base}/openapi.json")).await.ok();
+        assert_eq!(document["servers"][0]["url"], base);
+        let listed = site.get(&format!("{base}/tools?limit=1")).await;
+        assert!(listed.header("link").starts_with(&format!("<{base}/tools?")), "{listed:?}");
+        site.get(&format!("{base}/nothing")).await.problem(404, "not_found");
+    }
+}
+
+/// With captures in its prefix, a router is asked for by paths that browsers would read as another host.
+#[tokio::test]
+async fn a_prefix_never_becomes_the_name_of_a_host() {
+    let console = Console::of(sample().build().unwrap());
+    let token = console.launch_token().to_owned();
+    let site =
+        Site::serving(Router::new().nest_service("/{a}/{b}", console.router()), token.clone());
+    let posted = site.ask("POST", "//evil.example/ui/session");
+    let form = format!("token={token}");
+    let login = posted.text("application/x-www-form-urlencoded", form).send().await;
+    assert_eq!(login.header("location"), "/", "{login:?}");
+    let page = site.get("//evil.example/ui/tools").await;
+    assert!(page.status == 200 && !page.body.contains("//evil.example"), "{}", page.body);
+}
+
+/// What a page links to on this server.
+fn links(html: &str) -> Vec<String> {
+    let attributes = ["href=\"", "src=\"", "action=\""];
+    let values = attributes.iter().flat_map(|name| html.split(name).skip(1));
+    let paths = values.map(|rest| rest.split(['"', '#', '?']).next().unwrap());
+    let paths = paths.filter(|path| path.starts_with('/') && !path.ends_with("/ui/session"));
+    paths.map(|path| path.replace("&amp;", "&")).collect()
+}
+
+/// The modules that a module loads, which are beside it.
+fn imports(path: &str, script: &str) -> Vec<String> {
+    let (folder, _) = path.rsplit_once('/').unwrap();
+    let names = script.split(" from \"./").skip(1).map(|rest| rest.split('"').next().unwrap());
+    names.map(|name| format!("{folder}/{name}")).collect()
 }

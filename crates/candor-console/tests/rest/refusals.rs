@@ -50,6 +50,15 @@ async fn arguments_that_do_not_fit_are_named_with_what_would() {
 }
 
 #[tokio::test]
+async fn body_that_names_a_key_twice_is_refused_in_a_sentence() {
+    let site = Site::of(server().tool(pay()));
+    let post = site.ask("POST", "/tools/pay/call").known();
+    let refused = post.text("application/json", r#"{"n":1,"n":2}"#).send().await;
+    let problem = refused.problem(400, "bad_request");
+    assert_eq!(problem["detail"], "The body has the duplicate key \"n\" at byte 7", "{problem}");
+}
+
+#[tokio::test]
 async fn keys() {
     let site = Site::of(server().tool(pay().idempotency(Idempotency::Required)));
     site.post("/tools/pay/call", json!({})).await.problem(400, "idempotency_key_required");

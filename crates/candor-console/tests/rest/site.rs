@@ -210,8 +210,13 @@ impl Reply {
         assert_eq!(said["status"], status);
         assert_eq!(said["type"], "about:blank");
         assert!(said["is_retriable"].is_boolean(), "{said}");
-        let detail = said["detail"].as_str().unwrap();
-        assert!(!detail.is_empty() && said["error"] == detail, "{said}");
+        if status == 401 {
+            assert_eq!((said.get("detail"), &said["error"]), (None, &json!("Unauthorized")));
+            assert!(said["suggestions"][0].is_string(), "{said}");
+        } else {
+            let detail = said["detail"].as_str().unwrap();
+            assert!(!detail.is_empty() && said["error"] == detail, "{said}");
+        }
         if status >= 500 {
             assert_eq!(said["trace_id"].as_str().map(str::len), Some(32), "{said}");
         }

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::checkpoint::Checkpoints;
 use super::error::explain;
+use super::unsigned::Unsigned;
 use super::{file, schema};
 use crate::store::StoreError;
 
@@ -37,12 +39,14 @@ pub(super) fn connect_writer(
         db.pragma_update(None, "synchronous", "FULL")
     })
     .map_err(explain)?;
+    Checkpoints::take_over(&db).map_err(explain)?;
     // 16 MiB: the writer should not have to read again what it has just written.
     db.pragma_update(None, "cache_size", -16_384).map_err(explain)?;
     schema::migrate(&mut db)?;
     if let Some(most) = max_bytes {
-        let page: u64 =
-            db.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(explain)?;
+        let page: u64 = db
+            .pragma_query_value(None, "page_size", |row| Unsigned::read(row, 0))
+            .map_err(explain)?;
         let pages = i64::try_from(most / page.max(1)).unwrap_or(i64::MAX);
         db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(explain)?;
     }

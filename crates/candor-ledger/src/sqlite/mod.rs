@@ -1,9 +1,11 @@
 //! Records in a SQLite file, which several processes may share.
 //!
 //! - `writer`: one thread per process, one transaction for all that waits. `queue`: where it waits. `tables`: its statements.
+//! - `checkpoint`: its checkpoints, where SQLite's own are not safe.
 //! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody. `grants`: theirs.
-//! - `schema`: tables and versions. `connect`, `file`: how a file is opened, and for whom. `opened`: whether it is still there.
+//! - `schema`: tables and versions. `unsigned`: numbers without a sign. `connect`, `file`: how a file is opened, and for whom. `opened`: whether it is still there.
 
+mod checkpoint;
 mod connect;
 mod error;
 mod file;
@@ -14,6 +16,7 @@ mod reader;
 mod rows;
 mod schema;
 mod tables;
+mod unsigned;
 mod writer;
 
 use std::path::PathBuf;
@@ -22,6 +25,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use self::checkpoint::Checkpoints;
 use self::opened::OpenedFiles;
 use self::queue::Queue;
 use self::reader::Readers;
@@ -59,6 +63,7 @@ impl SqliteStore {
         let path = path.into();
         let Options { rules, clock, max_bytes } = options;
         let db = connect::connect_writer(&path, max_bytes)?;
+        let checkpoints = Checkpoints::where_needed(&path)?;
         let opened = Arc::new(OpenedFiles::of(&path));
         let readers = Readers::new(path.clone(), Arc::clone(&opened), rules.clone(), clock.clone());
         let readers = Arc::new(readers);
@@ -75,6 +80,7 @@ impl SqliteStore {
         let theirs = Arc::clone(&queue);
         let writer = Writer {
             db,
+            checkpoints,
             opened: Arc::clone(&opened),
             rules,
             clock,

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::connect::connect;
 use super::error::explain;
 use super::opened::OpenedFiles;
+use super::unsigned::Unsigned;
 use super::{grants, rows};
 use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
 use crate::columns::may_lapse_into;
@@ -109,7 +110,7 @@ impl Readers {
                 let seen = machine::seen(stored.clone(), now, &self.rules);
                 let entry = key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
                 let entry = entry.filter(|entry| filter.has_seen(entry));
-                Ok((row.get(rows::BEHIND)?, entry))
+                Ok((Unsigned::read(row, rows::BEHIND)?, entry))
             })
         })
     }

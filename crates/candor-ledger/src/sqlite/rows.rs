@@ -5,6 +5,7 @@ use std::time::Duration;
 use rusqlite::types::{FromSqlError, Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Statement};
 
+use super::unsigned::Unsigned;
 use crate::audit::{AuditRow, CallError, Change, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
@@ -89,7 +90,7 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         round: row.get(13)?,
         by_whom: row.get(14)?,
         outcome_kind: word(row, 15, OutcomeKind::from_word)?,
-        outcome_len: row.get(16)?,
+        outcome_len: row.get::<_, Option<Unsigned>>(16)?.map(|Unsigned(len)| len),
         outcome_digest: row.get(17)?,
         outcome: row.get_ref(18)?.as_blob_or_null()?.map(Into::into),
         binding: row.get(19)?,
@@ -101,7 +102,7 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
     };
     Ok(Record {
         fingerprint: Fingerprint(row.get(0)?),
-        fence: Fence(row.get(1)?),
+        fence: Fence(Unsigned::read(row, 1)?),
         attempt: row.get(2)?,
         by_nature: row.get(3)?,
         created: Moment(row.get(4)?),
@@ -166,8 +167,8 @@ pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
 pub(super) fn waits(row: &Row<'_>) -> Result<(u64, Waits, u64)> {
     let (scope, key) = id(row, 0)?;
     let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
-    let waits = Waits { id, fence: Fence(row.get(5)?), until: Moment(row.get(6)?) };
-    Ok((row.get(7)?, waits, row.get(8)?))
+    let waits = Waits { id, fence: Fence(Unsigned::read(row, 5)?), until: Moment(row.get(6)?) };
+    Ok((Unsigned::read(row, 7)?, waits, Unsigned::read(row, 8)?))
 }
 
 macro_rules! audit_columns {
@@ -217,14 +218,14 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
     let to = word(row, 9, StateKind::from_word)?;
     let change = match (from, to) {
         (Some(from), Some(to)) => {
-            Some(Change { from, to, fence: Fence(row.get(10)?), attempt: row.get(11)? })
+            Some(Change { from, to, fence: Fence(Unsigned::read(row, 10)?), attempt: row.get(11)? })
         }
         _ => None,
     };
     let text = |at: usize| -> Result<_> { Ok(row.get_ref(at)?.as_str_or_null()?.map(Into::into)) };
-    let duration: Option<u64> = row.get(18)?;
+    let duration: Option<Unsigned> = row.get(18)?;
     Ok(AuditRow {
-        seq: row.get(0)?,
+        seq: Unsigned::read(row, 0)?,
         at: Moment(row.get(1)?),
         scope,
         key,
@@ -239,7 +240,7 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
             shape: text(15)?,
             digest: row.get(16)?,
             hints: text(17)?,
-            duration: duration.map(Duration::from_micros),
+            duration: duration.map(|Unsigned(micros)| Duration::from_micros(micros)),
             note: text(19)?,
             error: error(row, 22)?,
             arguments: None,

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, PrepFlags, Result, Statement,
 
 use super::grants;
 use super::rows::{self, Found};
+use super::unsigned::Unsigned;
 use crate::audit::{AuditRow, Circumstances};
 use crate::columns::{Columns, Licensed};
 use crate::grant::Grant;
@@ -165,7 +166,7 @@ impl<'db> Tables<'db> {
         let columns = Columns::of(&record.state);
         let mut bind = Bind::new(if place.is_some() { &mut self.update } else { &mut self.insert });
         bind.put(&record.fingerprint.0[..])?;
-        bind.put(record.fence.0)?;
+        bind.put(Unsigned(record.fence.0))?;
         bind.put(record.attempt)?;
         bind.put(record.by_nature)?;
         bind.put(record.created.0)?;
@@ -180,7 +181,7 @@ impl<'db> Tables<'db> {
         bind.maybe(columns.round)?;
         bind.maybe(columns.by_whom.as_deref())?;
         bind.maybe(columns.outcome_kind.map(OutcomeKind::as_str))?;
-        bind.maybe(columns.outcome_len)?;
+        bind.maybe(columns.outcome_len.map(Unsigned))?;
         bind.maybe(columns.outcome_digest.as_ref().map(|digest| &digest[..]))?;
         bind.maybe(columns.outcome.as_deref())?;
         bind.maybe(columns.binding.as_ref().map(|binding| &binding[..]))?;
@@ -227,7 +228,7 @@ impl<'db> Tables<'db> {
         bind.put(row.event.as_str())?;
         bind.maybe(row.change.map(|change| change.from.as_str()))?;
         bind.maybe(row.change.map(|change| change.to.as_str()))?;
-        bind.maybe(row.change.map(|change| change.fence.0))?;
+        bind.maybe(row.change.map(|change| Unsigned(change.fence.0)))?;
         bind.maybe(row.change.map(|change| change.attempt))?;
         bind.maybe(row.reason.map(Reason::as_str))?;
         bind.maybe(row.outcome.map(OutcomeKind::as_str))?;
@@ -249,7 +250,9 @@ impl<'db> Tables<'db> {
 
     /// How many of a principal's questions wait. Seldom asked for, so not kept ready.
     pub(super) fn waiting(&mut self, principal: &str, now: Moment) -> Result<u64> {
-        self.db.prepare_cached(rows::COUNT_WAITING)?.query_row((principal, now.0), |row| row.get(0))
+        self.db
+            .prepare_cached(rows::COUNT_WAITING)?
+            .query_row((principal, now.0), |row| Unsigned::read(row, 0))
     }
 
     pub(super) fn put_grant(&mut self, grant: &Grant) -> Result<()> {
@@ -260,10 +263,10 @@ impl<'db> Tables<'db> {
     pub(super) fn usage(&mut self, principal: &str) -> Result<Usage> {
         let read = |row: &rusqlite::Row<'_>| {
             Ok(Usage {
-                records: row.get(0)?,
-                bytes: row.get(1)?,
+                records: Unsigned::read(row, 0)?,
+                bytes: Unsigned::read(row, 1)?,
                 hour: row.get(2)?,
-                fresh: row.get(3)?,
+                fresh: Unsigned::read(row, 3)?,
             })
         };
         self.usage.query_row([principal], read).optional().map(Option::unwrap_or_default)
@@ -271,6 +274,7 @@ impl<'db> Tables<'db> {
 
     pub(super) fn put_usage(&mut self, principal: &str, usage: Usage) -> Result<()> {
         let Usage { records, bytes, hour, fresh } = usage;
+        let (records, bytes, fresh) = (Unsigned(records), Unsigned(bytes), Unsigned(fresh));
         self.put_usage.execute((principal, records, bytes, hour, fresh)).map(drop)
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::checkpoint::Checkpoints;
 use super::error::explain;
 use super::grants;
 use super::opened::OpenedFiles;
@@ -71,6 +72,7 @@ pub(super) enum Report {
 
 pub(super) struct Writer {
     pub(super) db: Connection,
+    pub(super) checkpoints: Option<Checkpoints>,
     pub(super) opened: Arc<OpenedFiles>,
     pub(super) rules: Rules,
     pub(super) clock: Clock,
@@ -134,6 +136,9 @@ impl Session<'_> {
                     let _ = command.reply.send(report);
                 }
                 changed.iter().for_each(|record| self.writer.watchers.changed(record));
+                if let Some(checkpoints) = &self.writer.checkpoints {
+                    checkpoints.after_commit(&mut self.tables);
+                }
             }
             Err(error @ StoreError::Replaced(_)) => {
                 for command in commands {

@@ -1,5 +1,7 @@
 //! Content blocks: what tools return, prompts hold and models say.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Serialize, Serializer};
 
 use super::common::{Annotations, Icon};
@@ -178,10 +180,15 @@ const DEEPEST: usize = 100;
 
 fn push_texts(json: &str, levels: usize, texts: &mut Vec<String>) {
     match json.as_bytes().first() {
-        Some(b'n') => {}
-        Some(b'"') => texts.extend(serde_json::from_str::<String>(json)),
+        Some(b'"') => {
+            let text = serde_json::from_str::<String>(json).ok().filter(|text| !text.is_empty());
+            texts.push(text.unwrap_or_else(|| json.to_owned()));
+        }
         Some(b'[') if levels > 0 => {
             let items: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
+            if items.is_empty() {
+                texts.push("[]".to_owned());
+            }
             items.iter().for_each(|item| push_texts(item.get(), levels - 1, texts));
         }
         _ => texts.push(json.to_owned()),
@@ -194,8 +201,39 @@ impl Content {
         TextContent::new(text).into()
     }
 
-    /// The texts that repeat structured content for clients that do not read it: an array gives those of its elements, `null` none,
-    /// a string itself, anything else its JSON.
+    /// Makes a picture from its bytes, which are encoded in Base64 here.
+    ///
+    /// ```
+    /// use candor_protocol::types::Content;
+    ///
+    /// let picture = Content::image(b"\x89PNG\r\n\x1a\n", "image/png");
+    /// assert!(matches!(picture, Content::Image(block) if block.data == "iVBORw0KGgo="));
+    /// ```
+    pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        ImageContent::new(BASE64.encode(bytes), mime_type).into()
+    }
+
+    /// Makes sound from its bytes, which are encoded in Base64 here.
+    pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        AudioContent::new(BASE64.encode(bytes), mime_type).into()
+    }
+
+    /// Makes an embedded resource from its bytes, which are encoded in Base64 here.
+    pub fn blob(
+        uri: impl Into<String>,
+        bytes: impl AsRef<[u8]>,
+        mime_type: impl Into<String>,
+    ) -> Self {
+        Self::resource(ResourceContents::of_bytes(uri, mime_type, bytes.as_ref()))
+    }
+
+    /// Embeds the contents of a resource.
+    pub fn resource(contents: ResourceContents) -> Self {
+        EmbeddedResource::new(contents).into()
+    }
+
+    /// Returns the texts that repeat structured content for clients that do not read it. An array gives those of its elements, a
+    /// string itself, anything else its JSON. No text is empty: an empty string or array gives its JSON, `""` or `[]`.
     #[must_use]
     pub fn texts_of(structured: &RawValue) -> Vec<String> {
         let mut texts = Vec::new();

@@ -7,6 +7,7 @@ mod elicitation;
 mod input;
 mod lifecycle;
 mod notices;
+mod nulls;
 mod prompt;
 mod resource;
 mod roots;

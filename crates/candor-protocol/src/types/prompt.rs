@@ -78,3 +78,15 @@ message! {
         optional meta: Object = "_meta",
     }
 }
+
+impl PromptMessage {
+    /// What the user says.
+    pub fn user(content: impl Into<Content>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// What the model says.
+    pub fn assistant(content: impl Into<Content>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+}

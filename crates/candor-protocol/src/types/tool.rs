@@ -7,6 +7,21 @@ use crate::message::message;
 
 message! {
     /// A tool as it is listed. Schemas are kept as the text they were given in.
+    ///
+    /// A definition can be made from its JSON. An error names the member that is wrong by its JSON Pointer.
+    ///
+    /// ```
+    /// use candor_protocol::types::Tool;
+    /// use serde_json::json;
+    ///
+    /// let tool = Tool::try_from(json!({"name": "ping", "inputSchema": {"type": "object"}}))?;
+    /// assert_eq!(tool.name, "ping");
+    /// let error = Tool::try_from(json!({"name": "ping", "inputSchema": {}, "icons": [{}]})).unwrap_err();
+    /// assert_eq!(error.to_string(), r#"/icons/0 is missing "src""#);
+    /// let error = r#"{"name" "ping"}"#.parse::<Tool>().unwrap_err();
+    /// assert_eq!(error.to_string(), "the value cannot be read: not JSON at byte 8: expected ':'");
+    /// # Ok::<(), candor_protocol::json::Malformed>(())
+    /// ```
     pub struct Tool {
         /// Unique name.
         required name: String = "name",

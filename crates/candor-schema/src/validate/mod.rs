@@ -17,6 +17,7 @@
 
 mod applicators;
 mod arrays;
+mod backtrack;
 mod circles;
 mod compile;
 mod document;
@@ -32,6 +33,7 @@ mod objects;
 mod options;
 mod patterns;
 mod places;
+mod reader;
 mod references;
 mod refs;
 mod run;

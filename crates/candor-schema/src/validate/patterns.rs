@@ -1,12 +1,14 @@
-//! Patterns that run in linear time, and take no more memory than they are worth.
+//! Patterns that run in linear time, or for a limited number of steps, and take no more memory than they are worth.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
+use super::backtrack::{self, Program};
 use super::run::Run;
-use super::translate::{Backtracking, translate};
+use super::translate::{Untranslatable, translate};
 
 /// What one pattern may take, compiled.
 const LARGEST: usize = 10 << 20;
@@ -19,16 +21,25 @@ const REMEMBERED: usize = 1 << 18;
 
 /// A compiled pattern.
 #[derive(Clone)]
-pub(super) struct Pattern {
-    engine: Regex,
-    /// How much a character may cost.
-    weight: usize,
+pub(super) enum Pattern {
+    Linear {
+        engine: Regex,
+        /// How much a character may cost.
+        weight: usize,
+    },
+    /// With look-around or back-references.
+    Backtracking(Arc<Program>),
 }
 
 impl Pattern {
     pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
-        run.charge(text.len() / 4 * self.weight);
-        !run.is_spent() && self.engine.is_match(text)
+        match self {
+            Self::Linear { engine, weight } => {
+                run.charge(text.len() / 4 * weight);
+                !run.is_spent() && engine.is_match(text)
+            }
+            Self::Backtracking(program) => program.matches(text, run),
+        }
     }
 }
 
@@ -45,47 +56,57 @@ impl Patterns {
         if let Some(compiled) = self.compiled.get(pattern) {
             return Ok(compiled.clone());
         }
-        let refused = |why: &str| {
-            let pattern = crate::violation::shorten(pattern);
-            Err(format!("the pattern {pattern:?} cannot be used: {why}"))
-        };
-        let translated = match translate(pattern, Backtracking::Refused) {
-            Ok(translated) => translated,
-            Err(why) => return refused(&why),
-        };
         let room = LARGEST_TOGETHER.saturating_sub(self.size).min(LARGEST);
-        let config = Regex::config()
-            .nfa_size_limit(Some(room))
-            .hybrid_cache_capacity(REMEMBERED)
-            .utf8_empty(false);
-        let built = Regex::builder().configure(config).syntax(grammar()).build(&translated);
-        let engine = match built {
-            Ok(engine) => engine,
-            Err(error) if error.size_limit().is_some() => {
-                return refused("it takes too much memory; a count in it may be too high");
-            }
-            Err(error) => {
-                // The whole text draws the translated pattern over several lines; the last one says why.
-                let text = error.syntax_error().map_or(error.to_string(), ToString::to_string);
-                return refused(text.rsplit("error: ").next().unwrap_or_default());
-            }
-        };
-        let size = engine.memory_usage();
+        let (compiled, size) = match translate(pattern) {
+            Ok(translated) => linear(&translated, room),
+            Err(Untranslatable::Backtracks) => backtracking(pattern, room),
+            Err(Untranslatable::Wrong(why)) => Err(why),
+        }
+        .map_err(|why| {
+            let pattern = crate::violation::shorten(pattern);
+            format!("the pattern {pattern:?} cannot be used: {why}")
+        })?;
         self.size += size;
-        // A state of the engine takes some thirty bytes; few of them are tried at each character.
-        let compiled = Pattern { engine, weight: 1 + size / (32 * 128) };
         self.compiled.insert(pattern.to_owned(), compiled.clone());
         Ok(compiled)
     }
 }
 
-/// Whether a text is a regular expression of ECMAScript, also one that we cannot run.
-pub(super) fn is_pattern(text: &str) -> bool {
-    translate(text, Backtracking::Ignored)
-        .is_ok_and(|translated| syntax::parse_with(&translated, &grammar()).is_ok())
+fn linear(translated: &str, room: usize) -> Result<(Pattern, usize), String> {
+    let config = Regex::config()
+        .nfa_size_limit(Some(room))
+        .hybrid_cache_capacity(REMEMBERED)
+        .utf8_empty(false);
+    let built = Regex::builder().configure(config).syntax(grammar()).build(translated);
+    let engine = built.map_err(|error| {
+        if error.size_limit().is_some() {
+            return "it takes too much memory; a count in it may be too high".to_owned();
+        }
+        // The whole text draws the translated pattern over several lines; the last one says why.
+        let text = error.syntax_error().map_or(error.to_string(), ToString::to_string);
+        text.rsplit("error: ").next().unwrap_or_default().to_owned()
+    })?;
+    let size = engine.memory_usage();
+    // A state of the engine takes some thirty bytes; few of them are tried at each character.
+    Ok((Pattern::Linear { engine, weight: 1 + size / (32 * 128) }, size))
 }
 
-fn grammar() -> syntax::Config {
+fn backtracking(pattern: &str, room: usize) -> Result<(Pattern, usize), String> {
+    let program = Program::compile(pattern, room)?;
+    let size = program.size();
+    Ok((Pattern::Backtracking(Arc::new(program)), size))
+}
+
+/// Returns true if a text is a regular expression of ECMAScript.
+pub(super) fn is_pattern(text: &str) -> bool {
+    match translate(text) {
+        Ok(translated) => syntax::parse_with(&translated, &grammar()).is_ok(),
+        Err(Untranslatable::Backtracks) => backtrack::is_pattern(text, LARGEST),
+        Err(Untranslatable::Wrong(_)) => false,
+    }
+}
+
+pub(super) fn grammar() -> syntax::Config {
     // Words are ASCII, so a place inside of a character can be the end of one.
     syntax::Config::new().utf8(false).nest_limit(128)
 }
@@ -134,10 +155,8 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_refused_with_the_reason() {
         for (pattern, why) in [
-            (r"(a)\1", "back references"),
-            (r"(?<n>a)\k<n>", "back references"),
-            (r"a(?=b)", "look-around"),
-            (r"(?<!a)b", "look-around"),
+            (r"(a)\2", "group 2"),
+            (r"a(?=b", "never closed"),
             (r"^\S(|(.|\n)*\S)\Z", "`\\Z`"),
             (r"\a", "`\\a`"),
             (r"[a", "never closed"),
@@ -163,10 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_we_cannot_run_are_patterns() {
+    fn patterns_of_both_engines_are_patterns() {
         assert!(is_pattern(r"^(?=a)(\w)\1$"));
         assert!(is_pattern("a(b)?"));
         assert!(!is_pattern("^(abc]"));
+        assert!(!is_pattern(r"(?=a)(\w)\2$"));
         assert!(!is_pattern(r"\Z"));
     }
 }

@@ -195,19 +195,19 @@ fn adjacently_tagged() {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 enum IdOrName {
-    Id(u64),
+    Id(u8),
     Name(String),
-    Both { id: u64, name: String },
+    Both { id: u8, name: String },
 }
 
 #[test]
 fn untagged_and_optional() {
     let branches = json!([
-        {"type": "integer", "minimum": 0},
+        {"type": "integer", "minimum": 0, "maximum": 255},
         {"type": "string"},
         {
             "type": "object",
-            "properties": {"id": {"type": "integer", "minimum": 0}, "name": {"type": "string"}},
+            "properties": {"id": {"type": "integer", "minimum": 0, "maximum": 255}, "name": {"type": "string"}},
             "required": ["id", "name"],
             "additionalProperties": false
         }
@@ -220,14 +220,14 @@ fn untagged_and_optional() {
 
 #[derive(JsonSchema)]
 struct Step {
-    id: u32,
+    id: u8,
     #[serde(flatten)]
     action: Action,
 }
 
 #[derive(JsonSchema)]
 struct MaybeStep {
-    id: u32,
+    id: u8,
     #[serde(flatten)]
     action: Option<Adjacent>,
 }
@@ -256,7 +256,7 @@ fn a_flattened_enum_makes_several_closed_objects() {
         json!({
             "type": "object",
             "properties": {
-                "id": {"type": "integer", "minimum": 0},
+                "id": {"type": "integer", "minimum": 0, "maximum": 255},
                 "kind": {"type": "string", "const": "chat"},
                 "message": {"type": "string"}
             },
@@ -272,7 +272,7 @@ fn a_flattened_enum_makes_several_closed_objects() {
         maybe["anyOf"][2],
         json!({
             "type": "object",
-            "properties": {"id": {"type": "integer", "minimum": 0}},
+            "properties": {"id": {"type": "integer", "minimum": 0, "maximum": 255}},
             "required": ["id"],
             "additionalProperties": false
         })

@@ -2,28 +2,80 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::num::{NonZeroI32, NonZeroU8};
+use std::num::{NonZeroI32, NonZeroU8, NonZeroU64};
 use std::sync::Arc;
 
+use candor_schema::KeyedMap;
 use candor_schema::schemars::{self, JsonSchema};
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::{reads, writes};
 
 #[test]
 fn integers_have_bounds_instead_of_formats() {
-    assert_eq!(reads::<i8>(), json!({"type": "integer", "minimum": -128, "maximum": 127}));
-    assert_eq!(reads::<i16>(), json!({"type": "integer", "minimum": -32768, "maximum": 32767}));
-    assert_eq!(reads::<u8>(), json!({"type": "integer", "minimum": 0, "maximum": 255}));
-    assert_eq!(reads::<u16>(), json!({"type": "integer", "minimum": 0, "maximum": 65535}));
-    for signed in [reads::<i32>(), reads::<i64>(), reads::<i128>(), reads::<isize>()] {
-        assert_eq!(signed, json!({"type": "integer"}));
+    let bounded = |least: Value, greatest: Value| json!({"type": "integer", "minimum": least, "maximum": greatest});
+    for (schema, least, greatest) in [
+        (reads::<i8>(), json!(i8::MIN), json!(i8::MAX)),
+        (reads::<i16>(), json!(i16::MIN), json!(i16::MAX)),
+        (reads::<i32>(), json!(i32::MIN), json!(i32::MAX)),
+        (reads::<isize>(), json!(i64::MIN), json!(i64::MAX)),
+        // As far as the numbers go that a server reads.
+        (reads::<i128>(), json!(i64::MIN), json!(u64::MAX)),
+        (reads::<u8>(), json!(0), json!(u8::MAX)),
+        (reads::<u16>(), json!(0), json!(u16::MAX)),
+        (reads::<u32>(), json!(0), json!(u32::MAX)),
+        (reads::<u64>(), json!(0), json!(u64::MAX)),
+        (reads::<usize>(), json!(0), json!(u64::MAX)),
+        (reads::<u128>(), json!(0), json!(u64::MAX)),
+        (reads::<NonZeroU8>(), json!(1), json!(u8::MAX)),
+        (reads::<NonZeroU64>(), json!(1), json!(u64::MAX)),
+    ] {
+        assert_eq!(schema, bounded(least, greatest));
     }
-    for unsigned in [reads::<u32>(), reads::<u64>(), reads::<u128>(), reads::<usize>()] {
-        assert_eq!(unsigned, json!({"type": "integer", "minimum": 0}));
-    }
-    assert_eq!(reads::<NonZeroU8>(), json!({"type": "integer", "minimum": 1, "maximum": 255}));
-    assert_eq!(reads::<NonZeroI32>(), json!({"type": "integer", "not": {"const": 0}}));
+    assert_eq!(
+        reads::<NonZeroI32>(),
+        json!({"type": "integer", "not": {"const": 0}, "minimum": i32::MIN, "maximum": i32::MAX})
+    );
+    assert_eq!(reads::<i64>(), json!({"type": "integer"}), "the integer of the document");
+    assert_eq!(writes::<i32>(), bounded(json!(i32::MIN), json!(i32::MAX)));
+    let wide = json!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}]});
+    assert_eq!(writes::<u128>(), wide);
+}
+
+#[derive(JsonSchema)]
+struct Narrowed {
+    #[schemars(range(min = -5, max = 1000))]
+    small: u8,
+    #[schemars(range(max = 9))]
+    signed: Option<i32>,
+}
+
+#[test]
+fn range_never_widens_the_type() {
+    let schema = reads::<Narrowed>();
+    assert_eq!(
+        schema["properties"]["small"],
+        json!({"type": "integer", "minimum": 0, "maximum": 255})
+    );
+    assert_eq!(
+        schema["properties"]["signed"]["anyOf"][0],
+        json!({"type": "integer", "maximum": 9, "minimum": i32::MIN})
+    );
+}
+
+#[test]
+fn decimals_are_what_96_bits_hold() {
+    assert_eq!(
+        reads::<Decimal>(),
+        json!({
+            "type": ["string", "number"],
+            "pattern": r"^-?[0-9]{1,28}(\.[0-9]+)?$",
+            "minimum": -7.922_816_251_426_433e28,
+            "maximum": 7.922_816_251_426_433e28
+        })
+    );
+    assert_eq!(writes::<Decimal>(), json!({"type": "string", "pattern": r"^-?\d+(\.\d+)?$"}));
 }
 
 #[test]
@@ -37,6 +89,10 @@ fn other_scalars() {
     assert_eq!(reads::<Value>(), json!(true));
     assert_eq!(reads::<std::path::PathBuf>(), json!({"type": "string"}));
     assert_eq!(reads::<std::net::Ipv4Addr>(), json!({"type": "string", "format": "ipv4"}));
+    assert_eq!(
+        reads::<std::net::IpAddr>(),
+        json!({"anyOf": [{"type": "string", "format": "ipv4"}, {"type": "string", "format": "ipv6"}]})
+    );
 }
 
 #[test]
@@ -64,9 +120,9 @@ fn what_may_be_null_says_so_once() {
     assert_eq!(reads::<Option<Option<i64>>>(), optional);
     assert_eq!(writes::<Option<i64>>(), optional);
     assert_eq!(
-        reads::<Option<Vec<Option<u32>>>>(),
+        reads::<Option<Vec<Option<u8>>>>(),
         json!({"anyOf": [
-            {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}},
+            {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 255}, {"type": "null"}]}},
             {"type": "null"}
         ]})
     );
@@ -87,7 +143,7 @@ fn lists() {
         json!({"type": "array", "items": {"type": "boolean"}, "minItems": 2, "maxItems": 2})
     );
     assert_eq!(
-        reads::<(String, i32)>(),
+        reads::<(String, i64)>(),
         json!({
             "type": "array",
             "prefixItems": [{"type": "string"}, {"type": "integer"}],
@@ -98,7 +154,7 @@ fn lists() {
 }
 
 #[derive(JsonSchema, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Unit {
+pub(crate) enum Unit {
     Metre,
     Inch,
 }
@@ -135,5 +191,48 @@ fn maps_stay_open_unless_their_keys_are_known() {
             "patternProperties": {"^(0|-?[1-9][0-9]*)$": {"type": "boolean"}},
             "additionalProperties": false
         })
+    );
+}
+
+/// With docs, so that each variant is an alternative of its own.
+#[derive(JsonSchema)]
+enum Documented {
+    /// As the crow flies.
+    Straight,
+    /// By road.
+    Winding,
+}
+
+#[test]
+fn keyed_map_names_the_keys_that_its_type_reads() {
+    let numbers = || json!({"type": "number"});
+    assert_eq!(
+        reads::<KeyedMap<Documented, f64>>(),
+        json!({
+            "type": "object",
+            "properties": {"Straight": numbers(), "Winding": numbers()},
+            "additionalProperties": false
+        })
+    );
+    assert_eq!(
+        reads::<KeyedMap<bool, f64>>(),
+        json!({
+            "type": "object",
+            "properties": {"true": numbers(), "false": numbers()},
+            "additionalProperties": false
+        })
+    );
+    assert_eq!(
+        reads::<KeyedMap<NonZeroU8, f64>>()["patternProperties"],
+        json!({"^([1-9][0-9]{0,1}|1[0-9]{2}|2[0-4][0-9]|25[0-5])$": numbers()})
+    );
+    assert_eq!(
+        reads::<KeyedMap<uuid::Uuid, f64>>(),
+        json!({"type": "object", "additionalProperties": numbers(), "propertyNames": {"format": "uuid"}})
+    );
+    assert_eq!(reads::<KeyedMap<String, f64>>(), reads::<HashMap<String, f64>>());
+    assert_eq!(
+        reads::<KeyedMap<Unit, f64>>()["properties"].as_object().unwrap().len(),
+        reads::<HashMap<Unit, f64>>()["properties"].as_object().unwrap().len()
     );
 }

@@ -13,7 +13,7 @@ use crate::{keys_at, reads, writes};
 struct Address {
     street: String,
     city: String,
-    postal_code: u32,
+    postal_code: u8,
 }
 
 #[derive(JsonSchema, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ fn nested_structs_stand_in_place_and_are_closed() {
                 "properties": {
                     "street": {"type": "string"},
                     "city": {"type": "string"},
-                    "postal_code": {"type": "integer", "minimum": 0}
+                    "postal_code": {"type": "integer", "minimum": 0, "maximum": 255}
                 },
                 "required": ["street", "city", "postal_code"],
                 "additionalProperties": false
@@ -136,7 +136,7 @@ struct CreateUser {
     #[schemars(email)]
     email: String,
     #[schemars(range(min = 13, max = 120))]
-    age: u32,
+    age: u8,
     #[schemars(length(max = 500))]
     bio: Option<String>,
     #[schemars(range(max = 9))]
@@ -165,7 +165,7 @@ fn constraints_hold_through_options_newtypes_and_lists() {
     );
 }
 
-fn ten() -> u32 {
+fn ten() -> u8 {
     10
 }
 
@@ -173,7 +173,7 @@ fn ten() -> u32 {
 #[serde(rename_all = "camelCase")]
 struct Page {
     #[serde(default = "ten")]
-    page_size: u32,
+    page_size: u8,
     #[serde(rename = "after", alias = "cursor")]
     from: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,7 +185,7 @@ struct Page {
     #[serde(skip_serializing, default)]
     secret: String,
     #[serde(skip_deserializing)]
-    total: u64,
+    total: u8,
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn the_attributes_of_serde_are_followed_on_both_sides() {
         json!({
             "type": "object",
             "properties": {
-                "pageSize": {"type": "integer", "minimum": 0, "default": 10},
+                "pageSize": {"type": "integer", "minimum": 0, "maximum": 255, "default": 10},
                 "after": {"anyOf": text_or_null, "default": null},
                 "sortBy": {"anyOf": text_or_null, "default": null},
                 "tags": {"type": "array", "items": {"type": "string"}},
@@ -210,11 +210,11 @@ fn the_attributes_of_serde_are_followed_on_both_sides() {
         json!({
             "type": "object",
             "properties": {
-                "pageSize": {"type": "integer", "minimum": 0},
+                "pageSize": {"type": "integer", "minimum": 0, "maximum": 255},
                 "after": {"anyOf": text_or_null},
                 "sortBy": {"anyOf": text_or_null},
                 "tags": {"type": "array", "items": {"type": "string"}},
-                "total": {"type": "integer", "minimum": 0, "readOnly": true}
+                "total": {"type": "integer", "minimum": 0, "maximum": 255, "readOnly": true}
             },
             "required": ["pageSize", "after", "total"],
             "additionalProperties": false
@@ -299,8 +299,8 @@ fn types_that_describe_themselves() {
         json!({
             "type": "object",
             "properties": {
-                "secs": {"type": "integer", "minimum": 0},
-                "nanos": {"type": "integer", "minimum": 0}
+                "secs": {"type": "integer", "minimum": 0, "maximum": u64::MAX},
+                "nanos": {"type": "integer", "minimum": 0, "maximum": u32::MAX}
             },
             "required": ["secs", "nanos"],
             "additionalProperties": false
@@ -310,8 +310,8 @@ fn types_that_describe_themselves() {
 
 #[derive(JsonSchema)]
 struct Paging {
-    limit: u32,
-    offset: Option<u32>,
+    limit: u8,
+    offset: Option<u8>,
 }
 
 #[derive(JsonSchema)]
@@ -342,9 +342,9 @@ fn flattened_structs_are_one_closed_object_and_flattened_maps_open_it() {
         json!({
             "type": "object",
             "properties": {
-                "limit": {"type": "integer", "minimum": 0},
+                "limit": {"type": "integer", "minimum": 0, "maximum": 255},
                 "offset": {
-                    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}],
+                    "anyOf": [{"type": "integer", "minimum": 0, "maximum": 255}, {"type": "null"}],
                     "default": null
                 },
                 "query": {"type": "string"}

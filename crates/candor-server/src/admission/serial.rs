@@ -1,65 +1,276 @@
-//! Calls of one group, one after another: in the order in which they came here, within this process.
+//! Serial groups: the writes of one group run one at a time, in the order in which this process received them.
+//!
+//! A transport takes a [`SerialPosition`] when it reads a message, because from then on requests are prepared side by side. A
+//! call that is ready waits for the ready calls of its group that arrived earlier, and for earlier messages that are still
+//! being prepared and may turn out to belong to its group. It does not wait for calls that wait for a person or for another
+//! attempt: these give their position up, and start as soon as they are ready and the group is free.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OwnedMutexGuard;
+use candor_protocol::names::method;
+use candor_protocol::rpc::Request;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::deadline::Deadline;
-use crate::ledger::Call;
-use crate::tool::{ToolError, code};
+use crate::provider::Source;
+use crate::tool::{Form, ToolError, ToolSet, code};
 
-/// Names of groups that are kept before those are forgotten for which nobody waits. Providers may make up new ones.
-const ROOM: usize = 64;
+/// How long a request whose body is not here yet holds the calls that arrived after it. A peer that sends slowly, or never,
+/// must not stop the others.
+const READING: Duration = Duration::from_millis(250);
 
-/// One queue for each group that somebody waits for or has a turn in.
-#[derive(Default)]
-pub(crate) struct Queues(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
+/// How long a message that is being prepared holds the calls that arrived after it: tool sources, evaluators and ledgers may
+/// take much longer.
+const PREPARING: Duration = Duration::from_secs(1);
 
-/// The right to run as the only one of a group, until dropped.
-pub(crate) struct Turn {
-    _alone: OwnedMutexGuard<()>,
+/// The serial groups of one server. Cloning shares them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SerialGroups(Arc<Mutex<Groups>>);
+
+#[derive(Debug, Default)]
+struct Groups {
+    next: u64,
+    /// Messages that are not ready, by arrival.
+    preparing: BTreeMap<u64, Preparing>,
+    /// Groups in which a call runs or waits.
+    active: HashMap<String, Group>,
 }
 
-impl Queues {
-    /// Waits for the calls of its group that came before, if this one may change something. Who stops waiting leaves the
-    /// queue.
-    pub(crate) async fn turn(
-        &self,
-        call: &Call<'_>,
-        deadline: &Deadline,
-    ) -> Result<Option<Turn>, ToolError> {
-        let Some(group) = &call.entry.safeguards.serial else { return Ok(None) };
-        if call.hints.is_read_only() {
-            return Ok(None);
+#[derive(Debug)]
+struct Preparing {
+    /// `None`: not known yet, so it may be any.
+    group: Option<String>,
+    /// Until when it holds later calls.
+    until: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    running: bool,
+    /// Calls that are ready, by arrival.
+    waiting: BTreeMap<u64, Arc<Notify>>,
+}
+
+/// When one message arrived, compared to all others. It holds later calls until it is released, used or dropped.
+#[derive(Debug)]
+pub(crate) struct SerialPosition {
+    groups: SerialGroups,
+    number: u64,
+}
+
+/// The right to run as the only call of a group, until dropped.
+#[derive(Debug)]
+pub(crate) struct SerialTurn {
+    groups: SerialGroups,
+    group: String,
+}
+
+/// What a ready call has to do now.
+enum Step {
+    Start,
+    /// Until then at most; without a time, until it is notified.
+    Wait(Option<Instant>),
+}
+
+impl SerialGroups {
+    /// Returns the position of a message that arrives now and is not read yet.
+    pub(crate) fn arrive(&self) -> SerialPosition {
+        let mut groups = self.lock();
+        let number = groups.next;
+        groups.next += 1;
+        let preparing = Preparing { group: None, until: Instant::now() + READING };
+        groups.preparing.insert(number, preparing);
+        SerialPosition { groups: self.clone(), number }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Groups> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns true if calls of these tools may belong to a serial group.
+pub(crate) fn may_be_serial(tools: Option<&Source<ToolSet>>) -> bool {
+    match tools {
+        None => false,
+        Some(Source::Fixed(tools)) => tools.has_serial(),
+        Some(Source::Provided(_)) => true,
+    }
+}
+
+impl SerialPosition {
+    /// Keeps the position of a message that has been read, if it may be a serial call.
+    pub(crate) fn after_reading(
+        self,
+        request: &Request,
+        tools: &Source<ToolSet>,
+        form: Form,
+    ) -> Option<Self> {
+        if request.method != method::TOOLS_CALL {
+            return None;
         }
-        // Fair: whoever asked first is first.
-        let alone = self.queue(group).lock_owned();
-        tokio::select! {
-            biased;
-            alone = alone => Ok(Some(Turn { _alone: alone })),
-            () = deadline.passed() => Err(too_late(group)),
+        let group = match tools {
+            Source::Provided(_) => None,
+            Source::Fixed(tools) => {
+                let name = request.params.read_str("name").ok().flatten()?;
+                Some(tools.find(&name, form)?.entry.safeguards.serial.clone()?)
+            }
+        };
+        self.hold(group);
+        Some(self)
+    }
+
+    /// Holds only the later calls of this group from here on, or none if the call belongs to no group.
+    pub(crate) fn narrow(&self, group: Option<&str>) {
+        match group {
+            None => self.release(),
+            Some(group) => self.hold(Some(group.to_owned())),
         }
     }
 
-    fn queue(&self, group: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = queues.get(group).and_then(Weak::upgrade) {
-            return queue;
+    fn hold(&self, group: Option<String>) {
+        let mut groups = self.groups.lock();
+        let Some(preparing) = groups.preparing.get_mut(&self.number) else { return };
+        let narrowed = preparing.group != group;
+        *preparing = Preparing { group, until: Instant::now() + PREPARING };
+        if narrowed {
+            groups.wake(None);
         }
-        if queues.len() >= ROOM {
-            queues.retain(|_, queue| queue.strong_count() > 0);
+    }
+
+    /// Holds no later call any more.
+    pub(crate) fn release(&self) {
+        let mut groups = self.groups.lock();
+        if let Some(released) = groups.preparing.remove(&self.number) {
+            groups.wake(released.group.as_deref());
         }
-        let queue = Arc::default();
-        queues.insert(group.to_owned(), Arc::downgrade(&queue));
-        queue
+    }
+
+    /// Waits until no call of the group runs and no earlier one is ahead. A caller that disconnects leaves the queue.
+    pub(crate) async fn turn(
+        &self,
+        group: &str,
+        deadline: &Deadline,
+    ) -> Result<SerialTurn, ToolError> {
+        let woken = Arc::new(Notify::new());
+        {
+            let mut groups = self.groups.lock();
+            let waiting = &mut groups.active.entry(group.to_owned()).or_default().waiting;
+            waiting.insert(self.number, Arc::clone(&woken));
+            groups.preparing.remove(&self.number);
+        }
+        let waiting = Waiting { position: self, group };
+        loop {
+            let until = match self.groups.lock().step(group, self.number) {
+                Step::Start => break,
+                Step::Wait(until) => until,
+            };
+            let held = async {
+                match until {
+                    Some(until) => tokio::time::sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = woken.notified() => {}
+                () = held => {}
+                () = deadline.passed() => return Err(too_late(group)),
+            }
+        }
+        let turn = SerialTurn { groups: self.groups.clone(), group: group.to_owned() };
+        drop(waiting);
+        Ok(turn)
+    }
+}
+
+impl Drop for SerialPosition {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// A ready call in the queue of its group.
+struct Waiting<'a> {
+    position: &'a SerialPosition,
+    group: &'a str,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut groups = self.position.groups.lock();
+        let Some(group) = groups.active.get_mut(self.group) else { return };
+        // A call that has its turn is not in the queue any more.
+        if group.waiting.remove(&self.position.number).is_some() {
+            groups.wake(Some(self.group));
+        }
+    }
+}
+
+impl Drop for SerialTurn {
+    fn drop(&mut self) {
+        let mut groups = self.groups.lock();
+        if let Some(group) = groups.active.get_mut(&self.group) {
+            group.running = false;
+        }
+        groups.wake(Some(&self.group));
+    }
+}
+
+impl Groups {
+    /// Starts a ready call if it is first, or says how long it has to wait.
+    fn step(&mut self, name: &str, number: u64) -> Step {
+        let Some(group) = self.active.get_mut(name) else { return Step::Wait(None) };
+        let first = group.waiting.keys().next() == Some(&number);
+        if group.running || !first {
+            return Step::Wait(None);
+        }
+        let now = Instant::now();
+        let earlier = self.preparing.range(..number).map(|(_, preparing)| preparing);
+        let holding = earlier.filter(|preparing| preparing.may_join(name) && preparing.until > now);
+        if let Some(until) = holding.map(|preparing| preparing.until).max() {
+            return Step::Wait(Some(until));
+        }
+        group.waiting.remove(&number);
+        group.running = true;
+        Step::Start
+    }
+
+    /// Wakes the first call of a group, or of all groups, and forgets groups without calls.
+    fn wake(&mut self, name: Option<&str>) {
+        let Some(name) = name else {
+            for group in self.active.values() {
+                group.wake();
+            }
+            return;
+        };
+        let Some(group) = self.active.get(name) else { return };
+        group.wake();
+        if !group.running && group.waiting.is_empty() {
+            self.active.remove(name);
+        }
+    }
+}
+
+impl Preparing {
+    fn may_join(&self, group: &str) -> bool {
+        self.group.as_deref().is_none_or(|own| own == group)
+    }
+}
+
+impl Group {
+    fn wake(&self) {
+        if let (false, Some(first)) = (self.running, self.waiting.values().next()) {
+            first.notify_one();
+        }
     }
 }
 
 fn too_late(group: &str) -> ToolError {
     ToolError::new(format!(
-        "Other calls that change `{group}` came first, and took too long. This attempt was not started."
+        "Earlier calls that change `{group}` took too long. This attempt was not started."
     ))
     .code(code::BUSY)
     .retry_after(Duration::from_secs(1))

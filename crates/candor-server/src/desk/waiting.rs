@@ -6,6 +6,7 @@ use std::sync::Arc;
 use candor_ledger::{
     Entry, Filter, Moment, Order, Page, Question, RecordId, Scope, State, Store, StoreError,
 };
+use candor_protocol::Undo;
 use candor_protocol::json::RawValue;
 use serde_json::{Value, json};
 
@@ -102,8 +103,8 @@ pub struct Asked {
     pub preview: Option<String>,
     /// As it calls itself.
     pub client: Option<String>,
-    /// The tool that takes it back, as its author says.
-    pub undo: Option<String>,
+    /// Whether the call can be undone, and with which tool. `None`: the server does not say.
+    pub undo: Option<Undo>,
 }
 
 impl Asked {
@@ -126,7 +127,7 @@ impl Asked {
             description: told("description"),
             preview: told("preview"),
             client: told("client"),
-            undo: told("undo"),
+            undo: value("undo").as_ref().and_then(Undo::read),
         })
     }
 }

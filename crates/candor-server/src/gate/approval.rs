@@ -11,10 +11,10 @@ use candor_ledger::{
     Answer, Binding, Decision, Event, Fence, Grant, Key, Moment, Question, Refusal, Seen,
     StateKind, Via,
 };
-use candor_protocol::Era;
-use candor_protocol::json::{Decode, RawValue, raw};
+use candor_protocol::json::{Decode, Object, RawValue, raw};
 use candor_protocol::names::{extension, method, waiting};
 use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputRequest};
+use candor_protocol::{Era, Undo};
 use serde_json::{Value, json};
 
 use super::prompts::{Prompt, Prompts};
@@ -26,9 +26,9 @@ use crate::ledger::join::Listener;
 use crate::ledger::operation::{Operation, Told};
 use crate::ledger::words;
 use crate::ledger::{Call, readable};
-use crate::people::shown::{json_shown, shown};
+use crate::people::shown::{cut, json_shown, shown};
 use crate::round::{Questions, Resumes, Round};
-use crate::tool::{Entry, ToolError, effects, secret};
+use crate::tool::{Entry, ToolError, effects, secret, undo_of_call};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -257,12 +257,13 @@ impl<'a> Approval<'a> {
     /// Waits until something happens to the question; no longer than a call may be held.
     async fn hold(&self, ctx: &Ctx, seen: Seen, begun: Instant) -> bool {
         let says = format!("{}{}", waiting::FOR_APPROVAL, self.operation.short_id());
+        let mark = self.mark();
         loop {
             let left = self.policy().hold.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 return false;
             }
-            ctx.waiting(&says).await;
+            ctx.waiting(&says, Some(&mark)).await;
             let changed =
                 tokio::time::timeout(left.min(SAY_SO), self.operation.changed(seen)).await;
             if changed.is_ok() {
@@ -273,7 +274,8 @@ impl<'a> Approval<'a> {
 
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
     fn shown(&self, asked: &Asked<'_>) -> Value {
-        let Call { entry, hints, exchange, .. } = self.call;
+        let Call { entry, exchange, .. } = self.call;
+        let effect = self.call.effect();
         let (sent, readable) =
             (self.call.entry.without_key(self.call.arguments), readable(self.call));
         json!({
@@ -282,18 +284,23 @@ impl<'a> Approval<'a> {
             // Nobody can permit the same value again of what was not kept.
             "secrets": secret::changed(sent.as_value(), &readable),
             "arguments": readable,
-            "effect": entry.with_sources(*hints).in_words(),
-            "annotations": effects::annotations(*hints),
+            "effect": effect.in_words(),
+            "annotations": effects::annotations(effect.hints),
             "description": entry.tool.definition().description,
             "client": exchange.client.info().map(|client| format!("{} {}", client.name, client.version)),
             "preview": asked.look.as_ref().map(|look| &look.text),
-            "undo": entry.safeguards.undo,
+            "undo": self.undo().as_ref().map(Undo::to_value),
             "operation": self.operation.short_id(),
         })
     }
 
+    fn undo(&self) -> Option<Undo> {
+        undo_of_call(self.call.entry, self.call.effect())
+    }
+
     fn form(&self, asked: &Asked<'_>) -> ElicitForm {
-        let Call { entry, hints, .. } = self.call;
+        let entry = self.call.entry;
+        let description = entry.tool.definition().description.as_deref();
         // What cannot be seen in somebody's client cannot be agreed to there.
         let pretty = serde_json::to_string_pretty(&readable(self.call)).unwrap_or_default();
         let pretty = json_shown(&pretty);
@@ -303,9 +310,11 @@ impl<'a> Approval<'a> {
             format!("\nWhat it would do:{lines}")
         });
         let message = format!(
-            "May {} run?\n{}\nArguments:\n{pretty}{}\nOperation {}",
+            "May {} run?\n{}\n{}\n{}\nArguments:\n{pretty}{}\nOperation {}",
             shown(entry.name()),
-            entry.with_sources(*hints).in_words(),
+            self.call.effect().in_words(),
+            quoted(description.unwrap_or_default()),
+            shown(&Undo::in_words(self.undo().as_ref())),
             preview.unwrap_or_default(),
             self.operation.short_id()
         );
@@ -314,8 +323,36 @@ impl<'a> Approval<'a> {
             "properties": {"decision": {"type": "string", "enum": ["approve", "deny"], "title": "Decision"}},
             "required": ["decision"],
         });
-        ElicitForm::new(message, raw(&schema))
+        let mut form = ElicitForm::new(message, raw(&schema));
+        form.meta = Some(self.mark());
+        form
     }
+
+    /// Marks the request and the progress of a call that waits as being about an approval. Programs need not read the words.
+    fn mark(&self) -> Object {
+        let (tool, operation) = (self.call.entry.name(), self.operation.short_id());
+        Object::new().with(extension::APPROVAL, &json!({"tool": tool, "operation": operation}))
+    }
+}
+
+/// More of a description would push the arguments out of sight.
+const DESCRIPTION: (usize, usize) = (12, 200);
+
+/// Returns the description, each line marked as the author's, because it must not pass for a line of ours.
+fn quoted(description: &str) -> String {
+    let (lines, columns) = DESCRIPTION;
+    let text = description.trim();
+    if text.is_empty() {
+        return "(the tool has no description)".to_owned();
+    }
+    let mut quoted: Vec<_> =
+        text.lines().take(lines).map(|line| format!("> {}", cut(line, columns))).collect();
+    match text.lines().count().saturating_sub(lines) {
+        0 => {}
+        1 => quoted.push("(1 more line of the description is not shown)".to_owned()),
+        more => quoted.push(format!("({more} more lines of the description are not shown)")),
+    }
+    quoted.join("\n")
 }
 
 /// What a person has permitted of such calls of this tool, as it is, for a while; if this call is among it.

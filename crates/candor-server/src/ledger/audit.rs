@@ -162,8 +162,8 @@ impl Known {
     pub(super) fn of(call: &Call<'_>, clients: &Clients) -> Self {
         Self {
             client: clients.name(&call.exchange.client),
-            shape: shape(call.arguments.as_value(), call.entry.tool.recorded()),
-            effect: call.entry.with_sources(call.hints),
+            shape: shape(call.arguments.as_value(), call.entry.recorded()),
+            effect: call.effect(),
             permitted: None,
         }
     }

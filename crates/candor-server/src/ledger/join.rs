@@ -29,7 +29,7 @@ impl Listener<'_> {
     async fn hear(&self, step: u32, message: &str) {
         match self {
             Self::Exchange(exchange) => ctx::tell_of_wait(exchange, step, message).await,
-            Self::Ctx(ctx) => ctx.waiting(message).await,
+            Self::Ctx(ctx) => ctx.waiting(message, None).await,
         }
     }
 }
@@ -85,6 +85,9 @@ impl Operation {
         until: Instant,
         listener: Listener<'_>,
     ) -> Option<Told> {
+        if let Listener::Exchange(exchange) = listener {
+            exchange.release_position();
+        }
         let store = &self.ledger.0.store;
         let mut watch = store.watch(&self.id, seen);
         let (mut pause, mut step) = (QUIET, 0);

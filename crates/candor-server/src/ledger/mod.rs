@@ -20,7 +20,7 @@ pub(crate) mod words;
 use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
-use candor_hints::Hints;
+use candor_hints::{Effective, Hints};
 use candor_ledger::{AuditRow, Fingerprint, OutcomeKind, Scope, Store, StoreError};
 use candor_protocol::json::Object;
 use serde_json::Value;
@@ -34,7 +34,7 @@ use crate::exchange::Exchange;
 use crate::limits::Limits;
 use crate::room::Room;
 use crate::seal::Seal;
-use crate::tool::{Entry, ToolError, secret};
+use crate::tool::{Entry, ToolError};
 
 pub use audit::{Audit, KeepArguments};
 use audit::{Known, Row};
@@ -87,8 +87,17 @@ pub(crate) struct Setup {
 pub(crate) struct Call<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) arguments: &'a Arguments,
+    /// What it does whether or not it has a key.
     pub(crate) hints: Hints,
+    pub(crate) has_key: bool,
     pub(crate) exchange: &'a Exchange,
+}
+
+impl Call<'_> {
+    /// Returns what reviewers and history are shown: what `tools/annotations` answers about the same call.
+    pub(crate) fn effect(&self) -> Effective {
+        self.entry.of_keyed(self.entry.with_sources(self.hints), self.has_key)
+    }
 }
 
 impl Ledger {
@@ -310,8 +319,7 @@ fn stored(call: &Call<'_>) -> Arc<[u8]> {
 
 /// The arguments as an operator may see them: secrets are redacted.
 pub(crate) fn readable(call: &Call<'_>) -> Value {
-    let schema = serde_json::from_str(call.entry.definition.input_schema.get());
-    secret::covered(&schema.unwrap_or_default(), call.entry.without_key(call.arguments).as_value())
+    call.entry.covered(call.entry.without_key(call.arguments).as_value())
 }
 
 fn fingerprint(canonical: &str) -> Fingerprint {

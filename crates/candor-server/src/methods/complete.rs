@@ -5,12 +5,17 @@ use candor_protocol::names::method::COMPLETE;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{CompleteParams, CompleteResult, Completion};
 
-use super::params;
+use super::{asking, params, provider_failed};
+use crate::attempt::{Ran, Subject as Attempted, attempt_in_time};
 use crate::completion::Subject;
+use crate::ctx::Ctx;
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::resource::Completing;
+use crate::round::Round;
+use crate::tool::ToolError;
+use crate::trace;
 
 /// The protocol's bound on proposals in one answer.
 const MOST: usize = 100;
@@ -18,7 +23,7 @@ const MOST: usize = 100;
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let completions = &engine.parts().completions;
     let resources = &engine.parts().resources;
-    if completions.is_empty() && !resources.offers().completion {
+    if !engine.parts().completes() {
         return Err(ErrorObject::method_not_found(COMPLETE));
     }
     let asked: CompleteParams = params(asked)?;
@@ -38,7 +43,13 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     };
     let mut values = match from_tree {
         Some(values) => values,
-        None => completions.propose(subject, argument, typed, decided).await,
+        None => match (completions.find(&subject, &argument), &subject) {
+            (Some(propose), _) => run(engine, exchange, |ctx| propose(typed, decided, ctx)).await?,
+            (None, Subject::Prompt(name)) => {
+                values_of_prompt(engine, exchange, name, &argument, &typed).await?
+            }
+            (None, Subject::Template(_)) => Vec::new(),
+        },
     };
     let total = values.len();
     values.truncate(MOST);
@@ -46,4 +57,43 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     completion.total = Some(Number::from(total));
     completion.has_more = Some(total > MOST);
     Ok(engine.complete(exchange, CompleteResult::new(completion)))
+}
+
+/// Returns the values that a prompt knows of its own argument.
+async fn values_of_prompt(
+    engine: &Engine,
+    exchange: &Exchange,
+    name: &str,
+    argument: &str,
+    typed: &str,
+) -> Result<Vec<String>, ErrorObject> {
+    let Some(source) = &engine.parts().prompts else { return Ok(Vec::new()) };
+    let prompts =
+        source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "prompts"))?;
+    Ok(prompts.find(name).map(|prompt| prompt.proposals(argument, typed)).unwrap_or_default())
+}
+
+async fn run<F>(
+    engine: &Engine,
+    exchange: &Exchange,
+    propose: impl FnOnce(Ctx) -> F,
+) -> Result<Vec<String>, ErrorObject>
+where
+    F: Future<Output = Result<Vec<String>, ToolError>>,
+{
+    let ctx = Ctx::new(engine, exchange, Round::default());
+    let subject = Attempted { method: COMPLETE, name: "" };
+    let ran = attempt_in_time(&ctx, subject, propose).await;
+    ctx.end().await;
+    match ran {
+        Ran::Done(proposals) => proposals.map_err(|e| e.into_protocol_error(exchange.era())),
+        // The protocol has no questions here: a person is typing.
+        Ran::Asks(_) => {
+            trace::note("a completion asked its client, which the modern era does not allow");
+            tracing::error!(trace_id = trace::id(), "a completion asked its client");
+            Err(ErrorObject::internal(asking::PANICKED))
+        }
+        Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
+        Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
+    }
 }

@@ -5,15 +5,16 @@ use candor_protocol::json::Object;
 use candor_protocol::names::extension;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{ToolAnnotations, ToolAnnotationsParams};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::reading::{self, Ready, Taken, Unfit};
 use super::{params, provider_failed};
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::foresight;
 use crate::gate::approval::verdict;
 use crate::ledger::Call;
-use crate::tool::{Entry, effects};
+use crate::tool::{Entry, Evaluated};
 
 /// What was found out about a call.
 pub(super) struct Foreseen {
@@ -21,8 +22,10 @@ pub(super) struct Foreseen {
     pub(super) name: String,
     /// What the call may do.
     pub(super) effective: Effective,
-    /// The annotations of the tool with the hints of the call.
+    /// The annotations of the tool with the hints of the call, and its fields beside them.
     pub(super) annotations: ToolAnnotations,
+    /// Those fields alone.
+    pub(super) fields: Map<String, Value>,
     /// Whether the arguments make a difference.
     pub(super) dynamic: bool,
     /// What the server does with it now, grants included.
@@ -58,31 +61,36 @@ pub(super) async fn foresee(
     let entry = found.entry;
     let unfit = |unfit: Box<Unfit>| unfit.into_protocol_error(&asked.name);
     let taken = Taken::from(&found, sent, beside, exchange).map_err(unfit)?;
-    let (nature, key, judgement) = match given {
+    let (Evaluated { effective: nature, fields }, key, judgement) = match given {
         // A grant is for complete arguments.
         Given::Some => {
             let nature = entry.effects.of_partial(&taken.arguments);
-            (nature, taken.key, engine.parts().policy.judge(entry, nature.hints))
+            (nature.into(), taken.key, engine.parts().policy.judge(entry, nature.hints))
         }
         Given::All => {
             let mut ready = taken.ready().map_err(unfit)?;
-            let nature = ready.foresee().await.map_err(|_| not_evaluated(entry))?;
+            let evaluated = ready.foresee().await.map_err(|_| not_evaluated(entry))?;
             let Ready { arguments, key, .. } = ready;
-            let call = Call { entry, arguments: &arguments, hints: nature.hints, exchange };
+            let call = Call {
+                entry,
+                arguments: &arguments,
+                hints: evaluated.effective.hints,
+                has_key: key.is_some(),
+                exchange,
+            };
             let (judgement, _) = verdict(engine, &call, key.as_ref()).await;
-            (nature, key, judgement)
+            (evaluated, key, judgement)
         }
     };
     let effective = entry.of_keyed(nature, key.is_some());
-    let definition = &entry.definition;
-    let mut annotations = definition.annotations.clone().unwrap_or_else(ToolAnnotations::new);
-    effects::write(effective.hints.declared(), &mut annotations);
+    let annotations = foresight::annotations(entry, effective, &fields);
     let dynamic = found.is_dynamic();
-    Ok(Foreseen { name: asked.name, effective, annotations, dynamic, judgement })
+    Ok(Foreseen { name: asked.name, effective, annotations, fields, dynamic, judgement })
 }
 
 /// Who calls it all the same is told nothing of this: the call counts as the worst case.
 fn not_evaluated(entry: &Entry) -> ErrorObject {
+    crate::trace::note(format_args!("the effects of {} could not be evaluated", entry.name()));
     let trace_id = crate::trace::id();
     tracing::error!(tool = entry.name(), trace_id, "effects could not be evaluated");
     ErrorObject::internal("Internal error: the effects of this call could not be evaluated")

@@ -49,6 +49,7 @@ fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
 
 /// A provider failed: the reason is ours to read, not the client's.
 pub(crate) fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
+    trace::note(format_args!("the source of {what} failed: {error}"));
     tracing::error!(%error, what, trace_id = trace::id(), "a provider failed");
     ErrorObject::internal(format!("The server could not get its {what}"))
 }

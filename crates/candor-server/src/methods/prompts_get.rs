@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use candor_protocol::json::Object;
+use candor_protocol::names::extension;
 use candor_protocol::names::method::PROMPTS_GET;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::GetPromptParams;
+use candor_schema::Invalid;
 use serde_json::json;
 
 use super::asking;
@@ -16,6 +18,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::resource::Publisher;
 use crate::round::{Binding, Carried};
+use crate::tool::fields;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let Some(source) = &engine.parts().prompts else {
@@ -41,11 +44,12 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let binding = Binding {
         method: PROMPTS_GET,
         name: &asked.name,
-        arguments: Cow::Owned(json!(arguments)),
+        arguments: Cow::Owned(json!(&arguments)),
         key: None,
     };
+    let fill = prompt.prepare(arguments).map_err(invalid)?;
     let round = asking::begin(engine, exchange, &binding, &brought)?;
-    match asking::run(engine, exchange, &binding, round, |ctx| prompt.fill(arguments, ctx)).await {
+    match asking::run(engine, exchange, &binding, round, fill).await {
         Ran::Done(Ok(mut result)) => {
             let blocks = result.messages.iter_mut().map(|message| &mut message.content);
             Publisher::to(&exchange.client).blocks(blocks);
@@ -58,4 +62,13 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
         Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
+}
+
+/// Arguments that the prompt's types refuse; pointers begin at the request's parameters.
+fn invalid(mut invalid: Invalid) -> ErrorObject {
+    for violation in &mut invalid.violations {
+        violation.pointer.insert_str(0, "/arguments");
+    }
+    let data = json!({extension::ERROR: {"fields": fields(&invalid.violations)}});
+    ErrorObject::invalid_params(format!("Invalid params: {invalid}")).with_data(&data)
 }

@@ -3,7 +3,6 @@
 //! `tools/call` reads a call here, and so does whoever only asks about one (`tools/annotations`, `tools/resolve`, a page): what the
 //! one accepts the others accept, and what they foresee is what it does.
 
-use candor_hints::Effective;
 use candor_ledger::Key;
 use candor_protocol::json::{Json, Object};
 use candor_protocol::rpc::ErrorObject;
@@ -16,7 +15,8 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::ledger::key;
 use crate::tool::{
-    Entry, EvaluatorFailed, Found, Idempotency, Invalid, Prepared, ToolError, code, fields,
+    Entry, Evaluated, EvaluatorFailed, Found, Idempotency, Invalid, Prepared, ToolError, code,
+    fields,
 };
 
 /// The arguments, decoded once and shared by everything after this.
@@ -158,11 +158,11 @@ pub(crate) struct Ready<'t> {
 
 impl Ready<'_> {
     /// What it does by its nature, that is, whether or not it has a key.
-    pub(crate) async fn foresee(&mut self) -> Result<Effective, EvaluatorFailed> {
+    pub(crate) async fn foresee(&mut self) -> Result<Evaluated, EvaluatorFailed> {
         let Some(prepared) = self.prepared.take() else { return Err(EvaluatorFailed) };
-        let (prepared, effective) = self.entry.effects.of(&self.arguments, prepared).await;
+        let (prepared, evaluated) = self.entry.effects.of(&self.arguments, prepared).await;
         self.prepared = prepared;
-        effective
+        evaluated
     }
 
     /// What runs: what was foreseen, wherever that is still there.

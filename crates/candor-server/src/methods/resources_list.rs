@@ -23,11 +23,8 @@ const FOLDER: &str = "inode/directory";
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let tree = super::resources(engine, RESOURCES_LIST)?;
-    let ListResourcesParams { uri, cursor, extra, .. } = params(asked)?;
-    // An explicit null is neither a resource nor the absence of one.
-    if extra.get("uri").is_some() {
-        return Err(ErrorObject::invalid_params("Invalid params: /uri cannot be null"));
-    }
+    // An explicit null counts as absent: SDKs write it for an optional that is not set.
+    let ListResourcesParams { uri, cursor, .. } = params(asked)?;
     let (listed, next) = match uri {
         Some(uri) => children(engine, tree, &uri, cursor.as_deref(), exchange).await?,
         None => default_list(engine, tree, cursor.as_deref(), exchange).await?,

@@ -9,6 +9,7 @@ use super::foreseeing::{Given, approval, foresee};
 use crate::dispatch::Answered;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
+use crate::tool::effects;
 
 pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
     let given = given(exchange);
@@ -16,15 +17,19 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let [read_only, destructive, idempotent, open_world] =
         foreseen.effective.sources.map(candor_hints::Source::as_str);
     // Where each hint comes from, instead of how sure we are: it is never a guess.
-    let about = json!({
+    let mut about = json!({
         "sources": {
             "readOnlyHint": read_only,
             "destructiveHint": destructive,
             "idempotentHint": idempotent,
             "openWorldHint": open_world,
         },
+        "effect": foreseen.effective.hints.effect().as_str(),
         "summary": foreseen.effective.in_words(),
     });
+    if let Some(fields) = effects::fields(&foreseen.annotations) {
+        about["fields"] = json!(fields);
+    }
     let mut result = ToolAnnotationsResult::new(foreseen.annotations);
     let meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);
     result.meta = Some(meta.with(extension::APPROVAL, &approval(foreseen.judgement)));

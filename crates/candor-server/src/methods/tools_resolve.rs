@@ -30,13 +30,19 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         let problem = format!("Invalid params: {} says all in its annotations", foreseen.name);
         return Err(ErrorObject::invalid_params(problem));
     }
-    // Exactly the four: no title, and nothing that the tool's author added.
-    let annotations = effects::annotations(foreseen.effective.hints);
-    let mut result = ResolveToolResult::new(foreseen.name, annotations);
-    if engine.parts().policy.asks() {
-        let meta = Object::new().with(extension::APPROVAL, &approval(foreseen.judgement));
-        result.meta = Some(meta);
+    // The draft has exactly the four hints. Other fields are here only if the author refines them for this very call.
+    let mut annotations = effects::annotations(foreseen.effective.hints);
+    effects::add_fields(&foreseen.fields, &mut annotations);
+    let mut about = json!({"effect": foreseen.effective.hints.effect().as_str()});
+    if let Some(fields) = effects::fields(&annotations) {
+        about["fields"] = json!(fields);
     }
+    let mut result = ResolveToolResult::new(foreseen.name, annotations);
+    let mut meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);
+    if engine.parts().policy.asks() {
+        meta = meta.with(extension::APPROVAL, &approval(foreseen.judgement));
+    }
+    result.meta = Some(meta);
     if exchange.era() == Era::Legacy {
         // The draft wants it in every result, also where the core has no such member.
         result.extra.set("resultType", raw("complete"));

@@ -1,5 +1,5 @@
 //! Texts, times and JSON as people may see them: at the desk, in a log, in somebody's client.
 
 pub mod json;
-pub mod shown;
+pub use candor_protocol::shown;
 pub mod when;

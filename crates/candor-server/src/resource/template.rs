@@ -20,8 +20,8 @@ enum Part {
     Rest(String),
 }
 
-/// A template that cannot be matched.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A template that cannot be matched. Its debug form is its message, for a `main` that returns it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct TemplateError(String);
 
 impl fmt::Display for TemplateError {
@@ -31,6 +31,12 @@ impl fmt::Display for TemplateError {
             "URI template {:?}: only {{name}} and {{+name}} are supported, with text between them",
             self.0
         )
+    }
+}
+
+impl fmt::Debug for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -258,6 +258,7 @@ impl Tree {
         for mount in &self.mounts {
             all.extend(self.wait(mount, "", mount.provider.templates(who)).await?);
         }
+        all.iter_mut().for_each(ResourceTemplate::drop_nulls);
         Ok(all)
     }
 
@@ -310,6 +311,7 @@ impl Tree {
                     rules::complete(content, &child);
                 }
             }
+            content.drop_nulls();
             found.mount.hold_capabilities(content.capabilities.as_mut());
             rules::measure(content).map_err(broke)?;
         }
@@ -341,6 +343,7 @@ impl Found<'_> {
 
 impl Mount {
     fn broke(&self, uri: &str, problem: &str) -> Trouble {
+        crate::trace::note(format_args!("the source of {uri:?} broke a rule: {problem}"));
         tracing::error!(
             provider = self.provider.name(),
             uri,
@@ -370,6 +373,7 @@ impl Mount {
 
     /// A resource cannot do what its provider does not offer at all.
     fn hold_to_offers(&self, resource: &mut Resource) {
+        resource.drop_nulls();
         if resource.capabilities.is_none() {
             self.warn(Lint::Silent);
         }

@@ -1,5 +1,7 @@
 //! What a call of a tool came to.
 
+use std::fmt;
+
 use candor_hints::Hints;
 use candor_protocol::json::{Decode, Object, RawValue};
 use candor_protocol::names::{extension, notification};
@@ -34,10 +36,15 @@ pub struct Called {
     result: CallToolResult,
     raw: Value,
     notices: Vec<Notice>,
+    reasons: Vec<String>,
 }
 
 impl Called {
-    pub(super) fn of(result: &RawValue, notices: Vec<Notice>) -> Result<Self, String> {
+    pub(super) fn of(
+        result: &RawValue,
+        notices: Vec<Notice>,
+        reasons: Vec<String>,
+    ) -> Result<Self, String> {
         let raw = serde_json::from_str(result.get()).map_err(|e| e.to_string())?;
         let decoded = CallToolResult::decode(result.into()).map_err(|e| e.to_string())?;
         let text: Vec<_> = decoded.content.iter().filter_map(Content::as_text).collect();
@@ -45,7 +52,7 @@ impl Called {
             None => None,
             Some(value) => serde_json::from_str(value.get()).map_err(|e| e.to_string())?,
         };
-        Ok(Self { text: text.join("\n"), structured, result: decoded, raw, notices })
+        Ok(Self { text: text.join("\n"), structured, result: decoded, raw, notices, reasons })
     }
 
     /// All text of the content, block by block in lines.
@@ -70,6 +77,12 @@ impl Called {
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.raw["_meta"][extension::ERROR]["code"].as_str()
+    }
+
+    /// Why it failed, where the caller is not told: what [`ToolError::internal`](crate::tool::ToolError::internal), `?` or a panic said.
+    #[must_use]
+    pub fn internal_reason(&self) -> Option<&str> {
+        self.reasons.first().map(String::as_str)
     }
 
     /// The token of a preview, for the call that follows it.
@@ -102,7 +115,7 @@ impl Called {
         let meta = self.result.meta.as_ref()?;
         let said: Object = meta.read(extension::DYNAMIC_ANNOTATIONS).ok()??;
         let annotations: ToolAnnotations = said.read("foreseen").ok()??;
-        Some(effects::declared(&annotations).effective().hints)
+        Some(effects::declared_beside(&annotations, Some(meta)).effective().hints)
     }
 
     /// What the server said before its answer, in order. A modern server runs a handler again after each question, so what
@@ -126,5 +139,13 @@ impl Called {
 
     fn params_of(&self, method: &str) -> Vec<&Value> {
         self.notices.iter().filter(|n| n.method == method).map(|n| &n.params).collect()
+    }
+}
+
+/// The text, and the internal reason if there is one: for the message of an assertion.
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        self.reasons.iter().try_for_each(|reason| write!(f, "\ninternal reason: {reason}"))
     }
 }

@@ -20,6 +20,16 @@ use super::called::Notice;
 use super::wire::{self, Asking, Connection, Outcome};
 use crate::ask::Elicited;
 use crate::engine::Engine;
+use crate::identity::{Claims, Identity};
+use crate::trace::Reasons;
+
+/// What came back for a request of a test.
+pub(super) struct Exchanged {
+    pub(super) outcome: Outcome,
+    pub(super) notices: Vec<Notice>,
+    /// Internal reasons of its failure.
+    pub(super) reasons: Vec<String>,
+}
 
 /// Long enough for a slow machine, short enough for somebody who waits.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -56,12 +66,15 @@ pub struct TestClient {
     engine: Engine,
     revision: Revision,
     principal: Principal,
+    claims: Claims,
     capabilities: ClientCapabilities,
     answers: Answers,
     deadline: Duration,
     /// The key that its calls have.
     key: Option<String>,
     next_id: AtomicU64,
+    /// Internal reasons that the test has not looked at yet.
+    pub(super) reasons: Mutex<Vec<String>>,
     /// What the test has not looked at yet.
     notices: Mutex<Vec<Notice>>,
     /// The legacy session, once there is one.
@@ -76,11 +89,13 @@ impl TestClient {
             engine: engine.clone(),
             revision: Revision::V2026_07_28,
             principal: Principal::new("tester"),
+            claims: Claims::default(),
             capabilities: ClientCapabilities::new(),
             answers: Answers::default(),
             deadline: DEADLINE,
             key: None,
             next_id: AtomicU64::new(1),
+            reasons: Mutex::default(),
             notices: Mutex::default(),
             connection: OnceLock::new(),
         }
@@ -90,6 +105,21 @@ impl TestClient {
     #[must_use]
     pub fn by(&self, principal: &str) -> Self {
         Self { principal: Principal::new(principal), ..self.another() }
+    }
+
+    /// Another client of the same server for a caller whom an authenticator has found: handlers see its claims.
+    ///
+    /// ```
+    /// # use candor_server::{auth::Identity, protocol::Principal, Server};
+    /// # struct Staff { team: &'static str }
+    /// # let client = Server::new("s", "1").test();
+    /// let ada = Identity::new(Principal::new("ada")).with_claims(Staff { team: "billing" });
+    /// let client = client.identified(ada);
+    /// ```
+    #[must_use]
+    pub fn identified(&self, identity: Identity) -> Self {
+        let Identity { principal, claims } = identity;
+        Self { principal, claims, ..self.another() }
     }
 
     /// Another client of the same server whose calls all have this key: `client.keyed("order-17").call(…)`.
@@ -185,11 +215,36 @@ impl TestClient {
         notices
     }
 
+    /// Returns the internal reasons of failures since the last time: what the server writes to its log and hides from callers.
+    ///
+    /// A failure of the client, and [`Called`](super::Called) in a message, show them, too.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use candor_server::{Server, tool::{JsonTool, ToolError}};
+    ///
+    /// let broken = JsonTool::open("broken", |_, _| async {
+    ///     Err::<(), _>(ToolError::internal("the disk is full"))
+    /// });
+    /// let client = Server::new("s", "1").tool(broken).test();
+    /// let called = client.call("broken", ()).await;
+    /// assert!(!called.text().contains("disk"), "callers do not see it");
+    /// assert_eq!(called.internal_reason(), Some("the disk is full"));
+    /// assert_eq!(client.internal_reasons(), ["the disk is full"]);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn internal_reasons(&self) -> Vec<String> {
+        std::mem::take(&mut *self.reasons.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The same client anew: what it has heard and its session stay behind.
     fn another(&self) -> Self {
         Self {
             revision: self.revision,
             principal: self.principal.clone(),
+            claims: self.claims.clone(),
             capabilities: self.capabilities.clone(),
             answers: self.answers.clone(),
             deadline: self.deadline,
@@ -206,16 +261,21 @@ impl TestClient {
     }
 
     /// Sends a request, with all rounds that it takes. Fails the test if that gives no answer.
-    pub(super) async fn ask(
-        &self,
-        method: &str,
-        params: Object,
-        at: Spot,
-    ) -> (Outcome, Vec<Notice>) {
+    pub(super) async fn ask(&self, method: &str, params: Object, at: Spot) -> Exchanged {
         let subject = subject(method, &params);
         let mut notices = Vec::new();
-        let rounds = self.rounds(method, params, &mut notices);
-        let outcome = match tokio::time::timeout(self.deadline, rounds).await {
+        let collected = Reasons::default();
+        let rounds = collected.collect(self.rounds(method, params, &mut notices));
+        let ended = tokio::time::timeout(self.deadline, rounds).await;
+        let reasons = collected.take();
+        for reason in &reasons {
+            // Tests show what is written to stderr if they fail.
+            eprintln!("{subject}: internal reason: {reason}");
+        }
+        let mut known = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(reasons.iter().cloned());
+        drop(known);
+        let outcome = match ended {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(problem)) => fail(at, format_args!("{subject}: {problem}")),
             Err(_) => fail(
@@ -228,7 +288,7 @@ impl TestClient {
         };
         let mut unread = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         unread.extend(notices.iter().cloned());
-        (outcome, notices)
+        Exchanged { outcome, notices, reasons }
     }
 
     /// Sends a request again and again, each time with the answers to the questions that came back.
@@ -242,6 +302,7 @@ impl TestClient {
         let asking = Asking {
             engine: &self.engine,
             principal: &self.principal,
+            claims: &self.claims,
             connection,
             answers: &self.answers,
         };

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::panic::Location;
 
-use candor_hints::Hints;
+use candor_hints::{Effect, Hints};
 use candor_protocol::names::method;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::called::Called;
 use super::client::{Spot, TestClient, fail};
-use super::requests::{in_words, named};
+use super::requests::named;
 
 /// A picture of what a tool's calls may change: a folder as a map from names to contents, the rows of a database.
 ///
@@ -142,7 +142,7 @@ impl TestClient {
         }
         let first = self.make(tool, &arguments, at).await;
         if first.is_error() {
-            fail(at, format_args!("{call} fails, so nothing can be seen: {}", first.text()));
+            fail(at, format_args!("{call} fails, so nothing can be seen: {first}"));
         }
         if first.foreseen().is_some_and(|said| said != foreseen) {
             fail(
@@ -157,12 +157,20 @@ impl TestClient {
         // Idempotence is about effects: a second call may fail, if it does nothing.
         self.make(tool, &arguments, at).await;
         let twice = look();
-        let seen = Hints::new(
-            before == once && once == twice,
-            !(before.survives_in(&once) && once.survives_in(&twice)),
-            once == twice,
-            foreseen.is_open_world(),
-        );
+        let reads = before == once && once == twice;
+        let destroys = !(before.survives_in(&once) && once.survives_in(&twice));
+        let effect = match Effect::from_hints(reads, destroys) {
+            // A picture does not tell a change from a deletion.
+            Effect::ChangesOrDeletes if foreseen.is_destructive() => foreseen.effect(),
+            other => other,
+        };
+        let mut seen = Hints::from_effect(effect);
+        if once == twice {
+            seen = seen.repeatable();
+        }
+        if !foreseen.is_open_world() {
+            seen = seen.closed_world();
+        }
         if !seen.is_at_most(foreseen) {
             fail(
                 at,
@@ -178,7 +186,9 @@ impl TestClient {
     async fn make(&self, tool: &str, arguments: &Value, at: Spot) -> Called {
         match self.called(named(method::TOOLS_CALL, tool, arguments, at), at).await {
             Ok(called) => called,
-            Err(error) => fail(at, format_args!("{tool:?} with {arguments}: {}", in_words(&error))),
+            Err(error) => {
+                fail(at, format_args!("{tool:?} with {arguments}: {}", self.explain(&error)))
+            }
         }
     }
 }

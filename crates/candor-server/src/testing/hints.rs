@@ -75,7 +75,7 @@ impl TestClient {
                 let tools: Vec<Tool> =
                     self.pages(method::TOOLS_LIST, "tools", at).await.unwrap_or_default();
                 let names = tools.into_iter().map(|tool| tool.name);
-                refused("tool", tool, method::TOOLS_ANNOTATIONS, names, &error, at)
+                refused("tool", tool, method::TOOLS_ANNOTATIONS, names, &self.explain(&error), at)
             }
         }
     }
@@ -88,6 +88,7 @@ impl TestClient {
         };
         let result: ToolAnnotationsResult =
             self.answer(method::TOOLS_ANNOTATIONS, params, at).await?;
-        Ok(effects::declared(&result.annotations).effective().hints)
+        let declared = effects::declared_beside(&result.annotations, result.meta.as_ref());
+        Ok(declared.effective().hints)
     }
 }

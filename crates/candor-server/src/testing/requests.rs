@@ -1,6 +1,7 @@
 //! What a test client can ask of the server. Each request fails the test if it is not answered as it should be.
 
 use std::panic::Location;
+use std::sync::PoisonError;
 
 use candor_protocol::json::{Decode, Object, RawValue, raw};
 use candor_protocol::names::method;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::called::Called;
-use super::client::{Spot, TestClient, fail, subject};
+use super::client::{Exchanged, Spot, TestClient, fail, subject};
 
 impl TestClient {
     /// Calls a tool. The arguments are an object: `json!({"name": "Ada"})`, a type of yours, or `()` for none.
@@ -32,7 +33,7 @@ impl TestClient {
                     let tools: Vec<Tool> =
                         self.pages(method::TOOLS_LIST, "tools", at).await.unwrap_or_default();
                     let names = tools.into_iter().map(|tool| tool.name);
-                    refused("tool", name, method::TOOLS_CALL, names, &error, at)
+                    refused("tool", name, method::TOOLS_CALL, names, &self.explain(&error), at)
                 }
             }
         }
@@ -124,7 +125,14 @@ impl TestClient {
                         .unwrap_or_default();
                     let uris = resources.into_iter().map(|resource| resource.uri);
                     let uris = uris.chain(templates.into_iter().map(|t| t.uri_template));
-                    refused("resource", uri, method::RESOURCES_READ, uris, &error, at)
+                    refused(
+                        "resource",
+                        uri,
+                        method::RESOURCES_READ,
+                        uris,
+                        &self.explain(&error),
+                        at,
+                    )
                 }
             }
         }
@@ -159,7 +167,7 @@ impl TestClient {
                     let prompts: Vec<Prompt> =
                         self.pages(method::PROMPTS_LIST, "prompts", at).await.unwrap_or_default();
                     let names = prompts.into_iter().map(|prompt| prompt.name);
-                    refused("prompt", name, method::PROMPTS_GET, names, &error, at)
+                    refused("prompt", name, method::PROMPTS_GET, names, &self.explain(&error), at)
                 }
             }
         }
@@ -203,7 +211,7 @@ impl TestClient {
             }
         };
         async move {
-            let result = self.ask(method, params, at).await.0?;
+            let result = self.ask(method, params, at).await.outcome?;
             match serde_json::from_str(result.get()) {
                 Ok(result) => Ok(result),
                 Err(e) => fail(at, format_args!("the result of {method} cannot be read: {e}")),
@@ -211,9 +219,17 @@ impl TestClient {
         }
     }
 
+    /// A protocol error in words, with the internal reasons that are known.
+    pub(super) fn explain(&self, error: &ErrorObject) -> String {
+        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        let reasons = reasons.iter().map(|reason| format!("\n  internal reason: {reason}"));
+        in_words(error) + &reasons.collect::<String>()
+    }
+
     pub(super) async fn called(&self, params: Object, at: Spot) -> Result<Called, ErrorObject> {
-        let (outcome, notices) = self.ask(method::TOOLS_CALL, params, at).await;
-        match Called::of(&outcome?, notices) {
+        let Exchanged { outcome, notices, reasons } =
+            self.ask(method::TOOLS_CALL, params, at).await;
+        match Called::of(&outcome?, notices, reasons) {
             Ok(called) => Ok(called),
             Err(e) => fail(at, format_args!("the result of tools/call cannot be read: {e}")),
         }
@@ -232,7 +248,7 @@ impl TestClient {
         params: Object,
         at: Spot,
     ) -> Result<T, ErrorObject> {
-        let result = self.ask(method, params, at).await.0?;
+        let result = self.ask(method, params, at).await.outcome?;
         match T::decode((&*result).into()) {
             Ok(result) => Ok(result),
             Err(e) => fail(at, format_args!("the result of {method} cannot be read: {e}")),
@@ -249,7 +265,7 @@ impl TestClient {
         async move {
             match self.pages(method, key, at).await {
                 Ok(items) => items,
-                Err(error) => fail(at, format_args!("{method}: {}", in_words(&error))),
+                Err(error) => fail(at, format_args!("{method}: {}", self.explain(&error))),
             }
         }
     }
@@ -313,14 +329,14 @@ pub(super) fn refused(
     name: &str,
     method: &str,
     names: impl Iterator<Item = String>,
-    error: &ErrorObject,
+    error: &str,
     at: Spot,
 ) -> ! {
     let names: Vec<_> = names.collect();
     if names.iter().any(|known| known == name) {
-        fail(at, format_args!("{method} of {name:?}: {}", in_words(error)))
+        fail(at, format_args!("{method} of {name:?}: {error}"))
     }
-    fail(at, format_args!("{}\n  {}", none(kind, name, names.into_iter()), in_words(error)))
+    fail(at, format_args!("{}\n  {}", none(kind, name, names.into_iter()), error))
 }
 
 fn none(kind: &str, name: &str, names: impl Iterator<Item = String>) -> String {
@@ -337,7 +353,7 @@ fn none(kind: &str, name: &str, names: impl Iterator<Item = String>) -> String {
 /// Names that somebody reads through to find a slip of the pen.
 const MOST_NAMES: usize = 50;
 
-pub(super) fn in_words(error: &ErrorObject) -> String {
+fn in_words(error: &ErrorObject) -> String {
     let data = error.data.as_ref().map(|data| format!(", data {data}")).unwrap_or_default();
     let advice = match error.code() {
         code::MISSING_CLIENT_CAPABILITY => {

@@ -20,6 +20,7 @@ use super::called::Notice;
 use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
+use crate::identity::Claims;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
 use crate::pipe::Pipe;
@@ -101,6 +102,7 @@ impl Connection {
 pub(super) struct Asking<'a> {
     pub(super) engine: &'a Engine,
     pub(super) principal: &'a Principal,
+    pub(super) claims: &'a Claims,
     /// None in the modern era.
     pub(super) connection: Option<&'a Connection>,
     pub(super) answers: &'a Answers,
@@ -130,6 +132,7 @@ impl Asking<'_> {
         let hang_up = cancel.clone().drop_guard();
         let arrival = Arrival {
             principal: self.principal.clone(),
+            claims: self.claims.clone(),
             shares: false,
             session: self.connection.map(|connection| connection.session.clone()),
             outlet: Outlet::Pipe(said.clone()),
@@ -137,6 +140,7 @@ impl Asking<'_> {
             closing: None,
             mirrored: None,
             key_header: None,
+            position: self.engine.position(&request),
             body: None,
             response: None,
         };

@@ -1,103 +1,56 @@
-//! What a schema adds to a table: defaults of arguments, and whether the rows cover every call.
+//! What a schema adds to a table: defaults of arguments, whether the rows cover every call, and which rows are mistakes.
 
-use candor_hints::{Pointer, Row, Table, Test};
+use std::collections::HashMap;
+
+use candor_hints::{Domain, Pointer, Row, Table};
 use serde_json::Value;
 
-/// The table with what the schema knows, or why it cannot be meant.
+use super::domain::{Argument, Domains};
+use super::row_error;
+
+/// Returns the table with what the schema knows, or why it cannot be meant.
 pub(crate) fn complete(table: &Table, schema: &Value) -> Result<Table, String> {
-    if let Some(row) = table.unreachable().first() {
-        return Err(format!(
-            "row {} of its effects is never reached: an earlier row asks the same",
-            row + 1
-        ));
+    let domains = Domains::of(schema);
+    let tested = table.rows().iter().flat_map(Row::tests).map(|(at, _)| at);
+    let mut arguments: HashMap<&Pointer, Argument> = HashMap::new();
+    for at in tested {
+        arguments.entry(at).or_insert_with(|| domains.argument(at));
     }
-    let mut table = table.clone();
-    let tested: Vec<Pointer> =
-        table.rows().iter().flat_map(Row::tests).map(|(at, _)| at.clone()).collect();
-    for pointer in tested {
-        let mut place = schema;
-        for step in pointer.steps() {
-            match place["properties"].get(step.name()) {
-                Some(property) => place = property,
-                None if place["additionalProperties"] == Value::Bool(false) => {
-                    return Err(format!("its effects ask about {step}, which is no argument"));
-                }
-                // Somewhere else in the schema, which says where in too many ways.
-                None => break,
+    let mut completed = table.clone();
+    for (number, row) in table.rows().iter().enumerate() {
+        if let Some(problem) = row.annotations().problem() {
+            return Err(format!(
+                "row {} of its effects (`{}`): {problem}",
+                number + 1,
+                row.condition()
+            ));
+        }
+        for (at, _) in row.tests() {
+            let Some(argument) = arguments.get_mut(at) else { continue };
+            if let Some((step, names)) = &argument.unknown {
+                return Err(row_error::unknown(number, step, names));
             }
-            if let Some(default) = place.get("default").filter(|default| !default.is_null()) {
-                let (at, default) = (step.as_str(), default.clone());
-                table = match may_be_null(place) {
-                    true => table.nullable_default_of(at, default),
-                    false => table.default_of(at, default),
+            for (step, default, null) in argument.defaults.drain(..) {
+                completed = match null {
+                    true => completed.nullable_default_of(step.as_str(), default),
+                    false => completed.default_of(step.as_str(), default),
                 };
             }
         }
     }
-    Ok(if covers(table.rows(), schema) { table.exhaustive() } else { table })
-}
-
-/// Whether every call fits some row: the last takes all, or the rows name every value of some argument.
-fn covers(rows: &[Row], schema: &Value) -> bool {
-    let alone = |row: &Row| match row.tests() {
-        [(at, test)] => Some((at.clone(), test.clone())),
-        _ => None,
+    let domain = |at: &Pointer| {
+        arguments.get(at).map_or_else(Domain::anything, |found| found.domain.clone())
     };
-    let single: Vec<(Pointer, Test)> = rows.iter().filter_map(alone).collect();
-    rows.iter().any(|row| row.tests().is_empty())
-        || single.iter().any(|(at, _)| {
-            let Some(name) = at.argument() else { return false };
-            let about: Vec<&Test> =
-                single.iter().filter(|(other, _)| other == at).map(|(_, test)| test).collect();
-            let property = &schema["properties"][name];
-            let mut required = schema["required"].as_array().into_iter().flatten();
-            let takes_absence = about.contains(&&Test::Absent);
-            let default = property.get("default").filter(|default| !default.is_null());
-            let left_out = match default {
-                _ if required.any(|r| r == name) => true,
-                // A default need not be a value that could be sent.
-                Some(default) => names(&about, default),
-                None => takes_absence,
-            };
-            // Beside a default, nobody knows what an explicit null means.
-            let null = !may_be_null(property) || (takes_absence && default.is_none());
-            left_out && null && names_all(&about, property)
-        })
-}
-
-/// Whether the schema lets `null` through, which counts as left out. Yes unless it is plain that it does not.
-fn may_be_null(property: &Value) -> bool {
-    let by_type = match &property["type"] {
-        Value::String(only) => only == "null",
-        Value::Array(types) => types.iter().any(|one| one == "null"),
-        _ => true,
-    };
-    let by_enum = property["enum"].as_array().is_none_or(|values| values.contains(&Value::Null));
-    by_type && by_enum
-}
-
-fn names_all(tests: &[&Test], property: &Value) -> bool {
-    let values = match (property.get("enum").and_then(Value::as_array), property["type"].as_str()) {
-        (Some(values), _) => values.clone(),
-        (None, Some("boolean")) => vec![Value::Bool(true), Value::Bool(false)],
-        _ => return tests.contains(&&Test::Present),
-    };
-    values.iter().filter(|value| !value.is_null()).all(|value| names(tests, value))
-}
-
-/// Whether one of the tests is sure to be passed by a value.
-fn names(tests: &[&Test], value: &Value) -> bool {
-    tests.iter().any(|test| match test {
-        Test::Present => true,
-        Test::OneOf(named) => named.contains(value),
-        _ => false,
-    })
+    if let Some((number, flaw)) = completed.flaws(domain).first() {
+        return Err(row_error::explain(table, *number, flaw, domain));
+    }
+    Ok(if completed.covers(domain) { completed.exhaustive() } else { completed })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_hints::Hints;
+    use candor_hints::{Hints, Test};
     use serde_json::json;
 
     fn schema() -> Value {
@@ -142,12 +95,13 @@ mod tests {
 
     #[test]
     fn a_null_counts_as_left_out_and_a_default_must_be_named_too() {
-        let worst = |property: Value, rows: Vec<Row>| {
+        let complete = |property: Value, rows: Vec<Row>| {
             let schema =
                 json!({"type": "object", "properties": {"a": property}, "required": ["a"]});
             let table = rows.into_iter().fold(Table::new(), Table::row);
-            complete(&table, &schema).unwrap().worst()
+            complete(&table, &schema)
         };
+        let worst = |property: Value, rows: Vec<Row>| complete(property, rows).unwrap().worst();
         let present = || Row::when("a", Test::Present).then(Hints::READS);
         let absent = || Row::when("a", Test::Absent).then(Hints::READS);
         let x = || row("a", json!("x"), Hints::READS);
@@ -155,11 +109,32 @@ mod tests {
         assert_eq!(worst(json!({"type": ["string", "null"]}), vec![present()]), Hints::WORST);
         assert_eq!(worst(json!({}), vec![present()]), Hints::WORST);
         assert_eq!(worst(json!({}), vec![present(), absent()]), Hints::READS);
-        let null = row("a", Value::Null, Hints::READS);
-        assert_eq!(worst(json!({"enum": ["x", null]}), vec![x(), null]), Hints::WORST);
+        assert_eq!(worst(json!({"enum": ["x", null]}), vec![x()]), Hints::WORST);
         assert_eq!(worst(json!({"enum": ["x", null]}), vec![x(), absent()]), Hints::READS);
         let odd = json!({"enum": ["x", null], "default": "y"});
-        assert_eq!(worst(odd, vec![x(), absent()]), Hints::WORST);
+        assert_eq!(worst(odd.clone(), vec![x()]), Hints::WORST);
+        // Beside a default, an explicit null is unclear.
+        assert!(complete(odd, vec![x(), absent()]).is_err());
+        assert!(complete(json!({}), vec![row("a", Value::Null, Hints::READS)]).is_err());
+    }
+
+    #[test]
+    fn ranges_that_meet_cover_every_number() {
+        let integer = json!({"type": "integer", "minimum": 0});
+        let rows = |from| {
+            Table::new()
+                .row(Row::when("n", Test::Range(None, Some(9.0))).then(Hints::READS))
+                .row(Row::when("n", Test::Range(Some(from), None)).then(Hints::ADDS))
+        };
+        let of = |property: &Value, from| {
+            let schema =
+                json!({"type": "object", "properties": {"n": property}, "required": ["n"]});
+            complete(&rows(from), &schema).unwrap().worst()
+        };
+        assert_eq!(of(&integer, 10.0), Hints::ADDS);
+        assert_eq!(of(&integer, 11.0), Hints::WORST);
+        assert_eq!(of(&json!({"type": "number"}), 10.0), Hints::WORST);
+        assert_eq!(of(&json!({"type": "number"}), 9.0), Hints::ADDS);
     }
 
     #[test]
@@ -168,10 +143,140 @@ mod tests {
         let table = Table::new().row(twice.clone()).row(twice);
         assert!(complete(&table, &schema()).unwrap_err().contains("row 2"));
         let typo = Table::new().row(row("acton", json!("read"), Hints::READS));
-        assert!(complete(&typo, &schema()).unwrap_err().contains("/acton"));
+        let said = complete(&typo, &schema()).unwrap_err();
+        assert_eq!(
+            said,
+            "row 1 of its effects asks about /acton, which is no argument; did you mean `action`?"
+        );
         let nested = json!({"type": "object", "properties": {"how": schema()}});
         let typo = Table::new().row(row("/how/acton", json!("read"), Hints::READS));
         assert!(complete(&typo, &nested).unwrap_err().contains("/how/acton"));
+        let patterned = json!({
+            "type": "object", "patternProperties": {"^a": {}}, "additionalProperties": false,
+        });
+        let fits = Table::new().row(row("acton", json!("read"), Hints::READS));
+        assert!(complete(&fits, &patterned).is_ok());
+    }
+
+    /// What is wrong with one row, or several, over this argument.
+    fn said(property: &Value, need: bool, rows: Vec<Row>) -> String {
+        let required = if need { json!(["a"]) } else { json!([]) };
+        let schema = json!({"type": "object", "properties": {"a": property}, "required": required});
+        let table = rows.into_iter().fold(Table::new(), Table::row);
+        complete(&table, &schema).map_or_else(|problem| problem, |_| "fine".to_owned())
+    }
+
+    #[test]
+    fn dead_row_is_refused_with_the_values_that_are_allowed() {
+        let when = |test: Test| vec![Row::when("a", test).then(Hints::READS)];
+        let action = json!({"type": "string", "enum": ["read", "delete"]});
+        assert_eq!(
+            said(&action, true, when(Test::equals("delet"))),
+            r#"row 1 of its effects (`a is "delet"`) never matches: no call has `a is "delet"`. Values of /a: "read", "delete"; did you mean "delete"?"#
+        );
+        assert_eq!(
+            said(&action, false, when(Test::OneOf(vec![json!("read"), json!("delet")]))),
+            r#"row 1 of its effects (`a is "read" or "delet"`): /a is never "delet". Values of /a: "read", "delete", left out; did you mean "delete"?"#
+        );
+        let below = |at: &str| Test::Below(at.into());
+        let small = json!({"type": "integer", "minimum": 1, "maximum": 9});
+        let short = json!({"type": "string", "maxLength": 3, "minLength": 2});
+        for (property, test, problem) in [
+            (json!({"type": "integer"}), Test::equals("1"), "Values of /a: integers"),
+            (json!({"type": "integer"}), Test::equals(1.5), "never"),
+            (json!({"type": "integer"}), below("/x"), "never"),
+            (json!({"type": "string"}), Test::Range(Some(1.0), None), "Values of /a: strings"),
+            (json!({"type": "boolean"}), Test::Glob("/*".into()), "Values of /a: true, false"),
+            (json!({"type": "string"}), Test::Absent, "never"),
+            (small.clone(), Test::equals(10), "Values of /a: integers from 1 to 9"),
+            (small.clone(), Test::Range(Some(9.5), None), "never"),
+            (small.clone(), Test::Range(Some(2.5), Some(2.75)), "never"),
+            (small.clone(), Test::Range(Some(5.0), Some(4.0)), "never"),
+            (short.clone(), Test::equals("long"), "Values of /a: strings of at most 3 characters"),
+            (short.clone(), Test::equals("é"), "never"),
+            (short.clone(), below("/abc"), "never"),
+            (short, Test::Glob("/".into()), "never"),
+            (json!({"type": "string", "pattern": "^[a-z]+$"}), Test::equals("A"), "never"),
+            (json!({"const": "x"}), Test::equals("y"), "never"),
+            (json!({"anyOf": [{"type": "null"}, action.clone()]}), Test::equals("x"), "never"),
+            (json!({"allOf": [{"type": "string"}, {"type": "integer"}]}), Test::Present, "never"),
+            (json!({"type": "string"}), below("//x"), "two slashes follow each other"),
+            (json!({"type": "string"}), below("~/x"), "no path in normal form"),
+            (json!({"type": "string"}), Test::Glob("/a/../*".into()), "no path in normal form"),
+            (json!({}), Test::equals(Value::Null), "null counts as left out"),
+        ] {
+            let said = said(&property, true, when(test.clone()));
+            assert!(
+                said.contains("row 1 of its effects") && said.contains(problem),
+                "{test:?}: {said}"
+            );
+        }
+        for (property, test) in [
+            (json!({"type": "number"}), Test::Range(Some(2.5), Some(2.75))),
+            (json!({"type": "integer"}), Test::equals(2.0)),
+            (small, Test::Range(Some(9.0), Some(20.0))),
+            (json!({"type": "string", "maxLength": 4}), below("/abc")),
+            (json!({"type": ["string", "null"]}), Test::Absent),
+            (json!({"$ref": "#/properties/b"}), Test::equals("x")),
+            (json!({"not": {"type": "string"}}), Test::equals("x")),
+        ] {
+            assert_eq!(said(&property, true, when(test.clone())), "fine", "{test:?}");
+        }
+    }
+
+    #[test]
+    fn row_behind_others_that_take_its_calls_is_refused() {
+        let when = |test: Test| Row::when("a", test).then(Hints::READS);
+        let text = |text: &str| when(Test::equals(text));
+        let below = |at: &str| when(Test::Below(at.into()));
+        let glob = |at: &str| when(Test::Glob(at.into()));
+        let range = |from, to| when(Test::Range(from, to));
+        let otherwise = || Row::otherwise(Hints::ADDS);
+        let action = json!({"type": "string", "enum": ["read", "delete"]});
+        let string = json!({"type": "string"});
+        let number = json!({"type": "number"});
+        let refused = "row 3 of its effects (`otherwise`) never matches: rows 1, 2 before it take every such call. Remove it, or move it up";
+        assert_eq!(said(&action, true, vec![text("read"), text("delete"), otherwise()]), refused);
+        assert_eq!(said(&action, false, vec![text("read"), text("delete"), otherwise()]), "fine");
+        assert_eq!(
+            said(&number, true, vec![range(None, Some(1.0)), range(Some(1.0), None), otherwise()]),
+            refused
+        );
+        let open = json!({});
+        for (property, rows) in [
+            (&open, vec![below("/a"), below("/a/b")]),
+            (&open, vec![below("/a"), glob("/a/*")]),
+            (&open, vec![glob("/**/*.log"), glob("/x/*.log")]),
+            (&open, vec![glob("/*/**"), below("/a")]),
+            (&open, vec![glob("/a*"), text("/ab")]),
+            // A relative path is unclear to the first row.
+            (&open, vec![below("/a"), below("a")]),
+            (&open, vec![below("/a"), text("a b")]),
+            (&string, vec![below("/"), otherwise()]),
+            (&open, vec![range(Some(0.0), None), range(Some(1.0), Some(2.0))]),
+            (&open, vec![when(Test::Present), text("x")]),
+            (&open, vec![otherwise(), text("x")]),
+            (&open, vec![text("z"), text("x").and("a", Test::equals("y"))]),
+            (&open, vec![text("z"), range(None, Some(1.0)).and("a", Test::Range(Some(2.0), None))]),
+        ] {
+            let said = said(property, true, rows.clone());
+            assert!(
+                said.starts_with("row 2 ") && said.contains("never matches"),
+                "{rows:?}: {said}"
+            );
+        }
+        for rows in [
+            vec![below("/a/b"), below("/a")],
+            vec![below("/a"), below("/ab")],
+            vec![glob("/a/*"), below("/a")],
+            vec![glob("/**/*.log"), below("/x")],
+            vec![below("/"), otherwise()],
+            vec![below("/a"), text("/x y")],
+            vec![range(Some(1.0), None), range(Some(0.0), None)],
+            vec![text("x"), when(Test::OneOf(vec![json!("x"), json!("y")]))],
+        ] {
+            assert_eq!(said(&open, true, rows.clone()), "fine", "{rows:?}");
+        }
     }
 
     #[test]
@@ -186,3 +291,7 @@ mod tests {
         assert_eq!(table.of(&json!({})), Hints::DELETES);
     }
 }
+
+#[cfg(test)]
+#[path = "coverage_laws.rs"]
+mod laws;

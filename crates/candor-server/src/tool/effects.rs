@@ -4,11 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use candor_hints::{Declared, Effective, Hints, Table};
+use candor_hints::{Annotations, Declared, Effect, Effective, HINT_NAMES, Hints, Table};
+use candor_protocol::json::{Decode as _, Object, raw};
+use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Prepared, warning};
+use crate::trace;
 
 /// What is known of a tool's calls before they run.
 ///
@@ -34,14 +37,14 @@ pub enum Effects {
     Fixed(Declared),
     /// What a table says of the arguments.
     Table(Arc<Table>),
-    /// What a function says of the typed arguments: [`Prepared::hints`]. Never riskier than this.
+    /// What a function says of the typed arguments: [`Prepared::annotations`]. Never riskier than this.
     Function(Hints),
 }
 
 /// An argument whose value says what a call does: an enum with `#[candor::args]` and an `#[effect(…)]` on each variant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what a call does",
-    note = "put `#[candor::args]` on the enum, and `#[effect(read_only)]`, `#[effect(additive)]` or `#[effect(destructive)]` on each of its variants"
+    note = "put `#[candor::args]` on the enum, and `#[effect(reads)]`, `#[effect(adds)]`, `#[effect(changes)]` or `#[effect(deletes)]` on each of its variants"
 )]
 pub trait Variants {
     /// One row for each variant, of the argument at this JSON Pointer.
@@ -62,6 +65,27 @@ const EVALUATION_TIME: Duration = Duration::from_secs(1);
 const UNSAID: &str = "it does not say what its calls do, so callers expect the worst: say it (`does`, `annotations`, \
                       `effects`), or say that it cannot be said (`unclassified`)";
 
+/// What is known of a call.
+pub(crate) struct Evaluated {
+    /// What it may do.
+    pub(crate) effective: Effective,
+    /// Fields of its annotations beside the hints.
+    pub(crate) fields: Map<String, Value>,
+}
+
+impl From<Effective> for Evaluated {
+    fn from(effective: Effective) -> Self {
+        Self { effective, fields: Map::new() }
+    }
+}
+
+impl From<Annotations> for Evaluated {
+    fn from(annotations: Annotations) -> Self {
+        let effective = Effective::resolved(annotations.hints());
+        Self { effective, fields: annotations.fields().clone() }
+    }
+}
+
 /// An evaluator that failed: it panicked, did not end, or said something that its own declaration rules out.
 #[derive(Debug)]
 pub(crate) struct EvaluatorFailed;
@@ -78,6 +102,15 @@ impl Effects {
     #[must_use]
     pub const fn is_dynamic(&self) -> bool {
         matches!(self, Self::Table(_) | Self::Function(_))
+    }
+
+    /// Returns true if the author declared an effect, and not only hints: then all four hints are published, and the effect.
+    pub(crate) const fn has_effect(&self) -> bool {
+        match self {
+            Self::Unclassified => false,
+            Self::Fixed(declared) => declared.effect.is_some(),
+            Self::Table(_) | Self::Function(_) => true,
+        }
     }
 
     /// What any call may do.
@@ -97,18 +130,27 @@ impl Effects {
         &self,
         arguments: &Value,
         prepared: Box<dyn Prepared>,
-    ) -> (Option<Box<dyn Prepared>>, Result<Effective, EvaluatorFailed>) {
+    ) -> (Option<Box<dyn Prepared>>, Result<Evaluated, EvaluatorFailed>) {
         match self {
-            Self::Unclassified | Self::Fixed(_) => (Some(prepared), Ok(self.worst())),
-            Self::Table(table) => (Some(prepared), Ok(Effective::resolved(table.of(arguments)))),
+            Self::Unclassified | Self::Fixed(_) => (Some(prepared), Ok(self.worst().into())),
+            Self::Table(table) => (Some(prepared), Ok(table.annotations_of(arguments).into())),
             Self::Function(at_most) => {
                 // Elsewhere, because nobody can stop a function that does not end.
                 let evaluation = tokio::task::spawn_blocking(move || {
-                    let said = catch_unwind(AssertUnwindSafe(|| prepared.hints()));
-                    (prepared, said.ok().flatten())
+                    let said = catch_unwind(AssertUnwindSafe(|| prepared.annotations()));
+                    (prepared, said)
                 });
                 match tokio::time::timeout(EVALUATION_TIME, evaluation).await {
-                    Ok(Ok((prepared, said))) => (Some(prepared), believed(said, *at_most)),
+                    Ok(Ok((prepared, said))) => {
+                        let said = said.unwrap_or_else(|panic| {
+                            let reason = trace::panic_reason(&*panic);
+                            trace::note(format_args!(
+                                "the evaluator of effects panicked: {reason}"
+                            ));
+                            None
+                        });
+                        (Some(prepared), believed(said, *at_most))
+                    }
                     _ => {
                         tracing::error!("an evaluator of effects does not end");
                         (None, Err(EvaluatorFailed))
@@ -135,16 +177,43 @@ pub(super) fn said_by(definition: &Definition) -> Effects {
     Effects::of_annotations(definition)
 }
 
-/// What an evaluator said, if that is no more than its tool's worst case.
-fn believed(said: Option<Hints>, at_most: Hints) -> Result<Effective, EvaluatorFailed> {
-    match said {
-        Some(hints) if hints.is_at_most(at_most) => Ok(Effective::resolved(hints)),
-        Some(hints) => {
-            tracing::error!(?hints, ?at_most, "riskier than the declared worst case");
-            Err(EvaluatorFailed)
-        }
-        None => Err(EvaluatorFailed),
+/// What an evaluator said, if that is no more than its tool's worst case, and its fields can be sent.
+fn believed(said: Option<Annotations>, at_most: Hints) -> Result<Evaluated, EvaluatorFailed> {
+    let said = said.ok_or(EvaluatorFailed)?;
+    let hints = said.hints();
+    if !hints.is_at_most(at_most) {
+        trace::note(format_args!(
+            "the evaluator returned {hints:?}, which is riskier than {at_most:?}"
+        ));
+        tracing::error!(?hints, ?at_most, "riskier than the declared worst case");
+        return Err(EvaluatorFailed);
     }
+    if let Some(problem) = said.problem() {
+        trace::note(format_args!(
+            "the evaluator returned annotations that cannot be sent: {problem}"
+        ));
+        tracing::error!(problem, "annotations cannot be sent");
+        return Err(EvaluatorFailed);
+    }
+    Ok(said.into())
+}
+
+/// Adds fields beside the hints; they replace what the tool declares for all its calls.
+pub(crate) fn add_fields(fields: &Map<String, Value>, annotations: &mut ToolAnnotations) {
+    for (name, value) in fields {
+        match (name.as_str(), value) {
+            ("title", Value::String(title)) => annotations.title = Some(title.clone()),
+            (name, value) => annotations.extra.set(name, raw(value)),
+        }
+    }
+}
+
+/// The fields beside the hints. They go into metadata as well: SDKs with closed types drop the members of annotations that they do
+/// not know, and keep metadata.
+pub(crate) fn fields(annotations: &ToolAnnotations) -> Option<Object> {
+    let all = Object::decode((&*raw(annotations)).into()).ok()?;
+    let fields = HINT_NAMES.iter().fold(all, |fields, name| fields.without(name));
+    (!fields.is_empty()).then_some(fields)
 }
 
 /// Exactly four hints, as they are sent.
@@ -161,7 +230,16 @@ pub(crate) fn declared(annotations: &ToolAnnotations) -> Declared {
         destructive: annotations.destructive_hint,
         idempotent: annotations.idempotent_hint,
         open_world: annotations.open_world_hint,
+        effect: None,
     }
+}
+
+/// What a server of ours declares: hints, and the effect beside them in `_meta`.
+pub(crate) fn declared_beside(annotations: &ToolAnnotations, meta: Option<&Object>) -> Declared {
+    let beside: Option<Object> =
+        meta.and_then(|meta| meta.read(extension::DYNAMIC_ANNOTATIONS).ok().flatten());
+    let word = beside.as_ref().and_then(|beside| beside.read_str("effect").ok().flatten());
+    Declared { effect: word.and_then(|word| Effect::from_word(&word)), ..declared(annotations) }
 }
 
 /// Writes declared hints into annotations; what else stands there stays.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use candor_hints::{Ask, Declared, Effective, Hints, Source};
+use candor_hints::{Ask, Effective, Hints, Source};
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
@@ -12,12 +12,21 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::broken::Broken;
+use super::fallback::{self, Derived, SchemaProblem, SchemaRole};
 use super::idempotency::{self, Idempotency, KEY_ARGUMENT};
 use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, Part};
 use super::{Effects, Tool, coverage, effects, secret, warning};
 use crate::arguments::Arguments;
+
+/// Of a tool of which models see no more than the name.
+const UNDESCRIBED: &str = "it has no description, so models see no more than its name: write a comment (`///`) above the function, or \
+     add `.description(…)`";
+
+/// Of a definition that promises what the tool cannot do.
+const UNEVALUATED: &str = "its definition says `dynamicAnnotations: true`, but nothing evaluates its calls: declare effects that \
+     depend on arguments, such as `.effects(table)` or `.effects_by(…)`, or remove the member";
 
 /// A tool that has been checked.
 pub(crate) struct Entry {
@@ -42,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) preview_name: Option<String>,
     /// Whether it only stands in the place of one that cannot be used.
     pub(super) broken: bool,
+    /// The schemas of its types that cannot be used, and are replaced.
+    pub(crate) schema_problems: Vec<SchemaProblem>,
     digest: OnceLock<[u8; 32]>,
 }
 
@@ -49,13 +60,20 @@ impl Entry {
     /// Checks a tool; says what is wrong with it.
     pub(crate) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
         let definition = tool.definition().clone();
-        let effects = tool.effects();
-        Self::checked(tool, definition, effects)
+        if definition.description.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            warning::once(&definition.name, UNDESCRIBED);
+        }
+        let (effects, derived) = (tool.effects(), tool.derived());
+        let entry = Self::checked(tool, definition, effects, derived)?;
+        entry.schema_problems.iter().for_each(|problem| problem.warn(entry.name()));
+        Ok(entry)
     }
 
     /// What stands in the place of a tool that cannot be used.
     pub(super) fn broken(tool: Broken) -> Result<Self, String> {
-        Ok(Self { broken: true, ..Self::of(Arc::new(tool))? })
+        let (definition, effects) = (tool.definition().clone(), tool.effects());
+        let entry = Self::checked(Arc::new(tool), definition, effects, Derived::default())?;
+        Ok(Self { broken: true, ..entry })
     }
 
     /// The preview that is made with this tool: its arguments, and what `plan` makes of them.
@@ -78,42 +96,49 @@ impl Entry {
             "Shows what {} would do with the same arguments, without doing it.{token}",
             self.name()
         ));
-        let open_world = match &self.effects {
-            Effects::Fixed(declared) => declared.open_world,
-            Effects::Unclassified => None,
-            // A tool none of whose calls leaves does not leave to look, either.
-            Effects::Table(_) | Effects::Function(_) => {
-                (!self.effects.worst().hints.is_open_world()).then_some(false)
-            }
+        // A tool that touches nothing external does not do so for its preview, either.
+        let reads = match self.effects.worst().hints.is_open_world() {
+            true => Hints::READS,
+            false => Hints::READS.closed_world(),
         };
-        let reads = Declared { read_only: Some(true), open_world, ..Declared::default() };
-        let mut annotations = ToolAnnotations::new();
-        effects::write(reads, &mut annotations);
-        definition.annotations = Some(annotations);
-        Self::checked(plan, definition, Effects::Fixed(reads))
+        definition.annotations = Some(effects::annotations(reads));
+        let derived = Derived { output: false, ..self.tool.derived() };
+        Self::checked(plan, definition, Effects::Fixed(reads.declared()), derived)
     }
 
     fn checked(
         tool: Arc<dyn Tool>,
         mut definition: Definition,
         effects: Effects,
+        derived: Derived,
     ) -> Result<Self, String> {
+        let mistakes = tool.mistakes();
+        if !mistakes.is_empty() {
+            return Err(mistakes.join("; "));
+        }
         warn_about_name(&definition.name);
-        let InputSchema { schema, mirrors, compiled: input } = input(&definition.input_schema)?;
-        definition.output_schema.as_deref().map(read).transpose()?;
-        if let Some(argument) = tool.recorded().iter().find(|name| secret::is_in(&schema, name)) {
+        definition.drop_nulls();
+        let (usable, mut schema_problems) = usable_input(&mut definition, derived)?;
+        let InputSchema { schema, compiled: input } = usable;
+        let mirrors = mirrors(&schema)?;
+        let is_checked = schema_problems.is_empty();
+        let output = usable_output(&mut definition, derived, &mut schema_problems)?;
+        fallback::mark(&mut definition, &schema_problems);
+        let mut recorded = tool.recorded().iter();
+        if let Some(argument) = recorded.find(|name| is_checked && secret::is_in(&schema, name)) {
             return Err(format!(
                 "`{argument}` may not stand in history: its schema says that it is a secret"
             ));
         }
-        let output = match &definition.output_schema {
-            None => None,
-            Some(schema) => {
-                Some(Schema::compile(schema.get()).map_err(|e| format!("output schema: {e}"))?)
-            }
-        };
         let boxed = definition.output_schema.as_deref().is_some_and(is_boxed);
         let effects = match effects {
+            // Arguments that no schema checks may mean something else to the type than to the table.
+            Effects::Table(_) if !is_checked => {
+                let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
+                effects::write(Hints::WORST.declared(), annotations);
+                definition.dynamic_annotations = None;
+                Effects::Fixed(Hints::WORST.declared())
+            }
             Effects::Table(table) => Effects::Table(Arc::new(coverage::complete(&table, &schema)?)),
             other => other,
         };
@@ -124,7 +149,8 @@ impl Entry {
             let with_key = idempotency::with_key(&published, idempotency)?;
             definition.input_schema = raw(&with_key.schema);
             published = with_key.schema;
-            takes_key = with_key.authors;
+            // Also if the type's own schema is replaced: its member must not be taken for the framework's.
+            takes_key = with_key.authors || names_key(tool.definition());
         }
         let safeguards = tool.safeguards();
         let preview_name = safeguards.preview_name(&definition.name);
@@ -140,6 +166,8 @@ impl Entry {
             let meta = definition.meta.take().unwrap_or_default();
             definition.meta = Some(meta.with(extension::IDEMPOTENCY, &said));
         }
+        // `{}` declares nothing, so every wire leaves it out.
+        definition.annotations.take_if(|declared| raw(declared).get() == "{}");
         if let (true, Some(annotations)) = (idempotency.is_certain(), &mut definition.annotations) {
             annotations.idempotent_hint = Some(true);
         }
@@ -157,8 +185,12 @@ impl Entry {
             safeguards,
             preview_name,
             broken: false,
+            schema_problems,
             digest: OnceLock::new(),
         };
+        if entry.definition.dynamic_annotations == Some(true) && !entry.is_dynamic() {
+            return Err(UNEVALUATED.to_owned());
+        }
         Ok(entry)
     }
 
@@ -177,6 +209,23 @@ impl Entry {
     /// A digest of the tool as it is defined: another one is another tool, whatever its name.
     pub(crate) fn digest(&self) -> &[u8; 32] {
         self.digest.get_or_init(|| Sha256::digest(raw(&self.definition).get()).into())
+    }
+
+    /// Returns false if the input schema of the tool's types cannot be used, so that only the types check the arguments.
+    fn has_input(&self) -> bool {
+        !self.schema_problems.iter().any(|problem| problem.role == SchemaRole::Input)
+    }
+
+    /// The arguments whose values history may have. None if no schema tells which arguments are secrets.
+    pub(crate) fn recorded(&self) -> &[String] {
+        if self.has_input() { self.tool.recorded() } else { &[] }
+    }
+
+    /// The arguments without their secrets.
+    pub(crate) fn covered(&self, arguments: &Value) -> Value {
+        let definition = if self.has_input() { &self.definition } else { self.tool.definition() };
+        let schema = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
+        secret::covered(&schema, arguments)
     }
 
     /// Whether the arguments make a difference to what a call does, be it only the one that makes it repeatable.
@@ -232,6 +281,7 @@ impl Entry {
             let hints = part.definition.annotations.get_or_insert_with(ToolAnnotations::new);
             if self.idempotency.is_certain() {
                 hints.idempotent_hint = Some(true);
+                part.hints = part.hints.repeatable();
             }
             part.varies |= self.is_keyed_at_will() && hints.idempotent_hint != Some(true);
         }
@@ -264,8 +314,43 @@ fn with_plan(mut schema: Value, preview: &str, always: bool) -> Result<Value, St
 /// What is known of an input schema that can be used.
 pub(super) struct InputSchema {
     schema: Value,
-    mirrors: Vec<Mirror>,
     compiled: Arc<Schema>,
+}
+
+/// Reads the input schema. Replaces it if it is a type's and cannot be used.
+fn usable_input(
+    definition: &mut Definition,
+    derived: Derived,
+) -> Result<(InputSchema, Vec<SchemaProblem>), String> {
+    match input(&definition.input_schema) {
+        Ok(usable) => Ok((usable, Vec::new())),
+        Err(problem) if derived.input => {
+            definition.input_schema = raw(&candor_schema::permissive());
+            let problem = SchemaProblem::of(SchemaRole::Input, problem);
+            Ok((input(&definition.input_schema)?, vec![problem]))
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Compiles the output schema, if there is one. Removes it if it is a type's and cannot be used.
+fn usable_output(
+    definition: &mut Definition,
+    derived: Derived,
+    problems: &mut Vec<SchemaProblem>,
+) -> Result<Option<Arc<Schema>>, String> {
+    let Some(written) = definition.output_schema.as_deref() else { return Ok(None) };
+    let compiled =
+        read(written).and_then(|_| Schema::compile(written.get()).map_err(|e| e.to_string()));
+    match compiled {
+        Ok(compiled) => Ok(Some(compiled)),
+        Err(problem) if derived.output => {
+            definition.output_schema = None;
+            problems.push(SchemaProblem::of(SchemaRole::Output, problem));
+            Ok(None)
+        }
+        Err(problem) => Err(format!("output schema: {problem}")),
+    }
 }
 
 pub(super) fn input(written: &RawValue) -> Result<InputSchema, String> {
@@ -273,9 +358,14 @@ pub(super) fn input(written: &RawValue) -> Result<InputSchema, String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(r#"the root of the input schema must be "type": "object""#.to_owned());
     }
-    let mirrors = mirrors(&schema)?;
     let compiled = Schema::compile(written.get()).map_err(|e| format!("input schema: {e}"))?;
-    Ok(InputSchema { schema, mirrors, compiled })
+    Ok(InputSchema { schema, compiled })
+}
+
+/// Returns true if the author's function takes the argument for the key itself.
+fn names_key(definition: &Definition) -> bool {
+    let schema: Option<Value> = serde_json::from_str(definition.input_schema.get()).ok();
+    schema.is_some_and(|schema| schema["properties"].get(KEY_ARGUMENT).is_some())
 }
 
 /// A schema as a value; a string in its place says why there is none.

@@ -218,7 +218,10 @@ impl ToolError {
     pub(crate) fn into_result(self, tool: &str) -> CallToolResult {
         let (code, trace_id) = (&*self.0.code, trace::id());
         match &self.0.internal {
-            Some(reason) => tracing::error!(tool, code, reason, trace_id, "a tool failed"),
+            Some(reason) => {
+                trace::note(reason);
+                tracing::error!(tool, code, reason, trace_id, "a tool failed");
+            }
             None => tracing::info!(tool, code, trace_id, "a call has failed"),
         }
         let mut content = vec![Content::text(self.to_string())];
@@ -297,6 +300,7 @@ impl ToolError {
             return error;
         }
         if let Some(reason) = &self.0.internal {
+            trace::note(reason);
             let (code, trace_id) = (&*self.0.code, trace::id());
             tracing::error!(code, reason, trace_id, "a handler failed");
         }
@@ -337,6 +341,8 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         let error: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
         match error.downcast::<AskError>() {
+            // A mistake of the handler's author, not of the caller.
+            Ok(asked) if matches!(*asked, AskError::NotAForm(_)) => Self::internal(asked),
             Ok(asked) => {
                 let mut failure = Self::new(asked.to_string());
                 failure.0.asked = Some(*asked);

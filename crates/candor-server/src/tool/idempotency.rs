@@ -1,6 +1,6 @@
 //! How a tool's calls are recognised when they come again.
 //!
-//! *Idempotent by nature* is an effect (`#[tool(destructive, idempotent)]`): to repeat the call is harmless. *Idempotent by
+//! *Idempotent by nature* is an effect (`#[tool(changes, idempotent)]`): to repeat the call is harmless. *Idempotent by
 //! key* is what is declared here: to repeat the call is not harmless, and the ledger sees to it that it does not happen. Only
 //! the first ever licenses a second start.
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use candor_hints::{Declared, Hints, Table};
-use candor_protocol::json::raw;
+use candor_hints::{Annotations, Declared, Hints, Table};
+use candor_protocol::json::{Malformed, raw};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -46,7 +46,7 @@ pub struct JsonTool {
     safeguards: Safeguards,
 }
 
-type Evaluate = dyn Fn(&Value) -> Hints + Send + Sync;
+type Evaluate = dyn Fn(&Value) -> Annotations + Send + Sync;
 type DeriveKey = dyn Fn(&Value) -> String + Send + Sync;
 
 impl JsonTool {
@@ -57,10 +57,59 @@ impl JsonTool {
         R: Future<Output = Result<O, ToolError>> + Send + 'static,
         O: IntoOutput,
     {
+        Self::from_definition(Definition::new(name, raw(input_schema)), handler)
+    }
+
+    /// Makes a tool from its definition as JSON, the way `tools/list` shows it. All of it is published as it is.
+    ///
+    /// Its annotations count as declared. [`does`](Self::does) and [`effects`](Self::effects) replace them.
+    ///
+    /// ```
+    /// use candor_server::tool::{JsonTool, ToolError};
+    /// use serde_json::json;
+    ///
+    /// let definition = json!({
+    ///     "name": "greet",
+    ///     "description": "Greets by name",
+    ///     "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+    ///     "annotations": {"readOnlyHint": true},
+    /// });
+    /// let greet = JsonTool::from_json(&definition, |args, _ctx| async move {
+    ///     Ok::<_, ToolError>(format!("Hello, {}!", args["name"].as_str().unwrap_or("you")))
+    /// })?;
+    /// # Ok::<(), candor_server::protocol::json::Malformed>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a member has the wrong type or a required one is missing. The error has its JSON Pointer.
+    pub fn from_json<F, R, O>(definition: &Value, handler: F) -> Result<Self, Malformed>
+    where
+        F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, ToolError>> + Send + 'static,
+        O: IntoOutput,
+    {
+        let made = Definition::try_from(definition)?;
+        // `null` is the same as no output schema.
+        let absent = |name: &str, given: &Value| name == "outputSchema" && given.is_null();
+        for name in ["inputSchema", "outputSchema"] {
+            if definition.get(name).is_some_and(|given| !given.is_object() && !absent(name, given))
+            {
+                return Err(Malformed::here("is not an object").within(name));
+            }
+        }
+        Ok(Self::from_definition(made, handler))
+    }
+
+    /// Makes a tool from its definition, which is published as it is.
+    pub fn from_definition<F, R, O>(definition: Definition, handler: F) -> Self
+    where
+        F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, ToolError>> + Send + 'static,
+        O: IntoOutput,
+    {
         let handler = move |arguments, ctx| -> BoxFuture<'static, Result<Output, ToolError>> {
             handler(arguments, ctx).map(|result| result.and_then(IntoOutput::into_output)).boxed()
         };
-        let definition = Definition::new(name, raw(input_schema));
         Self {
             definition,
             handler: Arc::new(handler),
@@ -113,7 +162,9 @@ impl JsonTool {
         let mut annotations =
             self.definition.annotations.take().unwrap_or_else(ToolAnnotations::new);
         effects::write(hints.declared(), &mut annotations);
-        self.annotations(annotations)
+        let mut tool = self.annotations(annotations);
+        tool.effects.get_or_insert(Effects::Fixed(hints.declared()));
+        tool
     }
 
     /// What a call does, by its arguments: the first row that fits. Static annotations come from it.
@@ -124,13 +175,15 @@ impl JsonTool {
     }
 
     /// What a call does, by a function of its arguments that has no effects itself, and is never riskier than `at_most`.
+    /// It returns [`Hints`], or [`Annotations`] with further fields: `Hints::READS.with("networkAccessHint", false)`.
     #[must_use]
-    pub fn effects_by<F>(mut self, at_most: Hints, effects: F) -> Self
+    pub fn effects_by<F, T>(mut self, at_most: Hints, effects: F) -> Self
     where
-        F: Fn(&Value) -> Hints + Send + Sync + 'static,
+        F: Fn(&Value) -> T + Send + Sync + 'static,
+        T: Into<Annotations>,
     {
         self.effects = Some(Effects::Function(at_most));
-        self.evaluate = Some(Arc::new(effects));
+        self.evaluate = Some(Arc::new(move |arguments: &Value| effects(arguments).into()));
         self
     }
 
@@ -281,7 +334,7 @@ struct PreparedJson {
 }
 
 impl Prepared for PreparedJson {
-    fn hints(&self) -> Option<Hints> {
+    fn annotations(&self) -> Option<Annotations> {
         self.evaluate.as_ref().map(|evaluate| evaluate(&self.arguments))
     }
 

@@ -2,9 +2,11 @@
 
 mod broken;
 mod coverage;
+mod domain;
 pub(crate) mod effects;
 mod entry;
 mod error;
+mod fallback;
 mod gather;
 pub(crate) mod idempotency;
 mod json_tool;
@@ -15,6 +17,7 @@ mod provider;
 mod publish;
 #[doc(hidden)]
 pub mod returned;
+mod row_error;
 mod safeguards;
 pub(crate) mod secret;
 mod set;
@@ -23,7 +26,7 @@ mod typed;
 mod warning;
 mod words;
 
-use candor_hints::Hints;
+use candor_hints::Annotations;
 use candor_protocol::types::Tool as Definition;
 use futures_util::future::BoxFuture;
 
@@ -34,11 +37,14 @@ use candor_hints::Ask;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
 pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
-pub(crate) use effects::EvaluatorFailed;
 pub use effects::{Effects, Variants};
+pub(crate) use effects::{Evaluated, EvaluatorFailed};
 pub(crate) use entry::Entry;
 pub(crate) use error::fields;
 pub use error::{ToolError, code};
+#[doc(hidden)]
+pub use fallback::Derived;
+pub use fallback::{SchemaProblem, SchemaRole};
 pub use idempotency::{Idempotency, KEY_ARGUMENT};
 pub use json_tool::JsonTool;
 pub use output::{Blocks, IntoOutput, Output};
@@ -48,12 +54,15 @@ pub use provider::{IntoTools, ToolsProvider, shape};
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 
+#[doc(hidden)] // for what `#[tool]` writes
+pub use candor_schema::KeyedMap;
 pub(crate) use set::Found;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 #[doc(hidden)] // for what `#[tool]` writes
 pub use typed::{Asked, Carried, Input, Spec, published, published_as};
 pub use typed::{GivenSchema, ToolBox, ToolFn, TypedTool};
+pub(crate) use words::undo_of_call;
 
 /// A tool, erased once: everything that differs between tools is behind these two functions.
 #[diagnostic::on_unimplemented(
@@ -98,12 +107,26 @@ pub trait Tool: Send + Sync + 'static {
     fn needs(&self) -> &[Need] {
         &[]
     }
+
+    /// Which schemas of the definition are derived from types. The server replaces one of these that it cannot use; of any other it
+    /// makes an error.
+    #[doc(hidden)]
+    fn derived(&self) -> Derived {
+        Derived::default()
+    }
+
+    /// What its author demands of arguments and no schema can demand; a tool with such a mistake is not registered.
+    #[doc(hidden)]
+    fn mistakes(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// A call that is ready to run, once.
 pub trait Prepared: Send {
-    /// What it will do, for a tool whose effects are a function of its typed arguments. Must be pure.
-    fn hints(&self) -> Option<Hints> {
+    /// What it will do, for a tool whose effects are a function of its typed arguments: hints, and any further fields of its
+    /// annotations. Must be pure.
+    fn annotations(&self) -> Option<Annotations> {
         None
     }
 

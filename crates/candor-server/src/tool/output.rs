@@ -1,5 +1,7 @@
 //! What a tool returns, and how values of every kind become it.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use candor_protocol::json::{Decode, Object, raw, raw_large};
@@ -78,8 +80,7 @@ impl Output {
     }
 
     /// The value for programs as it is to be checked, if there is one.
-    pub(crate) fn checked_value(&self) -> Option<std::borrow::Cow<'_, Value>> {
-        use std::borrow::Cow;
+    pub(crate) fn checked_value(&self) -> Option<Cow<'_, Value>> {
         match &self.given {
             None => self.structured.as_ref().map(Cow::Borrowed),
             Some(given) => {
@@ -118,14 +119,23 @@ fn boxed_value(value: Value) -> Value {
     Value::Object(Map::from_iter([(candor_schema::BOX_FIELD.to_owned(), value)]))
 }
 
-/// A value as blocks of text: an array gives one for each of its elements, and nothing gives none.
+/// Adds a value as blocks of text: an array gives those of its elements.
+///
+/// Hosts that read text only show nothing of an absent or empty block, and models' interfaces refuse empty ones. So `null`, an empty
+/// string and an empty array are their JSON. [`Content::texts_of`] does the same for clients.
 fn as_blocks(value: &Value, content: &mut Vec<Content>) {
     match value {
-        Value::Null => {}
-        Value::String(text) => content.push(Content::text(text.as_str())),
-        Value::Array(items) => items.iter().for_each(|item| as_blocks(item, content)),
+        Value::String(text) if !text.is_empty() => content.push(Content::text(text.as_str())),
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().for_each(|item| as_blocks(item, content));
+        }
         other => content.push(Content::text(other.to_string())),
     }
+}
+
+/// Returns text as a block that is not empty.
+fn text_block(text: String) -> Content {
+    Content::text(if text.is_empty() { r#""""#.to_owned() } else { text })
 }
 
 /// An object that looks like a result is one, if it is a valid one.
@@ -213,18 +223,18 @@ macro_rules! into_text {
     ($($type:ty)*) => {$(
         impl IntoOutput for $type {
             fn into_output(self) -> Result<Output, ToolError> {
-                Ok(Output::text(self))
+                Ok(Output { content: vec![text_block(self.into())], ..Output::default() })
             }
         }
     )*};
 }
-into_text!(String & str);
+into_text!(String &str Box<str> Cow<'_, str>);
 
 macro_rules! into_base64 {
     ($($type:ty)*) => {$(
         impl IntoOutput for $type {
             fn into_output(self) -> Result<Output, ToolError> {
-                Ok(Output::text(BASE64.encode(self)))
+                Ok(Output { content: vec![text_block(BASE64.encode(self))], ..Output::default() })
             }
         }
     )*};

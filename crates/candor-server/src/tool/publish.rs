@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::split::{Part, Split};
-use super::words::{Described, described};
+use super::words::{Described, described, undo};
 use super::{Effects, effects};
 use crate::gate::Policy;
 use candor_hints::Judgement;
@@ -45,17 +45,20 @@ impl Form {
             // Computed, never written by hand.
             let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
             effects::write(entry.worst().hints.declared(), annotations);
-            if let Effects::Table(table) = &entry.effects {
-                let words = json!({"effects": table.in_words()});
-                add_meta(definition, extension::DYNAMIC_ANNOTATIONS, &words);
-            }
             self.flag(definition);
+        }
+        if entry.effects.has_effect() {
+            let mut about = json!({"effect": entry.worst().hints.effect().as_str()});
+            if let Effects::Table(table) = &entry.effects {
+                about["effects"] = table.in_words().into();
+            }
+            add_meta(definition.to_mut(), extension::DYNAMIC_ANNOTATIONS, &about);
         }
         // Where the arguments decide, it must be so for the most harmless of calls.
         let least = if entry.effects.is_dynamic() { Hints::READS } else { entry.worst().hints };
         let judged = policy.judge(entry, least);
         say(&mut definition, entry, Described::Whole, judged);
-        name_preview(&mut definition, entry);
+        name_neighbors(&mut definition, entry, Described::Whole);
         tell_judgement(&mut definition, judged, !entry.effects.is_dynamic());
         self.schemas(definition, entry, era)
     }
@@ -72,10 +75,12 @@ impl Form {
         if part.varies {
             self.flag(definition.to_mut());
         }
-        let hints = definition.annotations.as_ref().map(effects::declared).unwrap_or_default();
-        let judged = policy.judge(entry, hints.effective().hints);
-        say(&mut definition, entry, Described::Part(hints), judged);
-        name_preview(&mut definition, entry);
+        let described = Described::Part(part.hints.declared());
+        let judged = policy.judge(entry, part.hints);
+        say(&mut definition, entry, described, judged);
+        let about = json!({"effect": part.hints.effect().as_str()});
+        add_meta(definition.to_mut(), extension::DYNAMIC_ANNOTATIONS, &about);
+        name_neighbors(&mut definition, entry, described);
         tell_judgement(&mut definition, judged, !part.varies);
         self.schemas(definition, entry, era)
     }
@@ -121,12 +126,16 @@ fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, judge
     }
 }
 
-/// Says to programs what the description says to models: what shows a call before it is made, and whether it has to.
-fn name_preview(definition: &mut Cow<'_, Definition>, entry: &Entry) {
+/// Says to programs what the description says to models: which tool shows a call before it is made and whether it has to, and which
+/// tool undoes a call.
+fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described) {
     if let Some(preview) = &entry.preview_name {
         let required = entry.safeguards.requires_preview;
         let told = json!({"preview": preview, "required": required});
         add_meta(definition.to_mut(), extension::PLAN, &told);
+    }
+    if let Some(undo) = undo(entry, of) {
+        add_meta(definition.to_mut(), extension::UNDO, &undo.to_value());
     }
 }
 

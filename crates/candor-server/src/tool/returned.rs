@@ -6,6 +6,7 @@
 //! than the case before it, and `(&&&&&probe).kind()` finds the first that fits. The traits here are called by the code
 //! that the macro writes, and by nobody else.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -199,6 +200,8 @@ pub trait Send<T> {
 pub trait Text: Serialize + JsonSchema {}
 impl Text for String {}
 impl Text for &str {}
+impl Text for Box<str> {}
+impl Text for Cow<'_, str> {}
 
 /// First choice: text.
 pub trait KindText<T> {
@@ -360,7 +363,7 @@ fn carry(value: Value, carried: Carried) -> Output {
 }
 
 fn json(value: &impl Serialize) -> Result<Value, ToolError> {
-    serde_json::to_value(value)
+    candor_schema::write(value)
         .map_err(|e| ToolError::internal(format!("the result cannot be written as JSON: {e}")))
 }
 

@@ -10,6 +10,9 @@ use serde_json::{Map, Value, json};
 
 /// The value with its secrets covered.
 pub(crate) fn covered(schema: &Value, value: &Value) -> Value {
+    // What is no schema does not say which arguments are secrets.
+    let unknown = json!({"additionalProperties": {"writeOnly": true}});
+    let schema = if schema.is_object() || schema.is_boolean() { schema } else { &unknown };
     match References::of(schema) {
         Some(mut references) => cover(&mut references, &[schema], value),
         None => in_place_of(value),
@@ -155,6 +158,13 @@ fn of_item<'s>(all: &[&'s Value], place: usize) -> Vec<&'s Value> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn without_a_schema_every_argument_is_covered() {
+        let complaint = json!("the derivation panicked");
+        let covered = covered(&complaint, &json!({"a": "abc", "b": {"c": 1}}));
+        assert_eq!(covered, json!({"a": "•••• (3 characters)", "b": "••••"}));
+    }
 
     #[test]
     fn secrets_are_covered_wherever_the_schema_has_them() {

@@ -12,7 +12,6 @@ use candor_protocol::types::Tool as Definition;
 use candor_schema::Invalid;
 
 use super::Tool;
-use super::effects;
 use super::entry::Entry;
 use super::gather::{Unusable, gather};
 use super::publish::Form;
@@ -73,8 +72,8 @@ pub(crate) struct Found<'a> {
     part: Option<&'a Part>,
 }
 
-/// Why a tool cannot be registered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a tool cannot be registered. Its debug form is its message, for a `main` that returns it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct RegistrationError {
     pub(super) tool: String,
     pub(super) problem: String,
@@ -92,11 +91,18 @@ impl fmt::Display for RegistrationError {
     }
 }
 
+impl fmt::Debug for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for RegistrationError {}
 
 impl ToolSet {
-    /// Checks and indexes tools. Fails for two tools of one name, for schemas that cannot be honoured, and if a tool names
-    /// another that is not there. Previews that are made with a tool stand right after it.
+    /// Checks and indexes tools. Fails for two tools of one name, for schemas of an author's own that cannot be honoured, and if a tool
+    /// names another that is not there. A schema that a tool's types have and that cannot be used costs no more than itself: the tool
+    /// is published with one that takes any object, its types check the arguments, and the log has the problem. Previews that are made with a tool stand right after it.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
         gather(tools, Unusable::Fails)
     }
@@ -158,9 +164,25 @@ impl ToolSet {
         self.entries.iter().map(|entry| &entry.definition)
     }
 
+    /// Returns true if any tool is in a serial group.
+    pub(crate) fn has_serial(&self) -> bool {
+        self.entries.iter().any(|entry| entry.safeguards.serial.is_some())
+    }
+
     /// Whether the arguments of any tool make a difference to what it does.
     pub(crate) fn foresees(&self) -> bool {
         self.entries.iter().any(|entry| entry.is_dynamic())
+    }
+
+    /// Checks that every schema of a type can be used.
+    pub(crate) fn check_schemas(&self) -> Result<(), RegistrationError> {
+        for entry in &self.entries {
+            if let Some(problem) = entry.schema_problems.first() {
+                let advice = format!("{problem}; fix the type, or remove `.strict()`");
+                return Err(RegistrationError::of(entry.name(), advice));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the tools can be listed in parts.
@@ -264,9 +286,9 @@ impl<'a> Found<'a> {
 
     /// What any call of it may do.
     pub(crate) fn worst(&self) -> Effective {
-        match self.part.and_then(|part| part.definition.annotations.as_ref()) {
+        match self.part {
             None => self.entry.worst(),
-            Some(annotations) => effects::declared(annotations).effective(),
+            Some(part) => part.hints.declared().effective(),
         }
     }
 

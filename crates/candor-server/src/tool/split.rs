@@ -4,7 +4,7 @@
 //! for each value of that argument: `manage_files_read`, `manage_files_delete`. Only the list and the look-up know; a call
 //! of a part is a call of the whole with the argument put back, so everything behind the look-up is the same.
 
-use candor_hints::{Pointer, Row, Table, Test};
+use candor_hints::{Hints, Pointer, Row, Table, Test};
 use candor_protocol::json::raw;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::{Invalid, Violation};
@@ -29,6 +29,8 @@ pub(super) const LONGEST_NAME: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) definition: Definition,
+    /// What its calls do at worst.
+    pub(crate) hints: Hints,
     /// The argument that is gone, and the value that it has.
     argument: String,
     value: Value,
@@ -97,8 +99,8 @@ fn part(
     {
         keywords.shift_remove("required");
     }
-    let hints =
-        table.of_partial(&Value::Object(Map::from_iter([(argument.to_owned(), value.clone())])));
+    let own = Value::Object(Map::from_iter([(argument.to_owned(), value.clone())]));
+    let hints = table.of_partial(&own);
     let mut definition = whole.clone();
     definition.input_schema = raw(&narrowed);
     definition.title = whole.title.as_ref().map(|title| format!("{title}: {word}"));
@@ -110,7 +112,10 @@ fn part(
     definition.dynamic_annotations = None;
     definition.name = name;
     let varies = varies(table.rows(), argument, value);
-    Ok(Part { definition, argument: argument.to_owned(), value: value.clone(), varies })
+    if !varies {
+        effects::add_fields(table.annotations_of(&own).fields(), annotations);
+    }
+    Ok(Part { definition, hints, argument: argument.to_owned(), value: value.clone(), varies })
 }
 
 /// Whether a row that may fit this value asks about another argument too.
@@ -128,7 +133,6 @@ fn varies(rows: &[Row], argument: &str, value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_hints::Hints;
     use serde_json::json;
 
     fn tool() -> (Definition, Table, Value) {

@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use candor_hints::Hints;
+use candor_hints::Annotations;
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
-use candor_schema::OutputSchema;
+use candor_schema::{InputSchema, OutputSchema};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::effects;
+use super::fallback::{self, Derived};
 use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, ToolError};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
@@ -23,7 +24,9 @@ use candor_hints::Ask;
 /// A tool made of a function.
 pub struct TypedTool {
     definition: Definition,
+    derived: Derived,
     prepare: Box<Prepare>,
+    mistakes: Vec<String>,
     needs: Vec<Need>,
     effects: Effects,
     idempotency: Idempotency,
@@ -36,7 +39,9 @@ type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send +
 
 /// Names a tool that `#[tool]` has made of a function; the function itself stays what it was.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no function that is marked `#[tool]`",
+    message = "`tools![…]` lists functions that are marked `#[tool]`, and this one is not",
+    label = "put `#[tool(…)]` on this function",
+    note = "the brackets declare what a call does: `#[tool(reads)]`, `#[tool(adds)]`, `#[tool(changes)]` or `#[tool(deletes)]`",
     note = "a toolbox is added with `.tools(value.into_tools())`"
 )]
 pub trait ToolFn {
@@ -81,7 +86,7 @@ pub struct Spec {
 /// What can be found out of a call from its arguments, before it runs.
 pub struct Asked<A> {
     /// What it does.
-    pub hints: Option<fn(&A) -> Hints>,
+    pub annotations: Option<fn(&A) -> Annotations>,
     /// The key that they make.
     pub key: Option<fn(&A) -> String>,
 }
@@ -95,62 +100,95 @@ impl<A> Clone for Asked<A> {
 impl<A> Copy for Asked<A> {}
 
 /// A schema that the author gives instead of the derived one. It is published as it is written.
-pub struct GivenSchema(Box<RawValue>);
+pub struct GivenSchema {
+    text: Box<RawValue>,
+    /// A type has it; no author gave it.
+    derived: bool,
+}
+
+impl GivenSchema {
+    fn given(text: Box<RawValue>) -> Self {
+        Self { text, derived: false }
+    }
+}
 
 impl From<&str> for GivenSchema {
     /// JSON text, kept byte for byte. A text that is not JSON is refused when the tool is registered.
     fn from(text: &str) -> Self {
         let schema = RawValue::from_string(text.trim().to_owned());
         // No schema is a string, so this one is a complaint.
-        Self(schema.unwrap_or_else(|e| raw(&format!("a schema was given that is not JSON: {e}"))))
+        Self::given(
+            schema.unwrap_or_else(|e| raw(&format!("a schema was given that is not JSON: {e}"))),
+        )
     }
 }
 
 impl From<Value> for GivenSchema {
     fn from(schema: Value) -> Self {
-        Self(raw(&schema))
+        Self::given(raw(&schema))
     }
 }
 
 /// How a function takes its arguments.
 pub struct Input<A> {
     schema: Box<RawValue>,
+    derived: bool,
+    /// What is wrong with what the author demands of the parameters.
+    mistakes: Vec<String>,
     read: Arc<Read<A>>,
 }
 
 impl<A> Clone for Input<A> {
     fn clone(&self) -> Self {
-        Self { schema: self.schema.clone(), read: self.read.clone() }
+        let Self { schema, derived, mistakes, read } = self;
+        Self {
+            schema: schema.clone(),
+            derived: *derived,
+            mistakes: mistakes.clone(),
+            read: read.clone(),
+        }
     }
 }
 
-type Read<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
+pub(crate) type Read<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
 
 impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
     /// One property for each parameter.
     #[must_use]
     pub fn parameters() -> Self {
-        Self { schema: raw(&candor_schema::input::<A>()), read: Arc::new(read::<A>) }
+        Self::derived::<A>(Arc::new(read::<A>))
     }
 
     /// One parameter: a struct *is* the arguments, anything else is one property.
     #[must_use]
     pub fn parameter<T: DeserializeOwned + JsonSchema + 'static>(wrap: fn(T) -> A) -> Self {
-        let own = candor_schema::derive::<T>(candor_schema::View::Input);
-        if candor_schema::is_struct(&own) {
-            let read = move |arguments: &Arguments| read::<T>(arguments).map(wrap);
-            Self { schema: raw(&candor_schema::input::<T>()), read: Arc::new(read) }
+        let is_struct = fallback::derive(candor_schema::is_struct::<T>);
+        if is_struct.unwrap_or_else(|_| fallback::reads_struct::<T>()) {
+            Self::derived::<T>(Arc::new(move |arguments| read::<T>(arguments).map(wrap)))
         } else {
             Self::parameters()
         }
     }
+
+    fn derived<T: JsonSchema>(read: Arc<Read<A>>) -> Self {
+        let (schema, mistakes) = match fallback::derive(candor_schema::input_schema::<T>) {
+            Ok(InputSchema { schema, mistakes }) => (raw(&schema), mistakes),
+            Err(complaint) => (complaint, Vec::new()),
+        };
+        Self { schema, derived: true, mistakes, read }
+    }
 }
 
 impl<A> Input<A> {
+    /// Returns the schema, and what reads arguments that keep it.
+    pub(crate) fn into_parts(self) -> (Box<RawValue>, Arc<Read<A>>) {
+        (self.schema, self.read)
+    }
+
     /// Publishes the author's own schema; the parameters are read from what it lets through.
     #[must_use]
     pub fn publishing(self, schema: impl Into<GivenSchema>) -> Self {
-        Self { schema: schema.into().0, ..self }
+        Self { schema: schema.into().text, derived: false, mistakes: Vec::new(), ..self }
     }
 }
 
@@ -164,7 +202,8 @@ impl Input<Arguments> {
     /// Whatever the author's own schema lets through, as it is.
     #[must_use]
     pub fn raw(schema: impl Into<GivenSchema>) -> Self {
-        Self { schema: schema.into().0, read: Arc::new(|arguments| Ok(arguments.clone())) }
+        let read = Arc::new(|arguments: &Arguments| Ok(arguments.clone()));
+        Self { schema: schema.into().text, derived: false, mistakes: Vec::new(), read }
     }
 }
 
@@ -186,10 +225,14 @@ impl TypedTool {
         F: Fn(A, Ctx) -> R + Send + Sync + Clone + 'static,
         R: Future<Output = Result<Output, ToolError>> + Send + 'static,
     {
+        let derived = Derived {
+            input: input.derived,
+            output: output.as_ref().is_some_and(|output| output.derived),
+        };
         let mut definition = Definition::new(spec.name, input.schema);
         definition.title = spec.title.map(str::to_owned);
         definition.description = spec.description.map(str::to_owned);
-        definition.output_schema = output.map(|given| given.0);
+        definition.output_schema = output.map(|given| given.text);
         if let Effects::Fixed(declared) = &spec.effects {
             let mut annotations = ToolAnnotations::new();
             effects::write(*declared, &mut annotations);
@@ -203,7 +246,9 @@ impl TypedTool {
         };
         Self {
             definition,
+            derived,
             prepare: Box::new(prepare),
+            mistakes: input.mistakes,
             needs: spec.needs,
             effects: spec.effects,
             idempotency: spec.idempotency,
@@ -218,7 +263,16 @@ impl TypedTool {
     /// Changes the definition in any way: another name, icons, metadata.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut Definition)) -> Self {
+        let text = |schema: Option<&RawValue>| schema.map(|schema| schema.get().to_owned());
+        let schemas = |definition: &Definition| {
+            (text(Some(&definition.input_schema)), text(definition.output_schema.as_deref()))
+        };
+        let before = schemas(&self.definition);
         change(&mut self.definition);
+        // What the author writes here is the author's own.
+        let after = schemas(&self.definition);
+        self.derived.input &= before.0 == after.0;
+        self.derived.output &= before.1 == after.1;
         self
     }
 }
@@ -236,9 +290,17 @@ pub enum Carried {
 
 /// The published form of a derived output schema, and how values are carried.
 #[must_use]
-pub fn published(derived: Option<OutputSchema>) -> (Option<GivenSchema>, Carried) {
-    let carried = carried(derived.as_ref());
-    (derived.map(|derived| derived.schema.into()), carried)
+pub fn published(
+    derivation: impl FnOnce() -> Option<OutputSchema>,
+) -> (Option<GivenSchema>, Carried) {
+    match fallback::derive(derivation) {
+        Ok(derived) => {
+            let carried = carried(derived.as_ref());
+            let text = derived.map(|derived| raw(&derived.schema));
+            (text.map(|text| GivenSchema { text, derived: true }), carried)
+        }
+        Err(text) => (Some(GivenSchema { text, derived: true }), Carried::AsItComes),
+    }
 }
 
 /// The author's own output schema, and how values are carried: as they would be without it, except that what is no object
@@ -246,12 +308,13 @@ pub fn published(derived: Option<OutputSchema>) -> (Option<GivenSchema>, Carried
 #[must_use]
 pub fn published_as(
     schema: impl Into<GivenSchema>,
-    derived: Option<&OutputSchema>,
+    derivation: impl FnOnce() -> Option<OutputSchema>,
 ) -> (Option<GivenSchema>, Carried) {
     let given = schema.into();
-    let of_object = serde_json::from_str::<Value>(given.0.get())
+    let of_object = serde_json::from_str::<Value>(given.text.get())
         .is_ok_and(|schema| schema.get("type").is_none_or(|name| name == "object"));
-    let carried = if of_object { carried(derived) } else { Carried::Bare };
+    let derived = || fallback::derive(derivation).unwrap_or_default();
+    let carried = if of_object { carried(derived().as_ref()) } else { Carried::Bare };
     (Some(given), carried)
 }
 
@@ -295,6 +358,14 @@ impl Tool for TypedTool {
     fn needs(&self) -> &[Need] {
         &self.needs
     }
+
+    fn derived(&self) -> Derived {
+        self.derived
+    }
+
+    fn mistakes(&self) -> &[String] {
+        &self.mistakes
+    }
 }
 
 /// Typed arguments and the function that takes them.
@@ -311,8 +382,8 @@ where
     F: Fn(A, Ctx) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Output, ToolError>> + Send + 'static,
 {
-    fn hints(&self) -> Option<Hints> {
-        self.asked.hints.map(|hints| hints(&self.arguments))
+    fn annotations(&self) -> Option<Annotations> {
+        self.asked.annotations.map(|annotations| annotations(&self.arguments))
     }
 
     fn key(&self) -> Option<String> {

@@ -3,7 +3,8 @@
 //! Where the arguments decide what a call does, a sentence stands in the description of the whole only if it is true of every
 //! call; the parts of a split tool say what is true of them. Of tools that only read nothing needs to be said.
 
-use candor_hints::Declared;
+use candor_hints::{Declared, Effective};
+use candor_protocol::Undo;
 
 use super::entry::Entry;
 use super::safeguards::Sentence;
@@ -90,6 +91,31 @@ impl Described {
                 }
             }
         }
+    }
+}
+
+/// Returns what the declarations say about undoing one call, whose effect is known. `None`: nothing.
+pub(crate) fn undo_of_call(entry: &Entry, effect: Effective) -> Option<Undo> {
+    let of = match entry.effects.is_dynamic() {
+        true => Described::Part(effect.hints.declared()),
+        false => Described::Whole,
+    };
+    undo(entry, of)
+}
+
+/// Returns what the declarations say about undoing calls: the tool, or that no tool does. `None`: nothing.
+pub(super) fn undo(entry: &Entry, of: Described) -> Option<Undo> {
+    let known = of.known(entry);
+    if known.read_only == Some(true) {
+        return None;
+    }
+    let may_destroy = match of {
+        Described::Whole if entry.effects.is_dynamic() => entry.worst().hints.is_destructive(),
+        Described::Whole | Described::Part(_) => known.destructive == Some(true),
+    };
+    match &entry.safeguards.undo {
+        Some(tool) => Some(Undo::With(tool.clone())),
+        None => may_destroy.then_some(Undo::Impossible),
     }
 }
 

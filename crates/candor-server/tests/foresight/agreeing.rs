@@ -42,9 +42,7 @@ fn print(runs: &Arc<AtomicUsize>) -> JsonTool {
     let mode = |mode: Value| Row::when("mode", Test::equals(mode));
     let table = Table::new()
         .row(Row::when("/options/dry", Test::equals(true)).then(Hints::READS))
-        .row(Row::when("mode", Test::Absent).then(Hints::READS))
         .row(mode(json!("show")).then(Hints::READS))
-        .row(mode(Value::Null).then(Hints::READS))
         .row(mode(json!("print")).and("path", Test::Below("/tmp".into())).then(Hints::ADDS))
         .row(mode(json!("shred")).and("copies", Test::Range(Some(2.0), None)).then(Hints::DELETES))
         .closed_world();

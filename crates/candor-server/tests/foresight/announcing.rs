@@ -73,12 +73,12 @@ async fn the_seeds_tool_is_listed_with_its_worst_case_and_the_flag() {
             "inputSchema": crate::files_schema(),
             "annotations": four(false, true, false, false),
             "dynamicAnnotations": true,
-            "_meta": {OURS: {"effects": [
+            "_meta": {OURS: {"effect": "deletes", "effects": [
                 "action is \"read\": reads · repeatable · stays local",
                 "action is \"append\": adds · not repeatable · stays local",
-                "action is \"replace\": DELETES · repeatable · stays local",
+                "action is \"replace\": changes · repeatable · stays local",
                 "action is \"delete\": DELETES · repeatable · stays local",
-            ]}},
+            ]}, "dev.candor/undo": {"possible": false}},
         }]);
         assert_eq!(list["tools"], expected);
     }
@@ -114,7 +114,7 @@ async fn static_hints_are_published_as_they_were_declared() {
 #[tokio::test]
 async fn nothing_is_unclassified_by_silence() {
     // `#[tool]` does not compile without; here the author reads it in the log.
-    let named = |name: &str| JsonTool::open(name, |_, _| async { Ok("") });
+    let named = |name: &str| JsonTool::open(name, |_, _| async { Ok("") }).description("Acts.");
     let mut titled = ToolAnnotations::new();
     titled.title = Some("Mute".to_owned());
     let mut reads = ToolAnnotations::new();
@@ -188,6 +188,6 @@ fn a_table_that_cannot_be_meant_refuses_to_be_registered() {
     };
     assert_eq!(
         build(Table::new().row(read()).row(read())),
-        "tool \"t\": row 2 of its effects is never reached: an earlier row asks the same"
+        "tool \"t\": row 2 of its effects (`action is \"read\"`) never matches: row 1 before it takes every such call. Remove it, or move it up"
     );
 }

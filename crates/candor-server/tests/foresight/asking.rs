@@ -31,7 +31,7 @@ async fn the_seeds_example_in_each_era() {
         "readOnlyHint": "resolved", "destructiveHint": "resolved",
         "idempotentHint": "resolved", "openWorldHint": "resolved",
     });
-    let ours = json!({"sources": sources, "summary": "reads · repeatable · stays local"});
+    let ours = json!({"sources": sources, "effect": "reads", "summary": "reads · repeatable · stays local"});
     let hints = four(true, false, true, false);
     let judged = json!({"judgement": "allow"});
     let meta = json!({OURS: ours, "dev.candor/approval": judged});
@@ -59,8 +59,8 @@ async fn every_row_of_the_reference_server() {
         for (action, expected) in [
             ("read", Hints::new(true, false, true, false)),
             ("append", Hints::new(false, false, false, false)),
-            ("replace", Hints::new(false, true, true, false)),
-            ("delete", Hints::new(false, true, true, false)),
+            ("replace", Hints::CHANGES.repeatable().closed_world()),
+            ("delete", Hints::DELETES.repeatable().closed_world()),
         ] {
             let hints = client.hints("manage_files", json!({"path": "a", "action": action})).await;
             assert_eq!(hints, expected, "{action}");
@@ -267,7 +267,7 @@ async fn the_same_question_has_the_same_answer_whoever_asks_and_whatever_happene
 #[tokio::test]
 async fn some_arguments_are_enough_for_who_says_so() {
     for client in clients(files) {
-        let worst = Hints::new(false, true, false, false);
+        let worst = Hints::DELETES.closed_world();
         assert_eq!(client.hints_of_partial("manage_files", ()).await, worst);
         assert_eq!(client.hints_of_partial("manage_files", json!({"path": "a"})).await, worst);
         let reading = client.hints_of_partial("manage_files", json!({"action": "read"})).await;

@@ -134,7 +134,10 @@ async fn a_call_needs_no_question_and_says_what_was_foreseen() {
     let params = json!({"name": "moody", "arguments": {"mood": "calm"}});
     for result in results(&Site::of(moody().0), "tools/call", &params).await {
         assert_eq!(text(&result), "done");
-        assert_eq!(result["_meta"][OURS], json!({"foreseen": four(true, false, true, true)}));
+        assert_eq!(
+            result["_meta"][OURS],
+            json!({"foreseen": four(true, false, true, true), "effect": "reads"})
+        );
     }
 }
 

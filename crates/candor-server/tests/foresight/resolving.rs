@@ -35,7 +35,7 @@ fn by(capabilities: &Value, method: &str, params: &Value) -> Call {
 }
 
 #[tokio::test]
-async fn the_result_is_a_name_four_booleans_and_nothing_else() {
+async fn the_result_is_a_name_four_booleans_and_the_effect_in_meta() {
     let site = site();
     let resolved = site.send(by(&able(), RESOLVE, &reading())).await.result().await;
     let info = json!({"name": "bench", "version": "1.2.3"});
@@ -43,7 +43,7 @@ async fn the_result_is_a_name_four_booleans_and_nothing_else() {
         "resultType": "complete",
         "name": "manage_files",
         "annotations": four(true, false, true, false),
-        "_meta": {SERVER_INFO_KEY: info},
+        "_meta": {OURS: {"effect": "reads"}, SERVER_INFO_KEY: info},
     });
     assert_eq!(resolved, expected);
 
@@ -53,6 +53,7 @@ async fn the_result_is_a_name_four_booleans_and_nothing_else() {
         "resultType": "complete",
         "name": "manage_files",
         "annotations": four(true, false, true, false),
+        "_meta": {OURS: {"effect": "reads"}},
     });
     assert_eq!(resolved, expected);
 }

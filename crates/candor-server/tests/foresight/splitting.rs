@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::common::{Call, Site, call, greet, modern, server, text};
-use crate::{Files, RESOLUTION, clients, errors, files, files_schema, four, is, results};
+use crate::{Files, OURS, RESOLUTION, clients, errors, files, files_schema, four, is, results};
 
 fn names(list: &Value) -> Vec<&str> {
     list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
@@ -47,6 +47,7 @@ async fn a_part_has_exact_hints_and_no_deciding_argument() {
             "description": "Read, append, replace, or delete file contents (action: append; adds · not repeatable · stays local) Not safe to retry with same inputs.",
             "inputSchema": schema,
             "annotations": four(false, false, false, false),
+            "_meta": {OURS: {"effect": "adds"}},
         });
         assert_eq!(list["tools"][1], expected);
         assert_eq!(list["tools"][0]["annotations"], four(true, false, true, false));
@@ -131,7 +132,7 @@ fn doing(name: &str, values: &Value) -> JsonTool {
         "properties": {"do": {"type": "string", "enum": values}},
         "required": ["do"],
     });
-    let row = Row::when("do", Test::equals("look")).then(Hints::READS);
+    let row = Row::when("do", Test::equals(values[0].clone())).then(Hints::READS);
     JsonTool::new(
         name,
         &schema,

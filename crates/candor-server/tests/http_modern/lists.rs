@@ -103,7 +103,7 @@ fn everything() -> Server {
     server().tool(greet()).prompt(hello()).resources(memos).complete_prompt(
         "hello",
         "name",
-        |_, _| async { vec!["Ada".to_owned()] },
+        |_, _, _| async { vec!["Ada".to_owned()] },
     )
 }
 

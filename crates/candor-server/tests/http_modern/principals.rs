@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use candor_server::Server;
+use candor_server::auth::BearerTokens;
 use candor_server::protocol::Principal;
 use candor_server::tool::{ProviderError, Tool, ToolSet, provider_fn};
 use http::Method;
@@ -205,4 +206,14 @@ async fn where_nobody_is_known_one_caller_may_have_all() {
     }
     site.send(wait()).await.error(503, BUSY).await;
     drop(held);
+}
+
+#[tokio::test]
+async fn endpoint_without_an_authenticator_uses_that_of_its_server() {
+    let tokens = BearerTokens::default().token("alice-token", Principal::new("alice"));
+    let whoami = tool("whoami", |_, ctx| async move { Ok(ctx.principal().to_string()) });
+    let site = Site::of(server().tool(whoami).authenticator(tokens));
+    assert_eq!(site.send(call("whoami", &json!({}))).await.status, 401);
+    let result = site.send(call("whoami", &json!({})).by("alice")).await.result().await;
+    assert_eq!(text(&result), "alice");
 }

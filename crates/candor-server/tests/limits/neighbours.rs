@@ -105,7 +105,8 @@ fn what_is_said_and_not_declared_and_what_deletes_blindly_is_told_when_it_is_reg
     let log = Log::capture();
     let register = || {
         let wishful = look("wishful", &[]).description("Shows it. This cannot be undone.");
-        server().tool(wishful).tool(tool("delete_gadget", &["gadget_id"])).build().unwrap()
+        let blind = tool("delete_gadget", &["gadget_id"]).description("Deletes a gadget.");
+        server().tool(wishful).tool(blind).build().unwrap()
     };
     register();
     let said = log.take();

@@ -44,7 +44,8 @@ async fn a_call_with_a_key_leaves_its_whole_story() {
         assert_eq!(shape(start), expected);
         assert!(start.circumstances.digest.is_some());
         let hints = start.circumstances.hints.as_deref().unwrap();
-        assert!(hints.contains("not repeatable"), "by nature, whatever the key: {hints}");
+        // As `tools/annotations` answers about the same call. The record has what it does without a key.
+        assert!(!hints.contains("not "), "{hints}");
         let note = start.circumstances.note.as_deref().unwrap();
         assert!(note.starts_with("candor-testing "), "{note}");
         assert_eq!(complete.event, "complete");

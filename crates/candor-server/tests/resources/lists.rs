@@ -126,9 +126,14 @@ async fn neither_a_media_type_nor_a_slash_makes_a_folder() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_uri_of_a_list_is_a_text_or_is_left_out() {
+async fn list_uri_of_another_type_than_string_is_refused_and_null_counts_as_absent() {
     everywhere(docs, async |peer| {
-        for uri in [json!(null), json!(7), json!([])] {
+        let default = peer.result("resources/list", &json!({})).await;
+        for params in [json!({"uri": null}), json!({"uri": null, "cursor": null})] {
+            let listed = peer.result("resources/list", &params).await;
+            assert_eq!(listed["resources"], default["resources"], "{params}");
+        }
+        for uri in [json!(7), json!([])] {
             let error = peer.error("resources/list", &json!({"uri": uri}), -32602).await;
             let message = error["message"].as_str().unwrap();
             assert!(message.starts_with("Invalid params: /uri"), "{message}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use candor_server::tool::Split;
-use candor_server::transport::http::PublicUrl;
+use candor_server::transport::http::{PublicUrl, Replica};
 use candor_server::{Ask, Audit, KeepArguments, Limits, Server};
 use clap::Args;
 
@@ -43,6 +43,15 @@ pub struct ServeArgs {
     /// Keys that sign what clients carry, 64 hexadecimal digits per line, newest first; instances may share them
     #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE", value_parser = value::file())]
     pub secret_file: Option<PathBuf>,
+
+    /// Names the data that this server serves. Servers with one name and one ledger share idempotency keys, approvals and grants;
+    /// servers with different names share none [default: as the server's author says]
+    #[arg(long, value_name = "NAME", env = "CANDOR_INSTANCE")]
+    pub instance: Option<String>,
+
+    /// Names this process among replicas behind a proxy: legacy session ids begin with NAME and a dot
+    #[arg(long, value_name = "NAME", env = "CANDOR_REPLICA")]
+    pub replica: Option<Replica>,
 
     /// Remember calls here: sqlite:PATH, postgres://…, memory: (until this process ends), or none [default: a file in the state folder]
     #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true)]
@@ -173,6 +182,12 @@ pub(super) enum Way {
 }
 
 impl ServeArgs {
+    /// The name after `--instance`. An empty variable names none.
+    #[must_use]
+    pub fn instance_name(&self) -> Option<&str> {
+        self.instance.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// The way that was asked for. A flag goes before a variable; two flags contradict each other.
     pub(super) fn way(&self, words: &[String]) -> Result<Way> {
         let flag = |name: &str| {

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::args::{self, ServeArgs};
-use super::{Serving, misplaced};
+use super::{Serving, misplaced, value};
 use crate::{Error, Result};
 
 /// Where a server listens if nobody says otherwise.
@@ -33,6 +34,11 @@ pub(super) async fn serve(
     telling: &mut JoinSet<()>,
 ) -> Result<()> {
     let mut http = Http::default();
+    http.replica.clone_from(&args.replica);
+    http.authenticator = engine.authenticator().cloned();
+    if let (Some(path), true) = (&args.tokens, http.authenticator.is_some()) {
+        return Err(own_authenticator(path));
+    }
     if let Some(path) = &args.tokens {
         let tokens = BearerTokens::from_lines(&args::read(path, "--tokens")?)
             .map_err(|e| args::in_file(path, e))?;
@@ -76,7 +82,8 @@ pub(super) async fn serve(
         // tokens of operators, nobody needs it.
         if http.authenticator.is_some() && !std::io::stderr().is_terminal() {
             eprintln!(
-                "  console  {url}/   (log in with an operator's token: candor token NAME --operator makes one)"
+                "  console  {url}/   (log in with an operator's token{})",
+                if args.tokens.is_some() { ": candor token NAME --operator makes one" } else { "" }
             );
         } else {
             eprintln!("  console  {url}/#token={}   (open this)", console.launch_token());
@@ -102,6 +109,17 @@ pub(super) async fn serve(
         telling.spawn(tell_of_drain(drain));
     };
     Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
+}
+
+/// Of two ways to know callers, one would silently not count.
+fn own_authenticator(path: &Path) -> Error {
+    let place = value::variable("--tokens").map_or_else(
+        || format!("--tokens {}", path.display()),
+        |variable| format!("{variable}={}", path.display()),
+    );
+    Error::usage(format!(
+        "{place} cannot be used: this server authenticates callers itself. Remove it"
+    ))
 }
 
 /// Whether the URL leads to this machine, so that no proxy brings others through it.

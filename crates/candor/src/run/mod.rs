@@ -58,7 +58,7 @@ pub use serving::Serving;
 /// }
 ///
 /// /// The latest notes.
-/// #[tool(read_only, closed_world, blocking)]
+/// #[tool(reads, closed_world, blocking)]
 /// fn notes(file: State<PathBuf>) -> Result<String, ToolError> {
 ///     Ok(std::fs::read_to_string(&*file)?)
 /// }
@@ -129,6 +129,10 @@ fn boxed(
             value::must_be_there("--tokens", path)?;
         }
         log::to_stderr(args.log_format);
+        let server = match args.instance_name() {
+            None => server,
+            Some(instance) => server.instance(instance),
+        };
         let server = ledger::attach(asking(server, &args)?, &args)?;
         let server = match args.split {
             None => server,

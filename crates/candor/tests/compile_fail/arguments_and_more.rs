@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(query: String, rest: Arguments) -> String {
     format!("{query} {:?}", rest.as_value())
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, blocking)]
+#[tool(reads, blocking)]
 async fn waits() -> i64 {
     1
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn wait(ctx: &Ctx) {
     ctx.cancelled().await;
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(#[default(3)] limit: State<u32>) -> u32 {
     *limit
 }

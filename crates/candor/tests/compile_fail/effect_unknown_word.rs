@@ -2,7 +2,7 @@ use candor::prelude::*;
 
 #[candor::args]
 enum Action {
-    #[effect(reads)]
+    #[effect(looks)]
     Read,
 }
 

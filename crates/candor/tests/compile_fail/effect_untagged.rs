@@ -3,9 +3,9 @@ use candor::prelude::*;
 #[candor::args]
 #[serde(untagged)]
 enum Action {
-    #[effect(read_only)]
+    #[effect(reads)]
     Read { path: String },
-    #[effect(additive)]
+    #[effect(adds)]
     Append { path: String, content: String },
 }
 

@@ -2,9 +2,9 @@ use candor::prelude::*;
 
 #[candor::args]
 enum Action {
-    #[effect(read_only)]
+    #[effect(reads)]
     Read,
-    #[effect(additive)]
+    #[effect(adds)]
     #[serde(untagged)]
     Append { content: String },
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, unclassified)]
+#[tool(reads, unclassified)]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

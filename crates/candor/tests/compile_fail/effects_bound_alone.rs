@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, at_most(destructive))]
+#[tool(deletes, at_most(deletes))]
 fn change(action: String) {
     let _ = action;
 }

@@ -2,7 +2,7 @@ use candor::prelude::*;
 
 #[candor::args]
 enum Action {
-    #[effect(read_only)]
+    #[effect(reads)]
     Read,
 }
 

@@ -4,7 +4,7 @@ fn of_action(action: &String) -> bool {
     action == "read"
 }
 
-#[tool(effects = of_action, at_most(destructive))]
+#[tool(effects = of_action, at_most(deletes))]
 fn change(action: String) {
     let _ = action;
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action == "read" => read_only), idempotent)]
+#[tool(effects(action == "read" => reads), idempotent)]
 fn change(action: String) {
     let _ = action;
 }

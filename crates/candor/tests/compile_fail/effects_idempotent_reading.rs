@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, idempotent)]
+#[tool(reads, idempotent)]
 fn change(action: String) {
     let _ = action;
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action = "read" => read_only))]
+#[tool(effects(action = "read" => reads))]
 fn change(action: String) {
     let _ = action;
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(count < 10 => read_only))]
+#[tool(effects(count < 10 => reads))]
 fn change(count: u32) {
     let _ = count;
 }

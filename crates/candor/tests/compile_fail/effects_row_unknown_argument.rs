@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(acton == "read" => read_only))]
+#[tool(effects(acton == "read" => reads))]
 fn change(path: String, action: String) {
     let _ = (path, action);
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action.starts_with("read") => read_only))]
+#[tool(effects(action.starts_with("read") => reads))]
 fn change(action: String) {
     let _ = action;
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action == "read" || action == "look" => read_only))]
+#[tool(effects(action == "read" || action == "look" => reads))]
 fn change(action: String) {
     let _ = action;
 }

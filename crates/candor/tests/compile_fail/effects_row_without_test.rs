@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action => read_only))]
+#[tool(effects(action => reads))]
 fn change(action: String) {
     let _ = action;
 }

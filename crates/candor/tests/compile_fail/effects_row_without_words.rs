@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action == "read", otherwise => additive))]
+#[tool(effects(action == "read", otherwise => adds))]
 fn change(action: String) {
     let _ = action;
 }

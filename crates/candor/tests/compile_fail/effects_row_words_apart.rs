@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(effects(action == "delete" => destructive, idempotent))]
+#[tool(effects(action == "delete" => deletes, idempotent))]
 fn change(action: String) {
     let _ = action;
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, destructive)]
+#[tool(reads, deletes)]
 fn change(action: String) {
     let _ = action;
 }

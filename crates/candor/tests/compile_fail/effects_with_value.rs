@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only = true)]
+#[tool(reads = true)]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

@@ -4,7 +4,7 @@ enum Trouble {
     TooMany,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn count(items: Vec<String>) -> Result<usize, Trouble> {
     if items.len() > 9 { Err(Trouble::TooMany) } else { Ok(items.len()) }
 }

@@ -8,7 +8,7 @@ struct Circle {
     radius: f64,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn area(circle: Circle) -> f64 {
     let Point(_, _) = circle.center;
     circle.radius.powi(2) * std::f64::consts::PI

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn first<T>(values: Vec<T>) -> Option<T> {
     values.into_iter().next()
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency(required))]
+#[tool(adds, idempotency(required))]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

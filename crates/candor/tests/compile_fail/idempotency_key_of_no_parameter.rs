@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency = key(order))]
+#[tool(adds, idempotency = key(order))]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

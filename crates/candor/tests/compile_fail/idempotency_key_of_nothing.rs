@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency = key())]
+#[tool(adds, idempotency = key())]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency = key(ctx.key()))]
+#[tool(adds, idempotency = key(ctx.key()))]
 fn ship(order_id: String, ctx: Ctx) -> String {
     "shipped".to_owned()
 }

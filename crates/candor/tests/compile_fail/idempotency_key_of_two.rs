@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency = key(order_id, express))]
+#[tool(adds, idempotency = key(order_id, express))]
 fn ship(order_id: String, express: bool) -> String {
     "shipped".to_owned()
 }

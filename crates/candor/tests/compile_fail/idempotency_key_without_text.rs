@@ -5,7 +5,7 @@ struct Parcel {
     weight: u32,
 }
 
-#[tool(additive, idempotency = key(parcel))]
+#[tool(adds, idempotency = key(parcel))]
 fn ship(parcel: Parcel, express: bool) -> String {
     "shipped".to_owned()
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency = required, idempotency = argument)]
+#[tool(adds, idempotency = required, idempotency = argument)]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

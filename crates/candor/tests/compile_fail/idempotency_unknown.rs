@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency = sometimes)]
+#[tool(adds, idempotency = sometimes)]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, idempotency)]
+#[tool(adds, idempotency)]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

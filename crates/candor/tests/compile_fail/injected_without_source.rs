@@ -2,7 +2,7 @@ use candor::prelude::*;
 
 struct Clock;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn now(#[inject] clock: Clock) -> String {
     let Clock = clock;
     "noon".to_owned()

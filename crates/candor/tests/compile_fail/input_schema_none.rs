@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, input_schema = none)]
+#[tool(reads, input_schema = none)]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

@@ -3,7 +3,7 @@ use candor::prelude::*;
 struct Notes(Vec<String>);
 
 impl Notes {
-    #[tool(read_only)]
+    #[tool(reads)]
     fn count(&self) -> usize {
         self.0.len()
     }

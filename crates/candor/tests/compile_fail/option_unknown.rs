@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, desc = "Greets somebody")]
+#[tool(reads, desc = "Greets somebody")]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, title)]
+#[tool(reads, title)]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(query: String, #[default(10)] #[optional] limit: Option<u32>) -> Vec<String> {
     vec![query; limit.unwrap_or(1) as usize]
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(query: String, #[optional] limit: u32) -> Vec<String> {
     vec![query; limit as usize]
 }

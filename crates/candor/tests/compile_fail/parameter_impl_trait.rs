@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn greet(name: impl Into<String>) -> String {
     format!("Hello, {}!", name.into())
 }

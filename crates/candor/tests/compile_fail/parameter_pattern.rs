@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn length((x, y): (f64, f64)) -> f64 {
     x.hypot(y)
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn distance(x: f64, x: f64) -> f64 {
     x
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn distance(from: f64, #[serde(rename = "from")] to: f64) -> f64 {
     to - from
 }

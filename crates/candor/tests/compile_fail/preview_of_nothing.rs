@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, preview = 7)]
+#[tool(deletes, preview = 7)]
 fn act(name: String) -> String {
     name
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, preview = "look")]
+#[tool(reads, preview = "look")]
 fn act(name: String) -> String {
     name
 }

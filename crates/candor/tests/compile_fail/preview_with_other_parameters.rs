@@ -4,7 +4,7 @@ fn plan(count: u32) -> String {
     count.to_string()
 }
 
-#[tool(destructive, preview = plan)]
+#[tool(deletes, preview = plan)]
 fn act(name: String) -> String {
     name
 }

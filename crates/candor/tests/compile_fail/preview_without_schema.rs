@@ -6,7 +6,7 @@ fn plan(_name: String) -> Shown {
     Shown
 }
 
-#[tool(destructive, preview = plan)]
+#[tool(deletes, preview = plan)]
 fn act(name: String) -> String {
     name
 }

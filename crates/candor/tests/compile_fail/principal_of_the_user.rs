@@ -5,7 +5,7 @@ struct Principal {
     school: String,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(principal: Principal) -> String {
     principal.school
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, rate = "0/min")]
+#[tool(deletes, rate = "0/min")]
 fn act(name: String) -> String {
     name
 }

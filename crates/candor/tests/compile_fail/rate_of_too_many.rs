@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, rate = "1001/s")]
+#[tool(deletes, rate = "1001/s")]
 fn act(name: String) -> String {
     name
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, rate = "10/week")]
+#[tool(deletes, rate = "10/week")]
 fn act(name: String) -> String {
     name
 }

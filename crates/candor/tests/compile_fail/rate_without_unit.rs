@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, rate = "10")]
+#[tool(deletes, rate = "10")]
 fn act(name: String) -> String {
     name
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, recorded(amount))]
+#[tool(adds, recorded(amount))]
 fn ship(order_id: String, express: bool) -> String {
     "shipped".to_owned()
 }

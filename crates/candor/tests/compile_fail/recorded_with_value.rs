@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, recorded = order_id)]
+#[tool(adds, recorded = order_id)]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(additive, recorded)]
+#[tool(adds, recorded)]
 fn ship(order_id: String) -> String {
     "shipped".to_owned()
 }

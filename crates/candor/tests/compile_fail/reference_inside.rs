@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn greet(name: Option<&str>) -> String {
     format!("Hello, {}!", name.unwrap_or("you"))
 }

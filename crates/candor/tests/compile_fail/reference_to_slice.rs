@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn sum(values: &[i64]) -> i64 {
     values.iter().sum()
 }

@@ -6,7 +6,7 @@ struct Point {
     y: f64,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn length(point: &Point) -> f64 {
     point.x.hypot(point.y)
 }

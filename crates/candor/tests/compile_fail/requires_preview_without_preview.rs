@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, requires_preview)]
+#[tool(deletes, requires_preview)]
 fn act(name: String) -> String {
     name
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn names() -> impl Iterator<Item = String> {
     ["Ada".to_owned()].into_iter()
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only)]
+#[tool(reads)]
 fn name() -> Option<impl std::fmt::Display> {
     Some("Ada")
 }

@@ -5,7 +5,7 @@ struct Point {
     y: f64,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn origin() -> Result<Vec<Point>, ToolError> {
     Ok(vec![Point { x: 0.0, y: 0.0 }])
 }

@@ -5,7 +5,7 @@ struct Point {
     y: f64,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn origin() -> Point {
     Point { x: 0.0, y: 0.0 }
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, serial = "a", serial = "b")]
+#[tool(deletes, serial = "a", serial = "b")]
 fn act(name: String) -> String {
     name
 }

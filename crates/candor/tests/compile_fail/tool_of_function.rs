@@ -1,7 +1,7 @@
 use candor::prelude::*;
 
 /// Greets somebody.
-#[tool(read_only)]
+#[tool(reads)]
 async fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }

@@ -2,7 +2,7 @@ use candor::prelude::*;
 
 struct Notes(Vec<String>);
 
-#[tool(read_only)]
+#[tool(reads)]
 impl Notes {
     fn count(&self) -> usize {
         self.0.len()

@@ -8,7 +8,7 @@ struct Notes(Vec<String>);
 
 #[toolbox]
 impl Count for Notes {
-    #[tool(read_only)]
+    #[tool(reads)]
     fn count(&self) -> usize {
         self.0.len()
     }

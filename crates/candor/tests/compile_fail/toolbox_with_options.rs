@@ -2,9 +2,9 @@ use candor::prelude::*;
 
 struct Notes(Vec<String>);
 
-#[toolbox(read_only)]
+#[toolbox(reads)]
 impl Notes {
-    #[tool(read_only)]
+    #[tool(reads)]
     fn count(&self) -> usize {
         self.0.len()
     }

@@ -9,7 +9,7 @@ impl Notes {
         self.0.len()
     }
 
-    #[tool(read_only)]
+    #[tool(reads)]
     fn find(&self, word: &str) -> bool {
         self.0.iter().any(|note| note.contains(word))
     }

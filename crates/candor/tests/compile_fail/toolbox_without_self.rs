@@ -4,7 +4,7 @@ struct Notes(Vec<String>);
 
 #[toolbox]
 impl Notes {
-    #[tool(read_only)]
+    #[tool(reads)]
     fn count(items: Vec<String>) -> usize {
         items.len()
     }

@@ -5,7 +5,7 @@ struct Greeter;
 #[toolbox]
 impl Greeter {
     /// Greets somebody.
-    #[tool(read_only)]
+    #[tool(reads)]
     async fn greet(&self, name: String) -> String {
         format!("Hello, {name}!")
     }

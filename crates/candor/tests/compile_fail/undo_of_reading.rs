@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(read_only, undo = "write")]
+#[tool(reads, undo = "write")]
 fn act(name: String) -> String {
     name
 }

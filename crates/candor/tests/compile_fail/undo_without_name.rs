@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, undo)]
+#[tool(deletes, undo)]
 fn act(name: String) -> String {
     name
 }

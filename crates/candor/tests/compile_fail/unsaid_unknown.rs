@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, unsaid(warning))]
+#[tool(deletes, unsaid(warning))]
 fn act(name: String) -> String {
     name
 }

@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(destructive, unsaid = retry)]
+#[tool(deletes, unsaid = retry)]
 fn act(name: String) -> String {
     name
 }

@@ -1,5 +1,6 @@
 //! Effects as a function: it sees the typed arguments, and is believed up to its bound.
 
+use candor::hints::Annotations;
 use candor::json;
 use candor::prelude::*;
 
@@ -15,7 +16,7 @@ fn by_length(statements: &[String], dry: &bool) -> Hints {
     }
 }
 
-#[tool(effects = |statements: &Vec<String>, dry: &bool| by_length(statements, dry), at_most(destructive))]
+#[tool(effects = |statements: &Vec<String>, dry: &bool| by_length(statements, dry), at_most(deletes))]
 fn execute(statements: Vec<String>, #[default(false)] dry: bool, ctx: Ctx) {
     let _ = (statements, dry, ctx);
 }
@@ -29,6 +30,31 @@ async fn a_function_sees_what_the_handler_gets() {
     ];
     expect(|| tools![execute], "execute", calls).await;
     expect_static(|| tools![execute], "execute", &worst()).await;
+}
+
+// ---- with further fields
+
+fn of_host(host: &str) -> Annotations {
+    match host {
+        "localhost" => Hints::READS.with("networkAccessHint", false),
+        _ => Hints::READS.into(),
+    }
+}
+
+#[tool(effects = of_host, at_most(reads), closed_world)]
+fn probe(host: String) {
+    let _ = host;
+}
+
+#[tokio::test]
+async fn function_may_return_fields_beside_the_hints() {
+    let mut local = hints(true, false, true, false);
+    local["networkAccessHint"] = false.into();
+    let calls = [
+        (json!({"host": "localhost"}), local),
+        (json!({"host": "elsewhere"}), hints(true, false, true, false)),
+    ];
+    expect(|| tools![probe], "probe", calls).await;
 }
 
 // ---- of a struct that is the arguments, and of all arguments
@@ -47,7 +73,7 @@ fn of_query(query: &Query) -> Hints {
     }
 }
 
-#[tool(effects = of_query, at_most(additive), closed_world)]
+#[tool(effects = of_query, at_most(adds), closed_world)]
 fn ask(query: Query) {
     let _ = query;
 }
@@ -56,7 +82,7 @@ fn of_all(all: &Arguments) -> Hints {
     if all.get("dry").is_some() { Hints::READS } else { Hints::DELETES.repeatable() }
 }
 
-#[tool(effects = of_all, at_most(destructive, idempotent))]
+#[tool(effects = of_all, at_most(deletes, idempotent))]
 fn anything(all: Arguments) {
     let _ = all;
 }
@@ -92,7 +118,7 @@ fn careless(how: &str) -> Hints {
     }
 }
 
-#[tool(effects = |how: &String| careless(how), at_most(additive))]
+#[tool(effects = |how: &String| careless(how), at_most(adds))]
 fn bounded(how: String) -> String {
     how
 }

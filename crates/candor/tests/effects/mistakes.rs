@@ -10,12 +10,12 @@ struct Query {
     text: String,
 }
 
-#[tool(effects(text == "a" => read_only, text.one_of("b", "a") => additive, text == "b" => destructive))]
+#[tool(effects(text == "a" => reads, text.one_of("b", "a") => adds, text == "b" => deletes))]
 fn shadowed(query: Query) {
     let _ = query.text;
 }
 
-#[tool(effects(otherwise => additive, text == "a" => read_only))]
+#[tool(effects(otherwise => adds, text == "a" => reads))]
 fn closed_too_early(query: Query) {
     let _ = query.text;
 }
@@ -25,18 +25,18 @@ async fn a_row_that_is_never_reached_is_refused() {
     let reason = refused(tools![shadowed]);
     assert_eq!(
         reason,
-        r#"tool "shadowed": row 3 of its effects is never reached: an earlier row asks the same"#
+        r#"tool "shadowed": row 3 of its effects (`text is "b"`) never matches: row 2 before it takes every such call. Remove it, or move it up"#
     );
     let reason = refused(tools![closed_too_early]);
     assert!(reason.contains("row 2"), "{reason}");
 }
 
-#[tool(effects(txt == "a" => read_only))]
+#[tool(effects(txt == "a" => reads))]
 fn misspelt(query: Query) {
     let _ = query.text;
 }
 
-#[tool(effects(query.text == "a" => read_only))]
+#[tool(effects(query.text == "a" => reads))]
 fn one_too_deep(query: Query) {
     let _ = query.text;
 }
@@ -44,7 +44,10 @@ fn one_too_deep(query: Query) {
 #[tokio::test]
 async fn an_argument_that_there_is_not_is_refused() {
     let reason = refused(tools![misspelt]);
-    assert_eq!(reason, r#"tool "misspelt": its effects ask about /txt, which is no argument"#);
+    assert_eq!(
+        reason,
+        r#"tool "misspelt": row 1 of its effects asks about /txt, which is no argument; did you mean `text`?"#
+    );
 }
 
 #[tokio::test]
@@ -53,7 +56,106 @@ async fn a_member_of_an_argument_that_there_is_not_is_refused() {
     assert!(reason.contains("/query"), "{reason}");
 }
 
-#[tool(effects(text == "a" => read_only))]
+#[candor::args]
+#[derive(Clone, Copy)]
+enum Action {
+    #[effect(reads)]
+    Read,
+    #[effect(deletes)]
+    Delete,
+}
+
+#[tool(effects(action == "delet" => deletes, otherwise => reads))]
+fn slip(action: Action) {
+    let _ = (action, Action::Read, Action::Delete);
+}
+
+#[tool(effects(action.one_of("read", "list") => reads))]
+fn one_slip(action: Action) {
+    let _ = action;
+}
+
+#[tool(effects(action == Action::Read => reads, action == Action::Delete => deletes, otherwise => deletes))]
+fn said_twice(action: Action) {
+    let _ = action;
+}
+
+#[tool(effects(count == "1" => reads, otherwise => adds))]
+fn another_type(count: u8) {
+    let _ = count;
+}
+
+#[tool(effects(count.at_least(256) => deletes, otherwise => reads))]
+fn out_of_range(count: u8) {
+    let _ = count;
+}
+
+#[tool(effects(text.is_absent() => reads, otherwise => adds))]
+fn always_there(text: String) {
+    let _ = text;
+}
+
+#[tool(effects(text == "a" && text == "b" => reads, otherwise => adds))]
+fn contradiction(text: String) {
+    let _ = text;
+}
+
+#[tool(effects(text.below("/a/../b") => reads))]
+fn abnormal(text: String) {
+    let _ = text;
+}
+
+#[tool(effects(text.below("/a") => reads, text.glob("/a/*.log") => adds))]
+fn inside(text: String) {
+    let _ = text;
+}
+
+/// A row that never matches says what its argument can be; the same slip in a schema from elsewhere is refused alike.
+#[test]
+fn row_that_no_call_matches_is_refused() {
+    for (tools, expected) in [
+        (
+            tools![slip],
+            r#"tool "slip": row 1 of its effects (`action is "delet"`) never matches: no call has `action is "delet"`. Values of /action: "read", "delete"; did you mean "delete"?"#,
+        ),
+        (
+            tools![one_slip],
+            r#"tool "one_slip": row 1 of its effects (`action is "read" or "list"`): /action is never "list". Values of /action: "read", "delete""#,
+        ),
+        (
+            tools![said_twice],
+            r#"tool "said_twice": row 3 of its effects (`otherwise`) never matches: rows 1, 2 before it take every such call. Remove it, or move it up"#,
+        ),
+        (
+            tools![another_type],
+            r#"tool "another_type": row 1 of its effects (`count is "1"`) never matches: no call has `count is "1"`. Values of /count: integers from 0 to 255"#,
+        ),
+        (
+            tools![out_of_range],
+            r#"tool "out_of_range": row 1 of its effects (`count is at least 256`) never matches: no call has `count is at least 256`. Values of /count: integers from 0 to 255"#,
+        ),
+        (
+            tools![always_there],
+            r#"tool "always_there": row 1 of its effects (`text is left out`) never matches: no call has `text is left out`. Values of /text: strings"#,
+        ),
+        (
+            tools![contradiction],
+            r#"tool "contradiction": row 1 of its effects (`text is "a" and text is "b"`) never matches: its tests of /text exclude each other. Values of /text: strings"#,
+        ),
+        (
+            tools![abnormal],
+            r#"tool "abnormal": row 1 of its effects (`text is at or below /a/../b`): the pattern for /text is no path in normal form: a name ends in a dot or a space. Write /a/b for absolute paths, a/b for relative ones"#,
+        ),
+        (
+            tools![inside],
+            r#"tool "inside": row 2 of its effects (`text is like /a/*.log`) never matches: row 1 before it takes every such call. Remove it, or move it up"#,
+        ),
+    ] {
+        assert_eq!(refused(tools), expected);
+    }
+}
+
+#[tool(effects(text == "a" => reads))]
 fn sound(query: Query) {
     let _ = query.text;
 }

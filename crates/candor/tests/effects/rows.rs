@@ -6,9 +6,9 @@ use candor::prelude::*;
 use crate::{adds, expect, expect_static, hints, reads, worst};
 
 #[tool(effects(
-    action == "read" => read_only,
-    action.one_of("append", "touch") => additive,
-    action == "set" => additive + idempotent + closed_world,
+    action == "read" => reads,
+    action.one_of("append", "touch") => adds,
+    action == "set" => adds + idempotent + closed_world,
 ))]
 fn texts(action: String) {
     let _ = action;
@@ -37,11 +37,11 @@ enum Level {
 }
 
 #[tool(effects(
-    count == 0 => read_only,
-    ratio == -0.5 => additive,
-    dry == true => additive + idempotent,
-    level == Level::High => destructive + idempotent,
-    count.one_of(7, 8) => read_only,
+    count == 0 => reads,
+    ratio == -0.5 => adds,
+    dry == true => adds + idempotent,
+    level == Level::High => deletes + idempotent,
+    count.one_of(7, 8) => reads,
 ))]
 fn literals(count: i64, ratio: f64, dry: bool, level: Level) {
     let _ = (count, ratio, dry, level, Level::Low);
@@ -63,41 +63,87 @@ async fn values_are_of_any_type() {
 }
 
 #[tool(effects(
-    path.below("/public") => read_only,
-    path.glob("/repos/*/issues/**") => additive,
-    path.below("/tmp") && path.glob("/**/*.log") => destructive + idempotent,
+    path.below("/public") => reads,
+    path.glob("/repos/*/issues/**") => adds,
+    path.below("/tmp") && path.glob("/**/*.log") => deletes + idempotent,
 ))]
 fn paths(path: String) {
     let _ = path;
 }
 
+#[tool(effects(path.below("public") => reads, path.glob("*.log") => adds), closed_world)]
+fn relative_paths(path: String) {
+    let _ = path;
+}
+
 #[tokio::test]
-async fn paths_are_compared_in_one_spelling() {
+async fn path_outside_its_normal_form_is_the_worst_case() {
     let calls = [
         ("/public", reads()),
+        ("/public/", reads()),
         ("/public/a/b", reads()),
-        ("public//./a", reads()),
         ("/publicly", worst()),
-        ("/public/../etc/passwd", worst()),
-        ("/public/%2e%2e/etc", worst()),
         ("/repos/a/issues", adds()),
         ("/repos/a/issues/1/comments", adds()),
         ("/repos/a/b/issues", worst()),
-        ("/repos/x/../a/issues/7", adds()),
         ("/tmp/x/a.log", hints(false, true, true, true)),
         ("/tmp/x/a.txt", worst()),
-        ("/../public", worst()),
     ];
+    let unclear = [
+        "//public/a",
+        "/public//a",
+        "/public/a//",
+        "/public/./a",
+        "/public/link/../x",
+        "/x/../public/a",
+        "/public/..",
+        "/../public",
+        "public/a",
+        "./public/a",
+        "",
+        "/public/%2e%2e/etc",
+        r"/public/..\etc",
+        r"\public\a",
+        r"C:\public\a",
+        "C:/public/a",
+        "/C:/public/a",
+        "~/public/a",
+        "/public/.. /etc",
+        "/public/a.",
+        "/public/a?b",
+        "/public/a#b",
+        "/public/a\0b",
+        "/public/a\n",
+        "/repos/x/../a/issues/7",
+        "/repos//issues/7",
+        "repos/a/issues",
+    ];
+    let calls = calls.into_iter().chain(unclear.map(|path| (path, worst())));
     expect(|| tools![paths], "paths", calls.map(|(path, said)| (json!({"path": path}), said)))
         .await;
+    let unknown = || hints(false, true, false, false);
+    let calls = [
+        ("public", hints(true, false, true, false)),
+        ("public/a", hints(true, false, true, false)),
+        ("a.log", hints(false, false, false, false)),
+        ("x/a.log", unknown()),
+        ("/public/a", unknown()),
+        ("/a.log", unknown()),
+        ("./public/a", unknown()),
+        ("public/../a", unknown()),
+        ("~/a.log", unknown()),
+        ("", unknown()),
+    ];
+    let calls = calls.map(|(path, said)| (json!({"path": path}), said));
+    expect(|| tools![relative_paths], "relative_paths", calls).await;
 }
 
 #[tool(effects(
-    bytes.at_most(-1) => destructive + idempotent,
-    bytes.at_least(0) && bytes.at_most(9) => read_only,
-    bytes.at_least(5_000_000_000) => destructive,
-    share.at_least(0.5) => additive + idempotent,
-    otherwise => additive,
+    bytes.at_most(-1) => deletes + idempotent,
+    bytes.at_least(0) && bytes.at_most(9) => reads,
+    bytes.at_least(5_000_000_000) => deletes,
+    share.at_least(0.5) => adds + idempotent,
+    otherwise => adds,
 ))]
 fn ranges(bytes: i64, share: f64) {
     let _ = (bytes, share);
@@ -118,7 +164,7 @@ async fn numbers_lie_between_bounds_that_belong_to_them() {
     expect(|| tools![ranges], "ranges", calls).await;
 }
 
-#[tool(effects(force.is_absent() => read_only, force.is_present() => additive))]
+#[tool(effects(force.is_absent() => reads, force.is_present() => adds))]
 fn presence(force: Option<bool>) {
     let _ = force;
 }
@@ -144,9 +190,9 @@ struct Target {
 }
 
 #[tool(effects(
-    target.method == "GET" => read_only,
-    (target.method == "POST" && target.parts.0 == "issues") && dry.is_absent() => additive,
-    target.r#type.is_present() => destructive + idempotent,
+    target.method == "GET" => reads,
+    (target.method == "POST" && target.parts.0 == "issues") && dry.is_absent() => adds,
+    target.r#type.is_present() => deletes + idempotent,
 ))]
 fn nested(target: Target, dry: Option<bool>) {
     let Target { method, r#type, parts } = target;
@@ -176,7 +222,7 @@ struct Query {
     limit: u32,
 }
 
-#[tool(effects(limit.at_most(10) => read_only, otherwise => additive))]
+#[tool(effects(limit.at_most(10) => reads, otherwise => adds))]
 fn of_a_struct(query: Query) {
     let Query { text, limit } = query;
     let _ = (text, limit);
@@ -193,17 +239,17 @@ async fn rows_ask_about_the_fields_of_the_struct_that_is_the_arguments() {
     expect_static(|| tools![of_a_struct], "of_a_struct", &adds()).await;
 }
 
-#[tool(effects(how == "look" => read_only, otherwise => additive))]
+#[tool(effects(how == "look" => reads, otherwise => adds))]
 fn renamed(#[serde(rename = "r#how/ever")] how: String) {
     let _ = how;
 }
 
-#[tool(effects(how == "look" => read_only, otherwise => additive))]
+#[tool(effects(how == "look" => reads, otherwise => adds))]
 fn anything(all: Arguments) {
     let _ = all;
 }
 
-#[tool(effects(how == "look" => read_only), input_schema = r#"{"type":"object"}"#)]
+#[tool(effects(how == "look" => reads), input_schema = r#"{"type":"object"}"#)]
 fn given(#[default(String::new())] other: String) {
     let _ = other;
 }
@@ -218,22 +264,22 @@ async fn rows_know_arguments_by_whatever_name_they_have() {
     expect(|| tools![given], "given", calls()).await;
 }
 
-#[tool(effects(dry == true => read_only, dry == false => additive), closed_world)]
+#[tool(effects(dry == true => reads, dry == false => adds), closed_world)]
 fn either(dry: bool) {
     let _ = dry;
 }
 
-#[tool(effects(level == "low" => read_only, level == "high" => additive + idempotent))]
+#[tool(effects(level == "low" => reads, level == "high" => adds + idempotent))]
 fn all_named(level: Level) {
     let _ = level;
 }
 
-#[tool(effects(level == "low" => read_only))]
+#[tool(effects(level == "low" => reads))]
 fn some_named(level: Level) {
     let _ = level;
 }
 
-#[tool(effects(level == "low" && dry == true => read_only, level == "high" => read_only))]
+#[tool(effects(level == "low" && dry == true => reads, level == "high" => reads))]
 fn with_a_hole(level: Level, dry: bool) {
     let _ = (level, dry);
 }

@@ -12,15 +12,15 @@ struct Notes(Mutex<Vec<String>>);
 
 #[candor::args]
 enum Change {
-    #[effect(additive)]
+    #[effect(adds)]
     Add,
-    #[effect(destructive, idempotent)]
+    #[effect(deletes, idempotent)]
     Clear,
 }
 
 #[toolbox]
 impl Notes {
-    #[tool(read_only, closed_world)]
+    #[tool(reads, closed_world)]
     fn count(&self) -> usize {
         self.0.lock().unwrap().len()
     }
@@ -34,12 +34,12 @@ impl Notes {
         }
     }
 
-    #[tool(effects(at.at_most(9) => read_only, otherwise => additive))]
+    #[tool(effects(at.at_most(9) => reads, otherwise => adds))]
     fn look(&self, at: u32) -> u32 {
         at
     }
 
-    #[tool(effects = Self::of_text, at_most(destructive))]
+    #[tool(effects = Self::of_text, at_most(deletes))]
     fn run(&self, text: String) -> String {
         text
     }

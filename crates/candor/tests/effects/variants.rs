@@ -14,13 +14,13 @@ fn replaces() -> serde_json::Value {
 #[candor::args]
 enum Action {
     /// Looks at it
-    #[effect(read_only)]
+    #[effect(reads)]
     Read,
     /// Adds to it
-    #[effect(additive)]
+    #[effect(adds)]
     Append,
     /// Takes it away
-    #[effect(destructive, idempotent)]
+    #[effect(deletes, idempotent)]
     Delete,
 }
 
@@ -40,9 +40,9 @@ async fn each_variant_says_what_it_does() {
 #[candor::args]
 enum Harmless {
     /// Only looks
-    #[effect(read_only, closed_world)]
+    #[effect(reads, closed_world)]
     Look,
-    #[effect(additive, idempotent)]
+    #[effect(adds, idempotent)]
     Touch,
 }
 
@@ -142,12 +142,12 @@ async fn a_default_is_for_what_is_left_out_and_not_for_null() {
 #[candor::args]
 #[serde(rename_all = "kebab-case")]
 enum Named {
-    #[effect(read_only)]
+    #[effect(reads)]
     LookAround,
-    #[effect(additive)]
+    #[effect(adds)]
     #[serde(rename = "ADD IT")]
     AddIt,
-    #[effect(destructive)]
+    #[effect(deletes)]
     #[serde(rename(serialize = "out", deserialize = "in"), alias = "throw")]
     ThrowAway,
 }
@@ -170,9 +170,9 @@ async fn variants_are_known_by_the_names_that_callers_use() {
 #[candor::args]
 #[serde(rename_all(serialize = "lowercase", deserialize = "SCREAMING_SNAKE_CASE"))]
 enum ReadAsWritten {
-    #[effect(read_only)]
+    #[effect(reads)]
     LookAround,
-    #[effect(additive)]
+    #[effect(adds)]
     AddIt,
 }
 
@@ -198,11 +198,11 @@ async fn a_parameter_is_known_by_the_name_that_callers_use() {
 #[candor::args]
 #[serde(tag = "kind")]
 enum Tagged {
-    #[effect(read_only)]
+    #[effect(reads)]
     List,
-    #[effect(additive)]
+    #[effect(adds)]
     Create { title: String },
-    #[effect(destructive)]
+    #[effect(deletes)]
     Remove { id: u64 },
 }
 
@@ -226,9 +226,9 @@ async fn a_tag_says_which_variant_it_is() {
 #[candor::args]
 #[serde(tag = "kind", content = "of")]
 enum Adjacent {
-    #[effect(read_only)]
+    #[effect(reads)]
     List,
-    #[effect(additive)]
+    #[effect(adds)]
     Create(String),
 }
 
@@ -239,13 +239,13 @@ fn adjacent(change: Adjacent) {
 
 #[candor::args]
 enum External {
-    #[effect(read_only)]
+    #[effect(reads)]
     List,
-    #[effect(additive)]
+    #[effect(adds)]
     Create { title: String },
-    #[effect(destructive, idempotent)]
+    #[effect(deletes, idempotent)]
     Rename(String),
-    #[effect(destructive)]
+    #[effect(deletes)]
     Move(u64, u64),
 }
 
@@ -272,9 +272,9 @@ async fn data_stands_beside_a_tag_or_below_the_name() {
 
 #[candor::args]
 enum Of<T> {
-    #[effect(read_only)]
+    #[effect(reads)]
     Look,
-    #[effect(additive)]
+    #[effect(adds)]
     Add(T),
 }
 
@@ -292,14 +292,14 @@ async fn an_enum_may_be_generic() {
 #[candor::args]
 #[cfg(test)]
 enum Conditional {
-    #[effect(read_only)]
+    #[effect(reads)]
     Look,
 }
 
 #[candor::args]
 #[cfg(not(test))]
 enum Conditional {
-    #[effect(additive)]
+    #[effect(adds)]
     Look,
 }
 

@@ -1,4 +1,4 @@
-//! Effects in words: what is declared is published, exactly and no more; what is asked for is always all four.
+//! Effects in words: all four hints follow from them, and the effect itself is in `_meta`.
 
 use candor::json;
 use candor::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{Tools, both, foreseen, hints, published, reads, server, worst};
 
 macro_rules! tools_in_words {
-    ($($name:ident ($($words:ident),+): $published:expr, $means:expr;)*) => {
+    ($($name:ident ($($words:ident),+): $effect:literal, $means:expr;)*) => {
         $(
             #[tool($($words),+)]
             fn $name() {}
@@ -17,54 +17,52 @@ macro_rules! tools_in_words {
             tools![depends, $($name),*]
         }
 
-        fn expected() -> Vec<(&'static str, Value, Value)> {
-            vec![$((stringify!($name), $published, $means)),*]
+        fn expected() -> Vec<(&'static str, &'static str, Value)> {
+            vec![$((stringify!($name), $effect, $means)),*]
         }
     };
 }
 
 /// So that there is something to ask at all.
-#[tool(effects(dry == true => read_only, dry == false => destructive))]
+#[tool(effects(dry == true => reads, dry == false => deletes))]
 fn depends(dry: bool) -> bool {
     dry
 }
 
 tools_in_words! {
-    looks(read_only): json!({"readOnlyHint": true}), reads();
-    looks_here(read_only, closed_world):
-        json!({"readOnlyHint": true, "openWorldHint": false}), hints(true, false, true, false);
-    adds(additive): json!({"readOnlyHint": false, "destructiveHint": false}), hints(false, false, false, true);
-    sets(additive, idempotent):
-        json!({"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true}),
-        hints(false, false, true, true);
-    removes(destructive): json!({"readOnlyHint": false, "destructiveHint": true}), worst();
-    empties(destructive, idempotent, closed_world):
-        json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false}),
-        hints(false, true, true, false);
-    in_any_order(closed_world, additive):
-        json!({"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false}),
-        hints(false, false, false, false);
+    looks(reads): "reads", reads();
+    looks_here(reads, closed_world): "reads", hints(true, false, true, false);
+    appends(adds): "adds", hints(false, false, false, true);
+    makes(adds, idempotent): "adds", hints(false, false, true, true);
+    sets(changes): "changes", worst();
+    replaces(changes, idempotent, closed_world): "changes", hints(false, true, true, false);
+    removes(deletes): "deletes", worst();
+    empties(deletes, idempotent, closed_world): "deletes", hints(false, true, true, false);
+    in_any_order(closed_world, adds): "adds", hints(false, false, false, false);
 }
 
 #[tool(unclassified)]
 fn anything() {}
 
 #[tokio::test]
-async fn what_is_declared_is_published_and_nothing_else() {
+async fn classified_tool_publishes_all_four_hints_and_its_effect() {
     for client in both(in_words) {
-        for (tool, annotations, _) in expected() {
-            let tool = published(&client, tool).await;
-            assert_eq!(tool["annotations"], annotations, "{tool}");
+        for (name, effect, hints) in expected() {
+            let tool = published(&client, name).await;
+            assert_eq!(tool["annotations"], hints, "{tool}");
+            assert_eq!(tool["_meta"]["dev.candor/dynamic-annotations"]["effect"], effect, "{tool}");
             assert_eq!(tool.get("dynamicAnnotations"), None, "{tool}");
         }
     }
 }
 
 #[tokio::test]
-async fn who_asks_is_told_all_four() {
+async fn answer_has_all_four_hints_and_the_effect() {
     for client in both(in_words) {
-        for (tool, _, means) in expected() {
-            assert_eq!(foreseen(&client, tool, json!({})).await, means, "{tool}");
+        for (name, effect, hints) in expected() {
+            assert_eq!(foreseen(&client, name, json!({})).await, hints, "{name}");
+            let told = client.hints(name, json!({})).await;
+            assert_eq!(told.effect().as_str(), effect, "{name}");
         }
     }
 }

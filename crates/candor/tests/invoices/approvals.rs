@@ -349,6 +349,8 @@ async fn the_person_behind_the_client_decides_and_is_asked_once() {
             for said in [
                 "May delete_invoice run?",
                 "DELETES · not repeatable · stays local",
+                "\n> Permanently deletes an invoice\n",
+                "\nThe server says that the call cannot be undone.\n",
                 "\"invoice_id\": \"inv_1\"",
             ] {
                 assert!(asked.contains(said), "{said} in {asked}");

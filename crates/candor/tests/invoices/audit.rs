@@ -2,7 +2,7 @@
 
 use candor::desk::find::find;
 use candor::desk::when;
-use candor::hints::Hints;
+use candor::hints::{Declared, Effect, Hints};
 use candor::store::{AuditRow, Circumstances, Decision, Event, Filter, Options, Order, Page, Via};
 use serde_json::{Value, json};
 
@@ -25,7 +25,12 @@ async fn hints(client: &Client, tool: &str, arguments: &Value) -> String {
     let hint = |name: &str| told["result"]["annotations"][name].as_bool().unwrap();
     let [read_only, destructive, idempotent, open_world] =
         ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"].map(hint);
-    Hints::new(read_only, destructive, idempotent, open_world).in_words()
+    let beside = &told["result"]["_meta"]["dev.candor/dynamic-annotations"]["effect"];
+    let declared = Declared {
+        effect: Effect::from_word(beside.as_str().unwrap()),
+        ..Hints::new(read_only, destructive, idempotent, open_world).declared()
+    };
+    declared.effective().hints.in_words()
 }
 
 /// The rows of each call have its whole set of hints; `--audit all` those of reads, too.
@@ -51,13 +56,13 @@ async fn every_call_leaves_its_hints() {
         }
         let refused = client.call("execute_migration", &json!({"migration_id": "refunds"})).await;
         assert_eq!(code(&refused), Some("preview_required"));
-        let deletes = Hints::DELETES.in_words();
-        wanted.push(("execute_migration".to_owned(), Some(deletes)));
+        let changes = Hints::CHANGES.in_words();
+        wanted.push(("execute_migration".to_owned(), Some(changes)));
         let rows = rows(shop).await;
         let [start, complete, others @ ..] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!((&*start.event, &*complete.event), ("start", "complete"));
-        // By its nature: that it has a key changes nothing of what it does.
-        let adds = Hints::ADDS.closed_world().in_words();
+        // With its key, a call may be repeated safely.
+        let adds = Hints::ADDS.repeatable().closed_world().in_words();
         assert_eq!(start.circumstances.hints.as_deref(), Some(&*adds));
         let written: Vec<_> = others
             .iter()

@@ -22,6 +22,7 @@ fn meaning(annotations: &Value) -> [bool; 4] {
         destructive: said("destructiveHint"),
         idempotent: said("idempotentHint"),
         open_world: said("openWorldHint"),
+        effect: None,
     };
     let hints = declared.effective().hints;
     [hints.is_read_only(), hints.is_destructive(), hints.is_idempotent(), hints.is_open_world()]
@@ -80,7 +81,6 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
          emails. The customer receives the hosted payment link in the email body. This can be reverted by calling \
          `revoke_sent_invoice` if sent in error."
     );
-    assert_eq!(tools["preview_migration"]["annotations"], json!({"readOnlyHint": true}));
     let status = &tools["update_invoice"]["inputSchema"];
     assert_eq!(status["properties"]["status"]["enum"], json!(["draft", "open", "void", "archive"]));
     assert_eq!(status["required"], json!(["id"]));
@@ -225,16 +225,19 @@ async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
         assert_eq!(grace["result"]["structuredContent"]["id"], "user_2");
         let users = |shop: &Shop| -> Vec<(i64, String, String)> {
             let books = shop.books();
-            let mut all = books.prepare("SELECT id, email, name FROM users ORDER BY id").unwrap();
+            let mut all =
+                books.prepare("SELECT id, email, name FROM users ORDER BY version").unwrap();
             let rows =
                 all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
             rows.map(Result::unwrap).collect()
         };
-        let both = [
+        // It is declared as one that adds: what was there is still there.
+        let versions = [
+            (1, "ada@example.com".to_owned(), "Ada".to_owned()),
             (1, "ada@example.com".to_owned(), "Ada Lovelace".to_owned()),
             (2, "grace@example.com".to_owned(), "Grace".to_owned()),
         ];
-        assert_eq!(users(shop), both);
+        assert_eq!(users(shop), versions);
 
         for (wrong, why) in [
             (json!({"id": "user_9", "email": "x@example.com", "name": "X"}), "not_found"),
@@ -245,7 +248,7 @@ async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
             let answer = upsert(wrong.clone()).await;
             assert_eq!(code(&answer), Some(why), "{wrong}: {answer}");
         }
-        assert_eq!(users(shop), both, "what fails changes nothing");
+        assert_eq!(users(shop), versions, "what fails adds nothing");
     })
     .await;
 }
@@ -333,9 +336,9 @@ async fn what_certainly_has_not_happened_may_be_tried_again_under_its_key() {
     assert_eq!(shop.invoices()["k"].len(), 1);
 }
 
-/// What deletes, voids or cannot be undone is destructive, and nothing else is.
+/// What deletes, voids, changes what is there or cannot be undone is destructive in the protocol's sense, and nothing else is.
 #[tokio::test]
-async fn what_deletes_or_voids_or_cannot_be_undone_is_destructive() {
+async fn changes_and_deletions_are_destructive_and_their_effect_tells_them_apart() {
     everywhere("destructive", &[], async |_, client| {
         let tools = client.tools().await;
         let mut destructive: Vec<&str> = Vec::new();
@@ -346,29 +349,40 @@ async fn what_deletes_or_voids_or_cannot_be_undone_is_destructive() {
         }
         destructive.sort_unstable();
         let expected = [
-            "delete_invoice",
-            "execute_migration",
-            "revoke_sent_invoice",
+            ("archive_invoice", "changes"),
+            ("delete_invoice", "deletes"),
+            ("execute_migration", "changes"),
+            ("revoke_sent_invoice", "changes"),
+            ("send_invoice_email", "changes"),
             // By its worst call.
-            "update_invoice",
-            "void_invoice",
+            ("update_invoice", "deletes"),
+            ("void_invoice", "deletes"),
         ];
-        assert_eq!(destructive, expected);
-        for (status, destroys) in [("void", true), ("open", false), ("archive", false)] {
+        assert_eq!(destructive, expected.map(|(name, _)| name));
+        let beside =
+            |message: &Value| message["_meta"]["dev.candor/dynamic-annotations"]["effect"].clone();
+        for (name, effect) in expected {
+            assert_eq!(beside(&tools[name]), effect, "{name}");
+        }
+        for (argument, value, effect) in [
+            ("status", json!("void"), "deletes"),
+            ("status", json!("open"), "changes"),
+            ("status", json!("archive"), "changes"),
+            ("amount_cents", json!(7), "changes"),
+        ] {
             let call =
-                json!({"name": "update_invoice", "arguments": {"id": "inv_1", "status": status}});
+                json!({"name": "update_invoice", "arguments": {"id": "inv_1", argument: value}});
             let told = client.request("tools/annotations", &call).await;
-            let hints = &told["result"]["annotations"];
-            assert_eq!(hints["destructiveHint"], destroys, "{status}: {told}");
+            assert_eq!(told["result"]["annotations"]["destructiveHint"], true, "{told}");
+            assert_eq!(beside(&told["result"]), effect, "{told}");
         }
     })
     .await;
 }
 
-/// Hints are published as they were declared; one that is left out counts as the protocol
-/// has it, and whoever asks for a call is told all four, and which of them nobody has declared.
+/// Every classified tool publishes all four hints, as directories demand, and answers the same of its calls.
 #[tokio::test]
-async fn a_hint_that_nobody_gave_is_not_published_and_counts_as_the_protocol_has_it() {
+async fn every_classified_tool_publishes_all_four_hints() {
     everywhere("defaults", &[], async |_, client| {
         let tools = client.tools().await;
         let published = |name: &str| tools[name]["annotations"].clone();
@@ -379,46 +393,25 @@ async fn a_hint_that_nobody_gave_is_not_published_and_counts_as_the_protocol_has
         };
         let migration = json!({"migration_id": "refunds"});
         let invoice = json!({"invoice_id": "inv_1"});
-        for (tool, declared, arguments, means, not_declared) in [
-            // Neither destructive nor different the second time, because it only reads.
-            (
-                "preview_migration",
-                json!({"readOnlyHint": true}),
-                &migration,
-                whole(true, false, true, true),
-                &["destructiveHint", "idempotentHint", "openWorldHint"][..],
-            ),
-            (
-                "execute_migration",
-                json!({"readOnlyHint": false, "destructiveHint": true}),
-                &migration,
-                whole(false, true, false, true),
-                &["idempotentHint", "openWorldHint"][..],
-            ),
-            (
-                "send_invoice_email",
-                json!({"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true}),
-                &invoice,
-                whole(false, false, true, true),
-                &["openWorldHint"][..],
-            ),
-            (
-                "delete_invoice",
-                json!({"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false}),
-                &invoice,
-                whole(false, true, false, false),
-                &["idempotentHint"][..],
-            ),
+        let found = json!({"query": "customer"});
+        for tool in tools.as_object().unwrap().keys() {
+            let hints = published(tool);
+            assert!(HINTS.iter().all(|hint| hints[hint].is_boolean()), "{tool}: {hints}");
+        }
+        for (tool, arguments, means) in [
+            ("search_issues", &found, whole(true, false, true, false)),
+            ("preview_migration", &migration, whole(true, false, true, true)),
+            ("execute_migration", &migration, whole(false, true, false, true)),
+            ("send_invoice_email", &invoice, whole(false, true, true, true)),
+            ("delete_invoice", &invoice, whole(false, true, false, false)),
         ] {
-            assert_eq!(published(tool), declared, "{tool}");
+            assert_eq!(published(tool), means, "{tool}");
             let call = json!({"name": tool, "arguments": arguments});
             let told = client.request("tools/annotations", &call).await;
             assert_eq!(told["result"]["annotations"], means, "{tool}");
             let sources = &told["result"]["_meta"]["dev.candor/dynamic-annotations"]["sources"];
-            for (hint, source) in sources.as_object().unwrap() {
-                let open = not_declared.contains(&hint.as_str());
-                assert_eq!(source == "default", open, "{tool}, {hint}: {told}");
-            }
+            let mut sources = sources.as_object().unwrap().values();
+            assert!(sources.all(|source| source == "declared"), "{tool}: {told}");
         }
     })
     .await;

@@ -13,9 +13,9 @@ use crate::{call, input, server};
 #[derive(Debug, Clone)]
 struct Point {
     /// To the right
-    x: i32,
+    x: i64,
     #[default(0)]
-    y: i32,
+    y: i64,
 }
 
 #[candor::args]
@@ -35,57 +35,57 @@ struct Tree {
 #[candor::args]
 struct Name(String);
 
-#[tool(read_only)]
+#[tool(reads)]
 fn one_struct(point: Point) -> String {
     format!("{point:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn one_struct_and_the_server(ctx: Ctx, point: Point) -> String {
     format!("{} {point:?}", ctx.principal().as_str())
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn two_structs(from: Point, to: Point) -> String {
     format!("{from:?} {to:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn an_enum(shape: Shape) -> String {
     format!("{shape:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn an_option(point: Option<Point>) -> String {
     format!("{point:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn a_default(#[default(Point { x: 1, y: 2 })] point: Point) -> String {
     format!("{point:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn a_map(words: BTreeMap<String, i32>) -> String {
     format!("{words:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn a_tree(tree: Tree) -> String {
     format!("{tree:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn a_newtype(name: Name) -> String {
     name.0
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn a_tuple(pair: (i32, String)) -> String {
     format!("{pair:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn anything(value: Value) -> String {
     value.to_string()
 }
@@ -198,7 +198,7 @@ struct Branch {
     within: Option<Box<Forest>>,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn each_in_the_other(forest: Forest) -> Forest {
     forest
 }

@@ -31,7 +31,7 @@ fn embedded() -> EmbeddedResource {
 macro_rules! content_tools {
     ($($name:ident: $type:ty = $value:expr => $blocks:expr;)*) => {
         $(
-            #[tool(read_only)]
+            #[tool(reads)]
             fn $name() -> $type {
                 $value
             }
@@ -69,6 +69,14 @@ content_tools! {
     resource: EmbeddedResource = embedded()
         => json!([{"type": "resource", "resource": {"uri": "file:///a", "text": "a"}}]);
 
+    picture_of_bytes: Content = Content::image(b"i", "image/png") => json!([i()]);
+    sound_of_bytes: Content = Content::audio(vec![0x69_u8], "audio/wav")
+        => json!([{"type": "audio", "data": "aQ==", "mimeType": "audio/wav"}]);
+    resource_of_bytes: Content = Content::blob("file:///a.pdf", [0x69_u8], "application/pdf")
+        => json!([{"type": "resource", "resource": {
+            "uri": "file:///a.pdf", "mimeType": "application/pdf", "blob": "aQ=="
+        }}]);
+
     list: Vec<Content> = vec![Content::text("a"), image().into()] => json!([t("a"), i()]);
     images: Vec<ImageContent> = vec![image(), image()] => json!([i(), i()]);
     empty: Vec<TextContent> = Vec::new() => json!([]);
@@ -102,7 +110,7 @@ async fn content_is_sent_in_its_order_and_has_no_schema() {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn own_result(fails: bool) -> CallToolResult {
     let mut result = CallToolResult::new([Content::text("a"), image().into()]);
     result.is_error = Some(fails);
@@ -134,37 +142,37 @@ struct Size {
     width: u32,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn captioned() -> (String, Size) {
     ("A picture".to_owned(), Size { width: 7 })
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn measured() -> (ImageContent, Size) {
     (image(), Size { width: 7 })
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn measured_list() -> Result<(Vec<Content>, Size), ToolError> {
     Ok((vec![Content::text("a"), image().into()], Size { width: 7 }))
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn counted() -> (ImageContent, u32) {
     (image(), 7)
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn described() -> (&'static str, Value) {
     ("Something", json!({"width": 7}))
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn two_scalars() -> (String, u32) {
     ("seven".to_owned(), 7)
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn unknown_scalar() -> (&'static str, Value) {
     ("seven", json!(7))
 }
@@ -223,7 +231,7 @@ impl IntoOutput for Temperature {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn temperature(celsius: f64) -> Temperature {
     Temperature(celsius)
 }

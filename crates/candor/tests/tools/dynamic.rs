@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 use crate::ways::both_ways;
 use crate::{call, input, output};
 
-#[tool(read_only)]
+#[tool(reads)]
 fn echo(value: Value) -> Value {
     value
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn echo_result(value: Value) -> Result<Value, ToolError> {
     Ok(value)
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn echo_object(value: Map<String, Value>) -> Map<String, Value> {
     value
 }
@@ -25,7 +25,7 @@ fn echo_object(value: Map<String, Value>) -> Map<String, Value> {
 #[candor::args]
 struct Wrapped(Value);
 
-#[tool(read_only)]
+#[tool(reads)]
 fn echo_wrapped(value: Wrapped) -> Wrapped {
     value
 }
@@ -47,7 +47,8 @@ async fn a_value_is_shaped_when_it_is_there() {
                     json!(["a", r#"{"b":1}"#]),
                     json!({"result": ["a", {"b": 1}]}),
                 ),
-                (json!([]), json!([]), json!({"result": []})),
+                (json!([]), json!(["[]"]), json!({"result": []})),
+                (json!(""), json!([r#""""#]), json!({"result": ""})),
                 (json!(null), json!([]), json!(null)),
             ] {
                 let called = call(&client, tool, json!({"value": value})).await;

@@ -33,7 +33,7 @@ fn but_for_the_number(called: &Called, log: &Log) -> Value {
     details
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn pay(id: i64) -> Result<String, ToolError> {
     match id {
         1 => Ok("paid".to_owned()),
@@ -118,17 +118,17 @@ fn leaks() -> Result<i64, Leak> {
     "x".parse().map_err(Leak)
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn by_question_mark() -> Result<i64, ToolError> {
     Ok(leaks()?)
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn as_it_is() -> Result<i64, Leak> {
     leaks()
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn in_a_box() -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
     Ok(leaks()?)
 }
@@ -142,7 +142,7 @@ impl fmt::Display for Words {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn in_words() -> Result<i64, Words> {
     Err(Words)
 }
@@ -164,12 +164,12 @@ async fn the_text_of_a_foreign_error_goes_to_the_log_alone() {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn text(name: String) -> Result<i64, String> {
     Err(format!("Nobody is called {name}"))
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn fixed_text() -> Result<(), &'static str> {
     Err("Not today")
 }
@@ -186,7 +186,7 @@ impl From<Shop> for ToolError {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn shop() -> Result<i64, Shop> {
     Err(Shop::Closed)
 }
@@ -206,18 +206,18 @@ async fn a_text_is_for_the_caller_and_a_conversion_says_what_is() {
 
 // ---- panics, deadlines, strangers
 
-#[tool(read_only)]
+#[tool(reads)]
 fn panics() -> i64 {
     panic!("password=hunter2")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn panics_later() -> i64 {
     tokio::task::yield_now().await;
     panic!("password=hunter2")
 }
 
-#[tool(read_only, blocking)]
+#[tool(reads, blocking)]
 fn panics_elsewhere() -> i64 {
     panic!("password=hunter2")
 }
@@ -235,7 +235,7 @@ async fn a_panic_fails_the_call_and_not_the_server() {
     }
 }
 
-#[tool(read_only, blocking)]
+#[tool(reads, blocking)]
 fn blocks() -> i64 {
     std::thread::sleep(Duration::from_millis(500));
     1
@@ -253,7 +253,7 @@ async fn a_function_that_keeps_its_thread_keeps_nobody_waiting() {
     assert!(quick < Duration::from_millis(400), "{quick:?}");
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn sleeps() -> i64 {
     tokio::time::sleep(Duration::from_secs(600)).await;
     1
@@ -278,7 +278,7 @@ async fn an_unknown_tool_is_a_protocol_error() {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn asks(ctx: Ctx) -> Result<String, ToolError> {
     let answer =
         ctx.elicit(Elicit::form("Who?", &json!({"type": "object", "properties": {}}))).await?;

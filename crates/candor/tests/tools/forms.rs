@@ -19,12 +19,12 @@ struct Filter {
     limit: u8,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn count(words: Vec<String>) -> usize {
     words.len()
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn find(
     limit: Option<u8>,
     filter: Option<Filter>,
@@ -35,12 +35,12 @@ fn find(
     asked.then(|| format!("{limit:?} {filter:?} {after:?}"))
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn nodes() -> Vec<Node> {
     vec![Node { next: None }]
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn node() -> Node {
     Node { next: None }
 }

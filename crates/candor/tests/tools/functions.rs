@@ -9,12 +9,12 @@ use crate::ways::Ways;
 use crate::{both, call, server};
 
 /// Doubles.
-#[tool(read_only)]
+#[tool(reads)]
 fn double(number: i64) -> i64 {
     number * 2
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn wait_and_double(#[default(21)] number: i64) -> i64 {
     tokio::task::yield_now().await;
     double(number)
@@ -24,7 +24,7 @@ mod deep {
     pub(crate) mod down {
         use candor::prelude::tool;
 
-        #[tool(read_only)]
+        #[tool(reads)]
         pub(crate) fn triple(number: i64) -> i64 {
             number * 3
         }
@@ -54,7 +54,10 @@ async fn the_function_itself_is_called_as_ever() {
 async fn what_a_call_does_is_published_if_it_is_known() {
     let client = server(tools![double]).test();
     let annotations = client.tool("double").await.annotations.unwrap();
-    assert_eq!(serde_json::to_value(&annotations).unwrap(), json!({"readOnlyHint": true}));
+    let all = json!({
+        "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
+    });
+    assert_eq!(serde_json::to_value(&annotations).unwrap(), all);
 }
 
 #[tokio::test]
@@ -67,7 +70,7 @@ async fn a_tool_may_be_defined_inside_a_function() {
         number: i64,
     }
 
-    #[tool(read_only)]
+    #[tool(reads)]
     fn quadruple(number: Number) -> i64 {
         number.number * FACTOR
     }
@@ -76,7 +79,7 @@ async fn a_tool_may_be_defined_inside_a_function() {
     assert_eq!(call(&client, "quadruple", json!({})).await.text(), "16");
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 #[cfg(any())]
 fn not_compiled(number: NoSuchType) -> i64 {}
 
@@ -115,24 +118,24 @@ impl Notes {
         Ok(self.len())
     }
 
-    #[candor::tool(read_only, name = "list_notes")]
+    #[candor::tool(reads, name = "list_notes")]
     fn list(&self) -> Vec<String> {
         self.notes.lock().unwrap().clone()
     }
 
-    #[tool(read_only)]
+    #[tool(reads)]
     fn title(&self) -> &str {
         &self.title
     }
 
-    #[tool(read_only)]
+    #[tool(reads)]
     async fn slow_title(&self, #[default(1)] times: usize) -> Vec<&str> {
         tokio::task::yield_now().await;
         vec![&self.title; times]
     }
 
     #[cfg(any())]
-    #[tool(read_only)]
+    #[tool(reads)]
     fn not_compiled(&self, number: NoSuchType) {}
 }
 

@@ -1,5 +1,7 @@
 //! Schemas that the author gives, and arguments without any.
 
+use std::sync::Arc;
+
 use candor::json;
 use candor::prelude::*;
 use serde_json::Value;
@@ -32,12 +34,12 @@ async fn arguments_without_a_schema_are_any_object() {
 const INPUT: &str =
     r#"{ "required": ["level"],  "properties": {"level": {"enum": [1, 2]}}, "type": "object" }"#;
 
-#[tool(read_only, input_schema = INPUT)]
+#[tool(reads, input_schema = INPUT)]
 fn raw(args: Arguments) -> i64 {
     args["level"].as_i64().unwrap_or_default()
 }
 
-#[tool(read_only, input_schema = INPUT)]
+#[tool(reads, input_schema = INPUT)]
 fn typed(level: u8, #[default("none")] note: String) -> String {
     format!("{level} {note}")
 }
@@ -47,12 +49,12 @@ struct Level {
     level: u8,
 }
 
-#[tool(read_only, input_schema = INPUT)]
+#[tool(reads, input_schema = INPUT)]
 fn structured(args: Level) -> u8 {
     args.level
 }
 
-#[tool(read_only, input_schema = json!({"type": "object", "properties": {"a": {"type": "string"}}}))]
+#[tool(reads, input_schema = json!({"type": "object", "properties": {"a": {"type": "string"}}}))]
 fn from_json(a: Option<String>) -> String {
     a.unwrap_or_default()
 }
@@ -84,7 +86,7 @@ async fn what_a_given_schema_lets_through_is_taken() {
 async fn what_a_given_schema_lets_through_but_the_type_cannot_hold_is_the_caller_s_to_mend() {
     let client = Ways::modern(server(tools![from_json])).await;
     let called = call(&client, "from_json", json!({})).await;
-    assert_eq!(called.text(), "");
+    assert_eq!(called.text(), r#""""#);
     let client = Ways::modern(server(tools![typed])).await;
     let refused = client.call("typed", json!({"level": 1, "note": 7})).await;
     assert!(refused.is_error() && refused.text().contains("/note"), "{}", refused.text());
@@ -92,12 +94,12 @@ async fn what_a_given_schema_lets_through_but_the_type_cannot_hold_is_the_caller
 
 const OUTPUT: &str = r#"{ "type": "object", "required": ["count"], "properties": {"count": {"type": "integer", "maximum": 9}} }"#;
 
-#[tool(read_only, output_schema = OUTPUT)]
+#[tool(reads, output_schema = OUTPUT)]
 fn count(to: Value) -> Value {
     json!({"count": to})
 }
 
-#[tool(read_only, output_schema = json!({"type": "integer", "maximum": 9}))]
+#[tool(reads, output_schema = json!({"type": "integer", "maximum": 9}))]
 fn plain(to: i64) -> i64 {
     to
 }
@@ -135,12 +137,12 @@ struct Weather {
     celsius: f64,
 }
 
-#[tool(read_only, output_schema = none)]
+#[tool(reads, output_schema = none)]
 fn weather(celsius: f64) -> Weather {
     Weather { celsius }
 }
 
-#[tool(read_only, output_schema = none)]
+#[tool(reads, output_schema = none)]
 fn sum(a: i64, b: i64) -> Result<i64, ToolError> {
     Ok(a + b)
 }
@@ -159,10 +161,66 @@ async fn an_output_schema_can_be_left_out_and_results_are_sent_all_the_same() {
 
 #[test]
 fn a_schema_that_cannot_be_honoured_is_refused_by_name() {
-    #[tool(read_only, input_schema = json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a"}}}))]
+    #[tool(reads, input_schema = json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a"}}}))]
     fn far_away(args: Arguments) -> bool {
         args.is_object()
     }
     let error = server(tools![far_away]).build().err().unwrap().to_string();
     assert!(error.contains("\"far_away\"") && error.contains("input schema"), "{error}");
+}
+
+#[tokio::test]
+async fn a_definition_as_json_is_published_as_it_is() {
+    let definition = json!({
+        "name": "greet",
+        "inputSchema": {"properties": {"name": {"type": "string"}}, "type": "object"},
+        "title": "Greeter",
+        "description": "Greets by name",
+        "outputSchema": {"type": "object", "required": ["text"]},
+        "annotations": {"readOnlyHint": true, "x-audit": 1},
+        "icons": [{"src": "https://example.org/a.png"}],
+        "_meta": {"org.example/a": 1},
+        "x-more": [null],
+    });
+    let tools = || {
+        let greet = JsonTool::from_json(&definition, |args, _| async move {
+            let name = args["name"].as_str().unwrap_or("you");
+            Ok(Output::structured(json!({"text": format!("Hello, {name}!")})))
+        });
+        vec![Arc::new(greet.unwrap()) as Arc<dyn candor::tool::Tool>]
+    };
+    for client in both_ways(tools).await {
+        let listed: Value =
+            serde_json::from_str(&client.ask("tools/list", &json!({})).await).unwrap();
+        assert_eq!(listed["result"]["tools"], json!([definition]));
+        let called = call(&client, "greet", json!({"name": "Ada"})).await;
+        assert_eq!(called.structured(), Some(&json!({"text": "Hello, Ada!"})));
+    }
+}
+
+#[test]
+fn a_definition_that_is_wrong_is_refused_with_the_place() {
+    let schema = json!({"type": "object"});
+    for (definition, problem) in [
+        (json!({"inputSchema": schema}), "the value is missing \"name\""),
+        (json!({"name": "a"}), "the value is missing \"inputSchema\""),
+        (json!({"name": "a", "inputSchema": "{}"}), "/inputSchema is not an object"),
+        (json!({"name": "a", "inputSchema": null}), "/inputSchema is not an object"),
+        (
+            json!({"name": "a", "inputSchema": schema, "outputSchema": 7}),
+            "/outputSchema is not an object",
+        ),
+        (
+            json!({"name": "a", "inputSchema": schema, "annotations": {"readOnlyHint": "yes"}}),
+            "/annotations/readOnlyHint is not true or false",
+        ),
+        (
+            json!({"name": "a", "inputSchema": schema, "icons": [{"src": 7}]}),
+            "/icons/0/src is not a string",
+        ),
+        (json!([]), "the value is not an object"),
+    ] {
+        let made = JsonTool::from_json(&definition, |_, _| async { Ok("") });
+        assert_eq!(made.err().map(|e| e.to_string()).as_deref(), Some(problem), "{definition}");
+    }
 }

@@ -28,7 +28,7 @@ impl FromCtx for Caller {
 
 type Greetings = State<Greeting>;
 
-#[tool(read_only)]
+#[tool(reads)]
 async fn greet(
     ctx: Ctx,
     name: String,
@@ -100,7 +100,7 @@ mod of_the_user {
         Closed,
     }
 
-    #[tool(read_only)]
+    #[tool(reads)]
     fn find(state: State) -> String {
         format!("{state:?} {:?}", State::Closed)
     }

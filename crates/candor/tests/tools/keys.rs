@@ -25,19 +25,19 @@ impl Runs {
 }
 
 /// Books a room
-#[tool(additive, closed_world, idempotency = argument)]
+#[tool(adds, closed_world, idempotency = argument)]
 fn book(room: u32, ctx: Ctx, runs: State<Runs>) -> Value {
     json!({"room": room, "key": ctx.key(), "run": runs.next()})
 }
 
 /// Creates an invoice
-#[tool(additive, closed_world, idempotency = required)]
+#[tool(adds, closed_world, idempotency = required)]
 fn invoice(amount: u32, runs: State<Runs>) -> Value {
     json!({"amount": amount, "run": runs.next()})
 }
 
 /// Creates an invoice, and keeps the key
-#[tool(additive, closed_world, idempotency = required)]
+#[tool(adds, closed_world, idempotency = required)]
 fn invoice_with_key(
     amount: u32,
     /// Prevents duplicate invoices if retried.
@@ -48,19 +48,19 @@ fn invoice_with_key(
 }
 
 /// The same, where the author can do without
-#[tool(additive, closed_world, idempotency = argument)]
+#[tool(adds, closed_world, idempotency = argument)]
 fn maybe_with_key(#[optional] idempotency_key: Option<String>, runs: State<Runs>) -> Value {
     json!({"key": idempotency_key, "run": runs.next()})
 }
 
 /// Ships an order
-#[tool(additive, idempotency = key(order_id))]
+#[tool(adds, idempotency = key(order_id))]
 fn ship(order_id: String, express: bool, ctx: Ctx, runs: State<Runs>) -> Value {
     json!({"order": order_id, "express": express, "key": ctx.key(), "run": runs.next()})
 }
 
 /// Refunds part of an order
-#[tool(destructive, idempotency = key(format!("{order_id}/{}", part.unwrap_or(1) + 1)))]
+#[tool(deletes, idempotency = key(format!("{order_id}/{}", part.unwrap_or(1) + 1)))]
 fn refund(order_id: u64, #[optional] part: Option<u32>, ctx: Ctx, runs: State<Runs>) -> Value {
     json!({"order": order_id, "part": part, "key": ctx.key(), "run": runs.next()})
 }
@@ -79,13 +79,13 @@ impl Transfer {
 }
 
 /// Moves money
-#[tool(destructive, idempotency = key(transfer.reference()))]
+#[tool(deletes, idempotency = key(transfer.reference()))]
 async fn transfer(transfer: Transfer, ctx: Ctx, runs: State<Runs>) -> Value {
     json!({"to": transfer.to, "key": ctx.key(), "run": runs.next()})
 }
 
 /// Takes whatever it is given
-#[tool(destructive, idempotency = key(everything["id"].as_str().unwrap()))]
+#[tool(deletes, idempotency = key(everything["id"].as_str().unwrap()))]
 fn take(everything: Arguments, ctx: Ctx, runs: State<Runs>) -> Value {
     json!({"given": *everything, "key": ctx.key(), "run": runs.next()})
 }
@@ -98,13 +98,13 @@ struct Desk {
 #[toolbox]
 impl Desk {
     /// Reserves a seat
-    #[tool(additive, idempotency = key(Self::name(*seat)))]
+    #[tool(adds, idempotency = key(Self::name(*seat)))]
     async fn reserve(&self, seat: u32, ctx: Ctx, runs: State<Runs>) -> Value {
         json!({"seat": format!("{}{seat}", self.prefix), "key": ctx.key(), "run": runs.next()})
     }
 
     /// Cancels a seat
-    #[tool(destructive, idempotency = required, recorded(seat))]
+    #[tool(deletes, idempotency = required, recorded(seat))]
     fn release(&self, seat: u32, runs: State<Runs>) -> Value {
         json!({"seat": seat, "run": runs.next()})
     }

@@ -47,7 +47,7 @@ async fn parameters_keep_their_order_and_their_docs() {
     );
 }
 
-#[tool(read_only, name = "find-things", title = "Find things", description = "Said elsewhere.")]
+#[tool(reads, name = "find-things", title = "Find things", description = "Said elsewhere.")]
 fn find(
     r#type: String,
     #[serde(rename = "maxResults")] max_results: u32,
@@ -57,7 +57,7 @@ fn find(
     format!("{type} {max_results} {}", words.concat(), type = r#type)
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn r#match() -> bool {
     true
 }
@@ -76,7 +76,7 @@ async fn names_are_those_that_the_author_says() {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn say_nothing() {}
 
 #[tokio::test]
@@ -101,7 +101,7 @@ enum Order {
 const PAGE: u16 = 20;
 const SORTED_BY: &str = "date";
 
-#[tool(read_only)]
+#[tool(reads)]
 fn list(
     #[default(1)] page: u32,
     #[default(-1)] offset: i8,
@@ -149,7 +149,7 @@ async fn defaults_are_published_and_used() {
     );
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn search(query: String, limit: Option<u8>, #[optional] after: Option<String>) -> String {
     format!("{query} {limit:?} {after:?}")
 }
@@ -178,7 +178,7 @@ async fn an_option_may_be_null_and_what_is_optional_may_only_be_absent() {
 }
 
 /// A parameter may have the function's own name.
-#[tool(read_only)]
+#[tool(reads)]
 async fn echo(echo: String) -> String {
     echo
 }
@@ -275,7 +275,7 @@ mod foreign {
     }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn turn(
     #[serde(deserialize_with = "foreign::read")]
     #[schemars(with = "f64")]
@@ -295,7 +295,7 @@ async fn serde_and_schemars_may_be_told_how_to_read_a_foreign_type() {
     assert_eq!(turned.structured(), Some(&json!({"result": 90.0})));
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn widths(small: u8, index: usize) -> u64 {
     u64::from(small) + index as u64
 }

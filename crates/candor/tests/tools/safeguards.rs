@@ -22,7 +22,7 @@ impl World {
 }
 
 /// Brings a file back
-#[tool(additive, idempotent, undo = "remove")]
+#[tool(adds, idempotent, undo = "remove")]
 fn restore(path: String) -> String {
     path
 }
@@ -32,7 +32,7 @@ fn show_removal(path: String) -> String {
 }
 
 /// Removes a file.
-#[tool(destructive, idempotent, undo = "restore", rate = "10/min", serial = "files", preview = show_removal)]
+#[tool(deletes, idempotent, undo = "restore", rate = "10/min", serial = "files", preview = show_removal)]
 fn remove(path: String) -> String {
     format!("Removed {path}.")
 }
@@ -44,31 +44,31 @@ async fn show_wiping(path: String, world: State<World>) -> Result<Plan<String>, 
 }
 
 /// Wipes a file.
-#[tool(destructive, instead = "remove", preview = show_wiping, requires_preview, blocking)]
+#[tool(deletes, instead = "remove", preview = show_wiping, requires_preview, blocking)]
 fn wipe(path: String, world: State<World>) -> usize {
     let _ = path;
     world.0.fetch_add(1, Ordering::SeqCst)
 }
 
 /// Sends a letter. Once it is out, it is out.
-#[tool(destructive, unsaid(undo), rate = "1/day")]
+#[tool(deletes, unsaid(undo), rate = "1/day")]
 fn send() {}
 
 /// Burns it. This
 /// cannot be undone.
-#[tool(destructive, unsaid(retry))]
+#[tool(deletes, unsaid(retry))]
 fn burn() {}
 
 /// Says all itself
-#[tool(destructive, idempotency = argument, rate = "5/s", unsaid)]
+#[tool(deletes, idempotency = argument, rate = "5/s", unsaid)]
 fn quiet() {}
 
 /// Posts it
-#[tool(additive, idempotency = argument)]
+#[tool(adds, idempotency = argument)]
 fn post() {}
 
 /// Ships it
-#[tool(additive, idempotency = key(order))]
+#[tool(adds, idempotency = key(order))]
 fn ship(order: String) -> String {
     order
 }
@@ -77,7 +77,7 @@ fn ship(order: String) -> String {
 fn anything() {}
 
 /// Reads
-#[tool(read_only, rate = "1/s")]
+#[tool(reads, rate = "1/s")]
 fn read() {}
 
 fn all() -> Server {
@@ -148,7 +148,10 @@ async fn a_preview_has_the_arguments_of_its_tool_and_stands_after_it() {
     let names: Vec<_> = tools.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names[..5], ["restore", "remove", "preview_remove", "wipe", "preview_wipe"]);
     let preview = &tools["preview_wipe"];
-    assert_eq!(preview["annotations"], json!({"readOnlyHint": true}));
+    let reads = json!({
+        "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
+    });
+    assert_eq!(preview["annotations"], reads);
     let mut wanted = tools["wipe"]["inputSchema"].clone();
     assert_eq!(wanted["required"], json!(["path", "plan_token"]));
     wanted["properties"].as_object_mut().unwrap().shift_remove("plan_token");
@@ -190,12 +193,12 @@ impl Shelf {
         Ok((from..self.0).collect())
     }
 
-    #[tool(destructive, preview = Self::planned, requires_preview)]
+    #[tool(deletes, preview = Self::planned, requires_preview)]
     async fn clear(&self, from: usize) -> usize {
         self.0 - from
     }
 
-    #[tool(destructive, preview = Self::planned_later)]
+    #[tool(deletes, preview = Self::planned_later)]
     fn sweep(&self, from: usize) -> usize {
         self.0 - from
     }

@@ -73,37 +73,37 @@ struct Page<T> {
     next: Option<u64>,
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn settings(settings: Settings) -> Settings {
     settings
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn steps(steps: Vec<Step>) -> String {
     format!("{steps:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn window(window: Window) -> String {
     format!("{window:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn in_part(args: DerivedInPart) -> DerivedInPart {
     args
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn open(args: Open) -> String {
     format!("{args:?}")
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn page() -> Page<DerivedInPart> {
     Page { items: vec![DerivedInPart { id: 7 }], next: None }
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn kinds(set: BTreeSet<String>, pair: (u8, String), bytes: Base64, path: PathBuf) -> String {
     format!("{set:?} {pair:?} {} {}", bytes.0.len(), path.display())
 }

@@ -1,14 +1,16 @@
 //! Values: their text for people, their structured content for programs, and the schema that both keep.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use candor::json;
 use candor::prelude::*;
 use serde_json::Value;
 
 use crate::log::Log;
-use crate::ways::both_ways;
-use crate::{Tools, call, output, texts};
+use crate::ways::{Ways, both_ways};
+use crate::{Tools, call, output, server, texts};
 
 #[candor::args]
 struct Address {
@@ -80,7 +82,7 @@ fn ada() -> String {
 macro_rules! value_tools {
     ($($name:ident: $type:ty = $value:expr => [$($text:expr),*], $structured:expr;)*) => {
         $(
-            #[tool(read_only)]
+            #[tool(reads)]
             async fn $name() -> $type {
                 $value
             }
@@ -99,7 +101,17 @@ macro_rules! value_tools {
 value_tools! {
     text: String = ada() => ["Ada"], json!({"result": "Ada"});
     fixed_text: &'static str = "Ada" => ["Ada"], json!({"result": "Ada"});
-    empty_text: String = String::new() => [""], json!({"result": ""});
+    empty_text: String = String::new() => ["\"\""], json!({"result": ""});
+    shared_text: Arc<str> = "Ada".into() => ["Ada"], json!({"result": "Ada"});
+    boxed_text: Box<str> = "Ada".into() => ["Ada"], json!({"result": "Ada"});
+    lent_text: Cow<'static, str> = Cow::Borrowed("Ada") => ["Ada"], json!({"result": "Ada"});
+    wide_small: u128 = 7 => ["7"], json!({"result": 7});
+    wide: u128 = u128::MAX
+        => ["340282366920938463463374607431768211455"],
+        json!({"result": "340282366920938463463374607431768211455"});
+    wide_signed: Vec<Option<i128>> = vec![Some(i128::MIN), None, Some(-1)]
+        => ["-170141183460469231731687303715884105728", "null", "-1"],
+        json!({"result": ["-170141183460469231731687303715884105728", null, -1]});
     letter: char = 'a' => ["a"], json!({"result": "a"});
     integer: i64 = 42 => ["42"], json!({"result": 42});
     unsigned: u64 = u64::MAX => ["18446744073709551615"], json!({"result": u64::MAX});
@@ -112,7 +124,10 @@ value_tools! {
 
     list: Vec<String> = vec!["first".to_owned(), "second".to_owned()]
         => ["first", "second"], json!({"result": ["first", "second"]});
-    empty_list: Vec<i64> = Vec::new() => [], json!({"result": []});
+    empty_list: Vec<i64> = Vec::new() => ["[]"], json!({"result": []});
+    sparse_lists: Vec<Vec<String>> = vec![Vec::new(), vec![String::new(), ada()]]
+        => ["[]", "\"\"", "Ada"], json!({"result": [[], ["", "Ada"]]});
+    empty_map: BTreeMap<String, i64> = BTreeMap::new() => ["{}"], json!({});
     lists: Vec<Vec<i64>> = vec![vec![1], vec![2, 3]] => ["1", "2", "3"], json!({"result": [[1], [2, 3]]});
     records: Vec<Address> = vec![user().address]
         => [r#"{"street":"Main","number":1}"#], json!({"result": [{"street": "Main", "number": 1}]});
@@ -121,10 +136,10 @@ value_tools! {
     array: [i64; 2] = [1, 2] => ["1", "2"], json!({"result": [1, 2]});
 
     some: Option<i64> = Some(1) => ["1"], json!({"result": 1});
-    none: Option<i64> = None => [], json!({"result": null});
+    none: Option<i64> = None => ["null"], json!({"result": null});
     some_record: Option<Address> = Some(user().address)
         => [r#"{"street":"Main","number":1}"#], json!({"result": {"street": "Main", "number": 1}});
-    no_record: Option<Address> = None => [], json!({"result": null});
+    no_record: Option<Address> = None => ["null"], json!({"result": null});
 
     record: User = user()
         => [r#"{"name":"Ada","address":{"street":"Main","number":1},"fax":null}"#],
@@ -133,6 +148,10 @@ value_tools! {
         => [r#"{"street":"Main","number":1}"#], json!({"street": "Main", "number": 1});
     in_a_box: Box<Address> = Box::new(user().address)
         => [r#"{"street":"Main","number":1}"#], json!({"street": "Main", "number": 1});
+    shared: Arc<Address> = Arc::new(user().address)
+        => [r#"{"street":"Main","number":1}"#], json!({"street": "Main", "number": 1});
+    shared_ones: Vec<Arc<Address>> = vec![Arc::new(user().address)]
+        => [r#"{"street":"Main","number":1}"#], json!({"result": [{"street": "Main", "number": 1}]});
     map: BTreeMap<String, i64> = BTreeMap::from([("a".to_owned(), 1)]) => [r#"{"a":1}"#], json!({"a": 1});
     numbered: HashMap<u32, bool> = HashMap::from([(7, true)]) => [r#"{"7":true}"#], json!({"7": true});
     recursive: Nested = Nested { name: ada(), within: Some(Box::new(Nested { name: ada(), within: None })) }
@@ -161,6 +180,8 @@ async fn every_value_has_its_text_and_keeps_its_schema_in_both_eras() {
             let called = call(&client, tool, json!({})).await;
             assert_eq!(texts(&called), blocks, "{tool}");
             assert_eq!(called.structured(), Some(&structured), "{tool}");
+            let nothing_to_show = |block: &&str| block.is_empty();
+            assert!(!blocks.is_empty() && !blocks.iter().any(nothing_to_show), "{tool}");
             let is_boxed = schema.get("x-dedalus-box").is_some();
             assert_eq!(is_boxed, structured.get("result").is_some(), "{tool}");
             if !is_boxed {
@@ -169,6 +190,31 @@ async fn every_value_has_its_text_and_keeps_its_schema_in_both_eras() {
             }
         }
     }
+}
+
+/// More than 64 kB of text, with every kind of element that is empty.
+#[tool(reads)]
+fn sparse() -> Vec<Option<Vec<String>>> {
+    let rows = [None, Some(Vec::new()), Some(vec![String::new(), "x".repeat(100)])];
+    rows.into_iter().cycle().take(3_000).collect()
+}
+
+#[tokio::test]
+async fn small_text_stays_and_large_text_repeats_what_a_client_can_rebuild() {
+    let client = Ways::modern(server(tools![none, empty_list, sparse])).await;
+    let declared = json!({"dev.candor/structured-content": {}});
+    for extensions in [json!({}), declared.clone()] {
+        for (tool, text) in [("none", "null"), ("empty_list", "[]")] {
+            let answer = client.call_declaring(&extensions, tool).await;
+            let block = json!([{"type": "text", "text": text}]);
+            assert_eq!(answer["result"]["content"], block, "{answer}");
+        }
+    }
+    let answer = client.call_declaring(&json!({}), "sparse").await;
+    assert_eq!(answer["result"]["content"].as_array().map(Vec::len), Some(4_000));
+    let answer = client.call_declaring(&declared, "sparse").await;
+    let told = &answer["result"]["_meta"]["dev.candor/structured-content"];
+    assert_eq!(*told, json!({"textOmitted": true, "box": "result"}));
 }
 
 // ---- nothing
@@ -200,12 +246,12 @@ async fn nothing_is_no_content_and_no_schema() {
 
 // ---- bytes
 
-#[tool(read_only)]
+#[tool(reads)]
 fn bytes() -> Vec<u8> {
     b"\x89PNG\r\n\x1a\n".to_vec()
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn fallible_bytes() -> Result<Vec<u8>, String> {
     Ok(b"\x89PNG\r\n\x1a\n".to_vec())
 }
@@ -223,19 +269,19 @@ async fn bytes_are_base64_and_nothing_for_programs() {
 
 // ---- promises that cannot be kept
 
-#[tool(read_only)]
+#[tool(reads)]
 fn divide(a: f64, b: f64) -> f64 {
     a / b
 }
 
-#[tool(read_only)]
+#[tool(reads)]
 fn parts() -> BTreeMap<String, f64> {
     BTreeMap::from([("part".to_owned(), f64::INFINITY)])
 }
 
-#[tool(read_only)]
-fn unwritable() -> BTreeMap<String, Vec<u128>> {
-    BTreeMap::from([("all".to_owned(), vec![u128::MAX])])
+#[tool(reads)]
+fn unwritable() -> BTreeMap<Vec<u8>, u8> {
+    BTreeMap::from([(vec![1], 2)])
 }
 
 #[tokio::test]

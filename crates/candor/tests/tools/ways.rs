@@ -87,7 +87,7 @@ impl Ways {
     }
 
     /// The answer over the wire, as it stands there.
-    async fn ask(&self, method: &str, params: &Value) -> String {
+    pub(crate) async fn ask(&self, method: &str, params: &Value) -> String {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let reply = if let Some(session) = &self.session {
             let headers = [("Mcp-Session-Id", &**session)];
@@ -100,6 +100,14 @@ impl Ways {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         assert_eq!(reply.json()["id"], id, "{reply:?}");
         reply.body
+    }
+
+    /// The answer to a modern client that declares extensions.
+    pub(crate) async fn call_declaring(&self, extensions: &Value, tool: &str) -> Value {
+        let mut request = crate::messages::call(0, tool, &json!({}));
+        let meta = &mut request["params"]["_meta"];
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({"extensions": extensions});
+        self.post(&request, &http::mirrors(&request)).await.json()
     }
 
     async fn post(&self, message: &Value, headers: &[(&str, &str)]) -> http::Reply {

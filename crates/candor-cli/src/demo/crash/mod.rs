@@ -16,6 +16,7 @@ use candor::desk::{self, Given, find::find};
 use candor_ledger::{Resolution, State, Store};
 use serde_json::json;
 
+use crate::ledger;
 use caller::{Caller, Told};
 use server::{LEASE, Made, Till};
 use story::Story;
@@ -29,10 +30,10 @@ const KEY: &str = "order-1";
 /// Who says what has come of it.
 const OPERATOR: &str = "operator";
 
-pub(super) async fn tell(world: &Path, json: bool) -> candor::Result<()> {
+pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result<()> {
     let till = Till::at(world).map_err(candor::Error::new)?;
     let (place, options) = server::ledger(world);
-    let ledger = place.open(options).map_err(candor::Error::new)?;
+    let store = place.open(options).map_err(candor::Error::new)?;
     let mut story = Story::new(json);
 
     // The charge, and the end of its server.
@@ -82,12 +83,13 @@ pub(super) async fn tell(world: &Path, json: bool) -> candor::Result<()> {
 
     // A person looks into the till and says what they see.
     let result = json!(made.charge);
-    resolve(&*ledger, &result.to_string()).await?;
+    resolve(&*store, &result.to_string()).await?;
     story.line(format_args!(
         "An operator looks into the till, finds {}, and says so, as this does:",
         made.charge
     ))?;
-    story.line(format_args!("  candor history resolve {KEY} --done --result '{result}'"))?;
+    let flag = ledger::flag(&format!("sqlite:{}", world.join(server::LEDGER).display()));
+    story.line(format_args!("  candor history resolve {KEY} --done --result '{result}' {flag}"))?;
     story.fact("resolution", json!({"by": OPERATOR, "done": true, "result": result}));
 
     let told = answered(&second).await?;
@@ -102,6 +104,11 @@ pub(super) async fn tell(world: &Path, json: bool) -> candor::Result<()> {
     story.line(format_args!(
         "Read on in README.md, At most once, or an honest \"unknown\"; go on with `candor demo`"
     ))?;
+    let fate = match keep {
+        true => format!("The ledger stays: candor history show {KEY} {flag}"),
+        false => "The ledger goes with this demo; with --keep it stays".to_owned(),
+    };
+    story.line(format_args!("{fate}"))?;
     second.close().await;
     story.end()
 }

@@ -72,10 +72,13 @@ impl Till {
     }
 }
 
+/// The file of the ledger.
+pub(super) const LEDGER: &str = "ledger.db";
+
 /// Where the ledger of this world is, which outlives its servers.
 pub(super) fn ledger(world: &Path) -> (Place, Options) {
     let rules = Rules { lease: LEASE, ..Rules::default() };
-    (Place::File(world.join("ledger.db")), Options { rules, ..Options::default() })
+    (Place::File(world.join(LEDGER)), Options { rules, ..Options::default() })
 }
 
 /// What the server does once a card is charged.
@@ -84,7 +87,7 @@ struct Then {
 }
 
 /// Charges a customer's card
-#[tool(additive, idempotency = required, recorded(amount_cents))]
+#[tool(adds, idempotency = required, recorded(amount_cents))]
 async fn charge_card(
     /// Whose card
     customer: String,

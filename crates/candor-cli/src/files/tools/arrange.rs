@@ -6,7 +6,7 @@ use candor::prelude::*;
 use super::{Folder, preview};
 
 /// Make a folder, and those above it that are missing
-#[tool(additive, idempotent, closed_world)]
+#[tool(adds, idempotent, closed_world)]
 pub(super) async fn make_folder(
     /// Folder to make
     path: String,
@@ -28,16 +28,16 @@ pub(super) async fn make_folder(
 #[derive(Clone, Copy)]
 pub(super) enum Arrange {
     /// Copy a file to a name that nothing has
-    #[effect(additive)]
+    #[effect(adds)]
     Copy,
     /// Copy a file; a file that has the name is replaced
-    #[effect(destructive, idempotent)]
+    #[effect(changes, idempotent)]
     CopyOver,
     /// Give a file or folder a name that nothing has
-    #[effect(destructive)]
+    #[effect(changes)]
     Move,
     /// Give it a new name; a file that has the name is replaced
-    #[effect(destructive)]
+    #[effect(deletes)]
     MoveOver,
 }
 

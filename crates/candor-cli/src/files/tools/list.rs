@@ -49,7 +49,7 @@ impl Item {
 }
 
 /// List what is in a folder: names, kinds, sizes and times, not what is deeper
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 pub(super) async fn list_files(
     /// Folder to list; the root if it is left out
     #[default(String::new())]

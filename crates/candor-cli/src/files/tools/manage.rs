@@ -10,16 +10,16 @@ use super::{Folder, preview};
 #[derive(Clone, Copy)]
 pub(super) enum Action {
     /// Return the text of the file
-    #[effect(read_only)]
+    #[effect(reads)]
     Read,
     /// Write the content at the end of the file; a missing file is created
-    #[effect(additive)]
+    #[effect(adds)]
     Append,
     /// Give the file this content and no other; a missing file is created
-    #[effect(destructive, idempotent)]
+    #[effect(changes, idempotent)]
     Replace,
     /// Delete the file, or an empty folder
-    #[effect(destructive, idempotent)]
+    #[effect(deletes, idempotent)]
     Delete,
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn manage_files(
 }
 
 /// Return the text of a file
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 pub(super) async fn read_file(
     /// File to read
     path: String,

@@ -46,7 +46,7 @@ pub(super) struct Line {
 }
 
 /// Find files by their names, lines by their text, or both, in a folder and all folders in it
-#[tool(read_only, closed_world)]
+#[tool(reads, closed_world)]
 pub(super) async fn search_files(
     /// Where to search; the root if it is left out
     #[default(String::new())]

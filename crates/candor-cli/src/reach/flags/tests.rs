@@ -8,7 +8,8 @@ use candor_client::Trust;
 
 use super::{Meant, Own, Reach, split};
 use crate::exit::Exit;
-use crate::reach::{Found, Origin, Surroundings, Target};
+use crate::reach::{Found, Origin, Surroundings};
+use candor_client::config::Target;
 
 /// As `candor call` will be.
 #[derive(Debug, Parser)]
@@ -165,7 +166,7 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
         Origin::File {
             path: file.clone(),
             name: "notes".to_owned(),
-            whose: crate::reach::Whose::Projects
+            owner: candor_client::config::Owner::Project
         }
     );
     assert_eq!(found.origin.to_string(), format!("notes in {}", file.display()));

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::find;
 use crate::exit::Exit;
-use crate::reach::{Entry, Surroundings, Target, Whose};
+use crate::reach::Surroundings;
+use candor_client::config::{Owner, ServerEntry, Target};
 
 /// A home with a project in it, and the folder `deep/er` within that.
 struct Ground(PathBuf);
@@ -31,14 +32,14 @@ impl Ground {
         self.write(file, &format!(r#"{{"{key}": {{"notes": {{"command": "{program}"}}}}}}"#))
     }
 
-    fn find(&self, name: &str) -> Result<(Entry, Vec<String>), crate::exit::Failure> {
+    fn find(&self, name: &str) -> Result<(ServerEntry, Vec<String>), crate::exit::Failure> {
         let here = Surroundings::of_test(self.0.join("project/deep/er"), self.0.clone(), &[]);
         find(name, &here)
     }
 
     fn program(&self) -> String {
-        match self.find("notes").unwrap().0.target {
-            Target::Program { program, .. } => program,
+        match self.find("notes").unwrap().0.target() {
+            Target::Program { program, .. } => program.clone(),
             other @ Target::Url { .. } => panic!("{other:?}"),
         }
     }
@@ -78,12 +79,12 @@ fn the_persons_own_wins_or_else_the_nearest_and_that_is_said() {
         let path = ground.notes(file, key, file);
         let (entry, notes) = ground.find("notes").unwrap();
         assert_eq!(ground.program(), file);
-        assert_eq!(entry.file, path);
+        assert_eq!(entry.file(), path);
         assert_eq!(notes.len(), count, "{notes:?}");
         let used = format!(" in {} is used", path.display());
         assert!(notes.iter().all(|note| note.contains(&used)), "{notes:?}");
         let projects = notes.iter().filter(|note| note.contains("as well; your own in "));
-        let of_person = entry.whose == Whose::Persons;
+        let of_person = entry.owner() == Owner::User;
         assert_eq!(projects.count(), if of_person { 6 } else { 0 }, "{notes:?}");
         assert_eq!(of_person, !file.starts_with("project"), "{file}");
     }
@@ -111,7 +112,7 @@ fn what_claude_code_keeps_for_a_project_is_for_that_project() {
     assert_eq!(ground.refused("notes").0, Exit::Usage);
     entry(&project, "ours");
     assert_eq!(ground.program(), "ours");
-    assert_eq!(ground.find("notes").unwrap().0.project, Some(project));
+    assert_eq!(ground.find("notes").unwrap().0.project(), Some(&*project));
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
     for (text, place) in [
         ("{\n  \"mcpServers\": {\n    oops\n", "line 3 column 5"),
         ("[]", "expected an object"),
-        (r#"{"mcpServers": []}"#, "expected an object under mcpServers"),
+        (r#"{"mcpServers": []}"#, "at /mcpServers: expected an object"),
         ("\u{0}", "line 1 column 1"),
     ] {
         let file = ground.write("project/.mcp.json", text);

@@ -14,7 +14,7 @@ use candor::prelude::*;
 use notes::Notes;
 
 /// Lists notes, the latest first.
-#[tool(read_only, closed_world, blocking)]
+#[tool(reads, closed_world, blocking)]
 fn list_notes(
     /// At most so many
     #[default(20)]
@@ -30,7 +30,7 @@ fn list_notes(
 
 /// Adds a note.
 // The key makes a repetition recognisable: a client that lost the answer calls again and finds it, and there is still one note.
-#[tool(additive, closed_world, blocking, idempotency = required)]
+#[tool(adds, closed_world, blocking, idempotency = required)]
 fn add_note(
     /// One line
     #[length(min = 1, max = 1000)]

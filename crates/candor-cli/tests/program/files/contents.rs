@@ -24,7 +24,7 @@ async fn a_file_is_written_read_and_deleted_in_both_eras() {
         assert_eq!(served.text("sub/new.txt"), "two");
         let made = host.done(TOOL, &manage_with("replace", "made.txt", "")).await;
         assert_eq!(made, "Wrote 0 bytes to made.txt, which is new");
-        assert_eq!(host.done(TOOL, &manage("read", "made.txt")).await, "");
+        assert_eq!(host.done(TOOL, &manage("read", "made.txt")).await, r#""""#);
 
         assert_eq!(host.done(TOOL, &manage("delete", "made.txt")).await, "Deleted made.txt");
         assert!(!served.has("made.txt"));

@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::process::Command;
 
 use super::{ERAS, Era, Host, Served};
+use crate::http::ask;
 use crate::process::{Ended, Program, output};
 use crate::{candor, candor_files, folder};
 
@@ -166,6 +167,31 @@ async fn the_line_for_a_host_is_one_that_a_shell_takes() {
     std::fs::remove_dir(&plain).unwrap();
     let shown = plain.display();
     assert!(lines[1].ends_with(&format!("add candor-host-line -- candor files {shown} --stdio")));
+}
+
+#[tokio::test]
+async fn server_page_and_terminal_name_the_server_alike() {
+    let served = Served::empty("alike");
+    for flags in [&[][..], &["--instance", "Ann's -- notes"]] {
+        let mut command = served.command(flags);
+        let mut program = Program::start(command.args(["--http", "127.0.0.1:0"]));
+        let mut lines = Vec::new();
+        let address = loop {
+            let line = program.complaint().await;
+            match line.strip_prefix("listening on http://") {
+                Some(address) => break address.to_owned(),
+                None => lines.push(line),
+            }
+        };
+        let host = lines.iter().find_map(|line| line.split_once("claude mcp add ")).unwrap().1;
+        let name = host.split(' ').next().unwrap();
+        let (_, token) = lines.iter().find_map(|line| line.split_once("#token=")).unwrap();
+        let token = format!("Bearer {}", token.split(' ').next().unwrap());
+        let headers = [("Authorization", &*token), ("Accept", "text/html")];
+        let page = ask(&address, "GET", "/ui/server", &headers, "").await;
+        let command = format!("claude mcp add --transport http {name} http://{address}/mcp");
+        assert!(page.body.contains(&command), "{command} in {}", page.body);
+    }
 }
 
 /// A variable is for all servers: what one of them does not have is no reason for it not to start, nor what it says to hosts.

@@ -160,7 +160,7 @@ impl Shared {
             }
             Ok(Incoming::Request(request)) => {
                 let shared = self.clone();
-                self.host.serve(request, cost(message), async move |answer| {
+                self.host.serve(request, Some(id), cost(message), async move |answer| {
                     if let Err(error) = shared.tell("", answer).await {
                         tracing::warn!(%error, "an answer could not be sent");
                     }

@@ -1,16 +1,18 @@
 //! A server behind a URL: where it is, what is sent with every request, and the connections that are kept.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming as Body;
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
+use super::tokens::{Bearer, TokenSource, UNSENDABLE, header_of};
 use crate::connect::Limits;
 use crate::error::Error;
 
@@ -25,12 +27,14 @@ pub(crate) struct Endpoint {
     pool: Pool<Connector, Full<Bytes>>,
     uri: Uri,
     headers: HeaderMap,
+    /// Asked for the token of each request, unless one token is among the headers.
+    tokens: Option<Arc<TokenSource>>,
 }
 
 impl Endpoint {
     pub(crate) fn new(
         url: &str,
-        bearer: Option<&str>,
+        bearer: &Bearer,
         own: &[(String, String)],
         limits: &Limits,
     ) -> Result<Self, Error> {
@@ -61,14 +65,16 @@ impl Endpoint {
             value.set_sensitive(true);
             headers.append(header, value);
         }
-        if let Some(token) = bearer {
-            let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| {
-                unreachable("the bearer token has characters that cannot be sent".to_owned())
-            })?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        Ok(Self { pool: pool(limits)?, uri, headers })
+        let tokens = match bearer {
+            Bearer::None => None,
+            Bearer::Fixed(token) => {
+                let value = header_of(token).ok_or_else(|| unreachable(UNSENDABLE.to_owned()))?;
+                headers.insert(AUTHORIZATION, value);
+                None
+            }
+            Bearer::From(tokens) => Some(tokens.clone()),
+        };
+        Ok(Self { pool: pool(limits)?, uri, headers, tokens })
     }
 
     pub(super) fn request(&self, method: Method, body: Vec<u8>) -> Request<Full<Bytes>> {
@@ -79,10 +85,29 @@ impl Endpoint {
         request
     }
 
+    /// Sends a request. If the server refuses its token with 401, it did not process the request: the request goes out once more if
+    /// the host has another token.
     pub(super) async fn send(
         &self,
-        request: Request<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
     ) -> Result<Response<Body>, Error> {
+        let Some(tokens) = &self.tokens else { return self.send_once(request).await };
+        let token = tokens.header(None).await?;
+        request.headers_mut().insert(AUTHORIZATION, token.clone());
+        let mut again = request.clone();
+        let response = self.send_once(request).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let fresh = tokens.header(Some(&token)).await?;
+        if fresh == token {
+            return Ok(response);
+        }
+        again.headers_mut().insert(AUTHORIZATION, fresh);
+        self.send_once(again).await
+    }
+
+    async fn send_once(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, Error> {
         self.pool.request(request).await.map_err(|error| {
             let why = cause(&error);
             if error.is_connect() {
@@ -164,7 +189,8 @@ mod tests {
         ] {
             assert_eq!(without_secrets(url), seen);
         }
-        let refused = Endpoint::new("ftp://ann:s3cret@a/?s3cret", None, &[], &Limits::default());
+        let refused =
+            Endpoint::new("ftp://ann:s3cret@a/?s3cret", &Bearer::None, &[], &Limits::default());
         let told = refused.unwrap_err().to_string();
         assert!(!told.contains("s3cret"), "{told}");
         let program = crate::Program::new("run").arg("s3cret").env("KEY", "s3cret");

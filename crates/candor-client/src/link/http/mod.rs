@@ -1,11 +1,12 @@
 //! Streamable HTTP, both eras: a request is a POST, its answer is JSON or a stream of events.
 //!
 //! Here: what is sent, in which session, and what is taken back. `endpoint`: the connections. `answer`: what comes back. `refused`: what
-//! an answer that is no success says. `unasked`: what a legacy server says by itself.
+//! an answer that is no success says. `tokens`: bearer tokens. `unasked`: what a legacy server says by itself.
 
 mod answer;
 mod endpoint;
 mod refused;
+mod tokens;
 mod unasked;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,7 @@ use crate::members::locked;
 use refused::SHOWN;
 
 pub(crate) use endpoint::Endpoint;
+pub(crate) use tokens::{Bearer, TokenSource};
 
 /// How long the body of a response to a notification is drained.
 const BODY: Duration = Duration::from_millis(500);

@@ -6,7 +6,7 @@ use candor_ledger::{Binding, Grant};
 use crate::BoxFuture;
 use crate::admission::plan::Planned;
 use crate::admission::rate::{Coming, Pass};
-use crate::admission::serial::Turn;
+use crate::admission::serial::SerialTurn;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::gate::approval::{Approval, Approved, granted};
@@ -173,17 +173,21 @@ impl Gated<'_, '_> {
         let review = Approval { engine, call, operation: &operation, preview, planned };
         let approved = match given {
             Some(binding) => review.given(binding).await?,
-            None if asks => match review.get(ctx).await {
-                Ok(approved) => approved,
-                Err(told) => {
-                    if let Told::Refused(error) = &told
-                        && error.is_denial()
-                    {
-                        operation.note_refusal(error).await;
+            None if asks => {
+                // A reviewer may take long, and the call has not started.
+                call.exchange.release_position();
+                match review.get(ctx).await {
+                    Ok(approved) => approved,
+                    Err(told) => {
+                        if let Told::Refused(error) = &told
+                            && error.is_denial()
+                        {
+                            operation.note_refusal(error).await;
+                        }
+                        return Err(told);
                     }
-                    return Err(told);
                 }
-            },
+            }
             None => Approved { binding: None, planned },
         };
         let Approved { binding: approval, planned } = approved;
@@ -206,7 +210,7 @@ impl Gated<'_, '_> {
 /// A call that has been let in: counted if it starts, and alone in its group until this is dropped.
 pub(super) struct Admitted {
     pass: Option<Pass>,
-    _turn: Option<Turn>,
+    _turn: Option<SerialTurn>,
 }
 
 impl Admitted {
@@ -235,9 +239,30 @@ async fn admit(
     ctx: &Ctx,
 ) -> Result<Admitted, ToolError> {
     let pass = engine.rates().admit(call, coming)?;
-    let turn = engine.queues().turn(call, ctx.deadline()).await?;
+    let turn = serial_turn(engine, call, ctx).await?;
     planned.still_holds(engine, call).await?;
     Ok(Admitted { pass, _turn: turn })
+}
+
+/// The turn of a call that may change something, if its tool is in a serial group.
+async fn serial_turn(
+    engine: &Engine,
+    call: &Call<'_>,
+    ctx: &Ctx,
+) -> Result<Option<SerialTurn>, ToolError> {
+    let Some(group) = call.entry.safeguards.serial.as_deref() else { return Ok(None) };
+    if call.hints.is_read_only() {
+        return Ok(None);
+    }
+    // Boxed: calls outside of groups carry no room for it.
+    let turn = match &call.exchange.position {
+        Some(position) => Box::pin(position.turn(group, ctx.deadline())).await,
+        None => {
+            let position = engine.serial().arrive();
+            Box::pin(position.turn(group, ctx.deadline())).await
+        }
+    };
+    turn.map(Some)
 }
 
 /// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.

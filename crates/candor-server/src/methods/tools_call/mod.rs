@@ -54,6 +54,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let found =
         tools.find(&call.name, engine.parts().form).ok_or_else(|| reading::unknown(&call.name))?;
     let entry = found.entry;
+    if let Some(position) = &exchange.position {
+        position.narrow(entry.safeguards.serial.as_deref());
+    }
     let says = Says {
         engine,
         exchange,
@@ -84,14 +87,19 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     // foresee
     // An evaluator that fails cannot make a call look safe.
-    let by_nature = ready.foresee().await.map_or(Hints::WORST, |effective| effective.hints);
+    let by_nature =
+        ready.foresee().await.map_or(Hints::WORST, |evaluated| evaluated.effective.hints);
+    if by_nature.is_read_only() {
+        exchange.release_position();
+    }
     let prepared = match ready.prepared() {
         Ok(prepared) => prepared,
         Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
     let Ready { arguments, key, token, .. } = ready;
     let says = says.having_foreseen(by_nature, key.is_some());
-    let about = Call { entry, arguments: &arguments, hints: by_nature, exchange };
+    let about =
+        Call { entry, arguments: &arguments, hints: by_nature, has_key: key.is_some(), exchange };
     let binding = Binding {
         method: method::TOOLS_CALL,
         name: &call.name,

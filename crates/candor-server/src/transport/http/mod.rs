@@ -22,6 +22,7 @@ mod holding;
 mod legacy;
 mod modern;
 mod patience;
+mod replica;
 mod respond;
 mod serve;
 mod sse;
@@ -32,16 +33,18 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
 use candor_protocol::names::{header, method};
-use candor_protocol::rpc::{Incoming, Rejected, RequestId, decode_message, split_batch};
+use candor_protocol::rpc::{self, Incoming, Rejected, RequestId, decode_message, split_batch};
 use candor_protocol::{Era, Principal};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 
+use crate::admission::serial::SerialPosition;
 use crate::answer::Answer;
 use crate::auth::Authenticator;
 use crate::caller::era_of;
 use crate::engine::Engine;
+use crate::identity::{Claims, Identity};
 use crate::session::Sessions;
 
 #[doc(hidden)] // for the console, which takes from the same rooms
@@ -55,6 +58,7 @@ pub use body::{Bodies, HeldBody, Unread};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 #[doc(hidden)]
 pub use holding::hold;
+pub use replica::Replica;
 pub use serve::serve;
 
 /// How an endpoint is reached. By default from this machine alone, by anybody; behind a proxy that makes it known to others:
@@ -74,10 +78,13 @@ pub use serve::serve;
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Http {
-    /// Finds the principal; without one, everybody is `anonymous`.
+    /// Finds the caller; without one, the [server's own](crate::Server::authenticator) does, and without that every caller is
+    /// `anonymous`.
     pub authenticator: Option<Arc<dyn Authenticator>>,
     /// The names under which the server may be addressed.
     pub hosts: AllowedHosts,
+    /// The name of this replica, which legacy session ids begin with; without one they name no replica.
+    pub replica: Option<Replica>,
 }
 
 impl Http {
@@ -150,7 +157,8 @@ impl Held {
 /// let app: axum::Router = axum::Router::new().route("/assistant", endpoint(engine, Http::default()));
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
-pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
+pub fn endpoint(engine: Engine, mut http: Http) -> MethodRouter {
+    http.authenticator = http.authenticator.or_else(|| engine.authenticator().cloned());
     let limits = engine.limits();
     let endpoint = Arc::new(Endpoint {
         sessions: Sessions::new(limits, http.tells_callers_apart()),
@@ -165,9 +173,18 @@ pub fn endpoint(engine: Engine, http: Http) -> MethodRouter {
         .delete(move |request| deletes.stateful(request, legacy::delete))
 }
 
+/// A request that has been read.
+struct Received {
+    request: rpc::Request,
+    /// When it arrived, if it may be a serial call.
+    position: Option<SerialPosition>,
+    claims: Claims,
+}
+
 /// A request that has been let in.
 struct Admitted {
     principal: Principal,
+    claims: Claims,
     parts: Parts,
     body: Body,
 }
@@ -179,7 +196,9 @@ impl Endpoint {
     }
 
     async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
-        let Admitted { principal, parts, body } = match self.admit(request).await {
+        // Before anything is waited for: the order of serial calls is that in which requests arrive.
+        let arrived = self.engine.arrive();
+        let Admitted { principal, claims, parts, body } = match self.admit(request).await {
             Ok(admitted) => admitted,
             Err(response) => return response,
         };
@@ -194,14 +213,20 @@ impl Endpoint {
         let depth = limits.depth;
         let message = match split_batch(&body, depth) {
             Ok(Some(batch)) => {
-                return legacy::post_batch(&self, principal, &parts, &batch, place.as_ref()).await;
+                // Each of its messages gets a position of its own.
+                drop(arrived);
+                let (batch, body) = (&batch[..], place.as_ref());
+                return legacy::post_batch(&self, (principal, claims), &parts, batch, body).await;
             }
             Ok(None) => decode_message(&body, depth),
             Err(rejected) => Err(rejected),
         };
         match message {
             Ok(Incoming::Request(request)) => {
-                let era = era_of(&request, version_header(&parts.headers));
+                let position = self.engine.keep_position(arrived, &request);
+                let received = Received { request, position, claims };
+                let request = &received.request;
+                let era = era_of(request, version_header(&parts.headers));
                 let of = self.sharer(&principal);
                 let room = if era == Era::Modern && request.method == method::LISTEN {
                     self.rooms.stream(of)
@@ -216,9 +241,9 @@ impl Endpoint {
                     Err(full) => return respond::full(full, Some(&request.id)),
                 };
                 match era {
-                    Era::Modern => modern::post(&self, principal, &parts, request, room).await,
+                    Era::Modern => modern::post(&self, principal, &parts, received, room).await,
                     Era::Legacy => {
-                        legacy::post_request(&self, principal, &parts, request, room).await
+                        legacy::post_request(&self, principal, &parts, received, room).await
                     }
                 }
             }
@@ -251,8 +276,8 @@ impl Endpoint {
             .hosts
             .check(&parts)
             .map_err(|problem| respond::problem(StatusCode::FORBIDDEN, problem))?;
-        let principal = match &self.http.authenticator {
-            None => Principal::anonymous(),
+        let Identity { principal, claims } = match &self.http.authenticator {
+            None => Identity::new(Principal::anonymous()),
             Some(authenticator) => {
                 authenticator.authenticate(&parts).await.map_err(|refused| {
                     // Who brings nothing has not tried.
@@ -263,7 +288,7 @@ impl Endpoint {
                 })?
             }
         };
-        Ok(Admitted { principal, parts, body })
+        Ok(Admitted { principal, claims, parts, body })
     }
 }
 

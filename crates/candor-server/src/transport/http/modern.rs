@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, hold, respond, sse};
+use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, Received, hold, respond, sse};
 use crate::exchange::Arrival;
 use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
@@ -25,9 +25,10 @@ pub(super) async fn post(
     endpoint: &Endpoint,
     principal: Principal,
     parts: &Parts,
-    request: Request,
+    received: Received,
     room: Held,
 ) -> Response {
+    let Received { request, position, claims } = received;
     if let Err(error) = check_headers(&parts.headers, &request) {
         return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
@@ -38,6 +39,7 @@ pub(super) async fn post(
     let engine = &endpoint.engine;
     let arrival = Arrival {
         principal,
+        claims,
         shares: endpoint.http.tells_callers_apart(),
         session: None,
         outlet: Outlet::None,
@@ -45,6 +47,7 @@ pub(super) async fn post(
         closing: None,
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
         key_header,
+        position,
         body: room.body(),
         response: Some(room.response()),
     };

@@ -25,6 +25,7 @@ use crate::call_tracker::CallTracker;
 use crate::caller::era_of;
 use crate::engine::Engine;
 use crate::exchange::Arrival;
+use crate::identity::Claims;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
 use crate::session::{Peer, Session};
@@ -198,6 +199,7 @@ impl Connection {
         };
         let arrival = Arrival {
             principal: self.principal.clone(),
+            claims: Claims::default(),
             // There is nobody else.
             shares: false,
             session,
@@ -206,6 +208,7 @@ impl Connection {
             closing: Some(self.closing.clone()),
             mirrored: None,
             key_header: None,
+            position: self.engine.position(&request),
             body: None,
             response: None,
         };

@@ -16,11 +16,14 @@ use candor_protocol::{Principal, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::{Endpoint, Held, SESSION_ID, SMALL, Taken, hold, respond, serve, version_header};
+use super::{
+    Endpoint, Held, Received, SESSION_ID, SMALL, Taken, hold, respond, serve, version_header,
+};
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
 use crate::exchange::Arrival;
 use crate::hex::hex;
+use crate::identity::Claims;
 use crate::ledger::key;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
@@ -35,15 +38,16 @@ pub(super) async fn post_request(
     endpoint: &Endpoint,
     principal: Principal,
     parts: &Parts,
-    request: Request,
+    received: Received,
     room: Held,
 ) -> Response {
+    let request = &received.request;
     if request.method == method::INITIALIZE && !parts.headers.contains_key(&SESSION_ID) {
-        return initialize(endpoint, principal, parts, request);
+        return initialize(endpoint, principal, parts, received.request);
     }
     let session = match session(endpoint, &principal, &parts.headers) {
         Ok(session) => session,
-        Err(refused) => return refused.with_id(&request),
+        Err(refused) => return refused.with_id(request),
     };
     let key = match key::of_headers(&parts.headers) {
         Ok(key) => key,
@@ -54,7 +58,7 @@ pub(super) async fn post_request(
     let (reader, _) = log.reader(Some(0));
     let outlet = Outlet::Log(log.clone());
     let replayed = Arc::new(AtomicBool::new(false));
-    let mut running = Box::pin(start(endpoint, &session, request, outlet, room.clone(), key));
+    let mut running = Box::pin(start(endpoint, &session, received, outlet, room.clone(), key));
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
         // Answered at once and without a word before: no stream is needed, and no task.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
@@ -86,11 +90,12 @@ pub(super) async fn post_request(
 fn start(
     endpoint: &Endpoint,
     session: &Arc<Session>,
-    request: Request,
+    received: Received,
     outlet: Outlet,
     room: Held,
     key_header: Option<String>,
 ) -> impl Future<Output = Answer> + Send + use<> {
+    let Received { request, position, claims } = received;
     let (engine, session) = (endpoint.engine.clone(), session.clone());
     let tracked = session.calls.begin(&request.id);
     let id = request.id.clone();
@@ -102,6 +107,7 @@ fn start(
         };
         let arrival = Arrival {
             principal: session.peer.principal.clone(),
+            claims,
             shares: session.peer.shares,
             session: Some(Arc::clone(&session)),
             outlet,
@@ -109,6 +115,7 @@ fn start(
             closing: None,
             mirrored: None,
             key_header,
+            position,
             body: room.body(),
             response: Some(room.response()),
         };
@@ -134,7 +141,11 @@ fn initialize(
     request: Request,
 ) -> Response {
     let id = request.id.clone();
-    let session_id = hex(&random_bytes::<16>());
+    let random = hex(&random_bytes::<16>());
+    let session_id = match &endpoint.http.replica {
+        Some(replica) => replica.session_id(&random),
+        None => random,
+    };
     let address = parts.extensions.get::<serve::Peer>().map(|peer| peer.0.ip());
     let log = Arc::new(StreamLog::new(streams::STANDALONE.to_owned(), endpoint.engine.limits()));
     let shares = endpoint.http.tells_callers_apart();
@@ -195,7 +206,7 @@ pub(super) fn post_response(
 /// Several messages at once, in the one revision that has batches. The answers come as one array.
 pub(super) async fn post_batch(
     endpoint: &Endpoint,
-    principal: Principal,
+    (principal, claims): (Principal, Claims),
     parts: &Parts,
     messages: &[&str],
     body: Option<&Arc<Taken>>,
@@ -224,8 +235,10 @@ pub(super) async fn post_batch(
                 Ok(room) => {
                     let response = ResponseCapacity::new(&endpoint.rooms, of);
                     let (room, said) = (Held::new(room, body, response), Arc::clone(&said));
-                    let answer =
-                        start(endpoint, &session, request, Outlet::None, room.clone(), None);
+                    let position = endpoint.engine.position(&request);
+                    let received = Received { request, position, claims: claims.clone() };
+                    let (outlet, holds) = (Outlet::None, room.clone());
+                    let answer = start(endpoint, &session, received, outlet, holds, None);
                     running.push(tokio::spawn(async move {
                         let answer = answer.await.into_message();
                         // All of it waits for the slowest: one place is kept for each so many bytes, the others are free again.

@@ -1,0 +1,127 @@
+//! All files of all hosts, and a name in them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use candor_schema::nearest;
+use serde_json::{Map, Value};
+
+use super::error::pointer;
+use super::places::{Place, places};
+use super::{ConfigError, Environment, Owner, ServerEntry, file};
+
+/// The servers in the configuration files of the user's hosts, in order of precedence: the user's own before those of projects, and
+/// those of the nearest folder first.
+#[derive(Debug, Clone, Default)]
+pub struct HostConfigs {
+    named: Vec<Named>,
+    /// Each with the precedence of its place.
+    problems: Vec<(usize, ConfigError)>,
+}
+
+/// A name in a file, and its entry.
+#[derive(Debug, Clone)]
+struct Named {
+    name: String,
+    file: PathBuf,
+    owner: Owner,
+    entry: Result<ServerEntry, ConfigError>,
+}
+
+impl HostConfigs {
+    /// Reads the files: `.mcp.json`, `.vscode/mcp.json` and `.cursor/mcp.json` in the current folder and above, and the files of Claude
+    /// Code, Claude Desktop, Cursor, Windsurf and Gemini in the home. A file that cannot be read is one of the
+    /// [`problems`](Self::problems).
+    #[must_use]
+    pub fn load(environment: &Environment) -> Self {
+        let mut loaded = Self::default();
+        let mut files = HashMap::new();
+        for (rank, place) in places(environment).into_iter().enumerate() {
+            let content = files.entry(place.file.clone()).or_insert_with(|| {
+                file::read(&place.file).map_err(|reason| loaded.problem(rank, &place, &[], reason))
+            });
+            let Ok(Some(content)) = content else { continue };
+            match servers(content, &place.member) {
+                Ok(None) => {}
+                Ok(Some(servers)) => {
+                    let named = servers.iter().map(|(name, value)| Named {
+                        name: name.clone(),
+                        file: place.file.clone(),
+                        owner: place.owner,
+                        entry: ServerEntry::read(name, &place, rank, value),
+                    });
+                    loaded.named.extend(named);
+                }
+                Err(members) => {
+                    loaded.problem(rank, &place, members, "expected an object".to_owned());
+                }
+            }
+        }
+        loaded
+    }
+
+    /// Returns the server of this name that takes precedence.
+    ///
+    /// # Errors
+    /// Its entry is invalid, or no file has the name. An invalid entry is not passed over for another.
+    pub fn find(&self, name: &str) -> Result<&ServerEntry, ConfigError> {
+        match self.named.iter().find(|named| named.name == name) {
+            Some(named) => named.entry.as_ref().map_err(ConfigError::clone),
+            None => Err(ConfigError::NotFound {
+                name: name.to_owned(),
+                like: nearest(name, self.names().map(|(name, _)| name)).map(str::to_owned),
+                unread: self.problems().cloned().collect(),
+            }),
+        }
+    }
+
+    /// Returns all servers, also those that another of their name takes precedence over, and the problem of each invalid one.
+    pub fn entries(&self) -> impl Iterator<Item = Result<&ServerEntry, &ConfigError>> {
+        self.named.iter().map(|named| named.entry.as_ref())
+    }
+
+    /// Returns all names with their files.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.named.iter().map(|named| (named.name.as_str(), named.file.as_path()))
+    }
+
+    /// Returns the other files that have a server of the same name, and who wrote them.
+    pub fn shadowed(&self, entry: &ServerEntry) -> impl Iterator<Item = (&Path, Owner)> {
+        let same = self.named.iter().filter(|named| named.name == entry.name());
+        same.skip(1).map(|named| (named.file.as_path(), named.owner))
+    }
+
+    /// Returns the problems of files. Problems of single entries come from [`find`](Self::find) and [`entries`](Self::entries).
+    pub fn problems(&self) -> impl Iterator<Item = &ConfigError> {
+        self.problems.iter().map(|(_, problem)| problem)
+    }
+
+    /// Returns the problems of files that take precedence over the file of this server: one of them may have the name, too.
+    pub fn problems_before(&self, entry: &ServerEntry) -> impl Iterator<Item = &ConfigError> {
+        let before = self.problems.iter().filter(|(rank, _)| *rank < entry.rank);
+        before.map(|(_, problem)| problem)
+    }
+
+    fn problem(&mut self, rank: usize, place: &Place, members: &[String], reason: String) {
+        let pointer = pointer(members.iter().map(String::as_str));
+        let problem = ConfigError::File { file: place.file.clone(), pointer, reason };
+        // Several places are in one file.
+        if !self.problems.iter().any(|(_, known)| *known == problem) {
+            self.problems.push((rank, problem));
+        }
+    }
+}
+
+/// Returns the member that names servers, if there is one; or, as an error, the path of what is no object.
+fn servers<'a, 'p>(
+    mut value: &'a Value,
+    path: &'p [String],
+) -> Result<Option<&'a Map<String, Value>>, &'p [String]> {
+    for (depth, step) in path.iter().enumerate() {
+        match value.as_object().ok_or(&path[..depth])?.get(step) {
+            Some(member) => value = member,
+            None => return Ok(None),
+        }
+    }
+    value.as_object().map(Some).ok_or(path)
+}

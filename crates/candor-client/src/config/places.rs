@@ -1,0 +1,76 @@
+//! Where hosts keep their servers: the user's own files first, then those of projects, each the nearest first.
+//!
+//! Codex keeps its servers in TOML, which nothing here reads.
+
+use std::path::{Path, PathBuf};
+
+use super::Environment;
+
+/// A member of a file that names servers.
+pub(super) struct Place {
+    pub(super) file: PathBuf,
+    /// The path of the member, from the top of the file.
+    pub(super) member: Vec<String>,
+    /// The folder that these servers are for.
+    pub(super) project: Option<PathBuf>,
+    pub(super) owner: Owner,
+}
+
+/// Who wrote a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// The user: the file is in the user's home or settings.
+    User,
+    /// The authors of a project. A clone brings their file along, so agree with the user before you use it.
+    Project,
+}
+
+/// Parent folders above this depth are ignored.
+const DEEPEST: usize = 64;
+
+const SERVERS: &str = "mcpServers";
+
+/// Returns all places, in order of precedence. No project replaces a server that the user has under the same name: otherwise a name
+/// that the user knows would start another program in another folder.
+pub(super) fn places(environment: &Environment) -> Vec<Place> {
+    let home = environment.home.as_deref();
+    let mut places = Vec::new();
+    let of_claude = home.map(|home| home.join(".claude.json"));
+    for folder in environment.folder.ancestors().take(DEEPEST) {
+        let mut add = |file: PathBuf, member: &[&str], owner: Owner| {
+            places.push(place(file, member, Some(folder), owner));
+        };
+        // The user's servers for one project, in Claude Code.
+        if let (Some(file), Some(name)) = (&of_claude, folder.to_str()) {
+            add(file.clone(), &["projects", name, SERVERS], Owner::User);
+        }
+        // A home is no project: who can write there can write to the user's own files, too.
+        let owner = if Some(folder) == home { Owner::User } else { Owner::Project };
+        add(folder.join(".mcp.json"), &[SERVERS], owner);
+        add(folder.join(".vscode/mcp.json"), &["servers"], owner);
+        // In the home, the next file is the user's own, and folders above the home are no projects.
+        if Some(folder) == home {
+            break;
+        }
+        add(folder.join(".cursor/mcp.json"), &[SERVERS], owner);
+    }
+    let settings = environment.settings.as_ref();
+    let beneath = |path: &str| home.map(|home| home.join(path));
+    let of_user = [
+        of_claude,
+        beneath(".cursor/mcp.json"),
+        settings.map(|settings| settings.join("Claude/claude_desktop_config.json")),
+        beneath(".codeium/windsurf/mcp_config.json"),
+        beneath(".gemini/settings.json"),
+    ];
+    let of_user = of_user.into_iter().flatten();
+    places.extend(of_user.map(|file| place(file, &[SERVERS], None, Owner::User)));
+    // Stable: the nearest stays first.
+    places.sort_by_key(|place| place.owner);
+    places
+}
+
+fn place(file: PathBuf, member: &[&str], project: Option<&Path>, owner: Owner) -> Place {
+    let member = member.iter().map(|name| (*name).to_owned()).collect();
+    Place { file, member, project: project.map(Into::into), owner }
+}

@@ -1,0 +1,234 @@
+//! Hides secrets of servers: what a host prints ends up in logs, chats and bug reports.
+//!
+//! Two ways. A server is shown as it was *written*: `${VAR}` for a variable, `…` for what looks like a credential. And texts about
+//! it, above all errors, go through a [`Redactor`] that knows the values.
+
+use std::fmt;
+
+use super::{Environment, Piece, Target, pieces};
+
+/// Replaces a secret.
+const HIDDEN: &str = "…";
+
+/// Words in the names of variables, headers and flags whose values are secrets.
+const SECRET: [&str; 9] =
+    ["auth", "cookie", "credential", "key", "pass", "pwd", "secret", "signature", "token"];
+
+/// How well-known tokens begin.
+const TOKENS: [&str; 10] =
+    ["AKIA", "eyJ", "ghp_", "gho_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-", "npm_"];
+
+/// Kinds of credentials that may be seen beside the credential itself.
+const KINDS: [&str; 4] = ["Bearer ", "Basic ", "Token ", "token "];
+
+/// A shorter value is no secret, and part of too many words.
+const SHORTEST: usize = 6;
+
+/// Returns true if the value of a variable, header or flag of this name is a secret as a rule. The path of a secret file is none.
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let place = ["file", "path", "dir"].iter().any(|end| name.ends_with(end));
+    !place && SECRET.iter().any(|word| name.contains(word))
+}
+
+/// Masks a secret, except its variables and its kind: `Bearer ${TOKEN}`.
+#[must_use]
+pub fn masked(value: &str) -> String {
+    let kind = KINDS.iter().find(|kind| value.starts_with(**kind)).copied().unwrap_or_default();
+    let mut seen = kind.to_owned();
+    for piece in pieces(&value[kind.len()..]) {
+        match piece {
+            Piece::Variable { name, default: None } => seen.push_str(&format!("${{{name}}}")),
+            Piece::Variable { name, default: Some(_) } => {
+                seen.push_str(&format!("${{{name}:-{HIDDEN}}}"));
+            }
+            Piece::Host(word) => seen.push_str(&format!("${{{word}}}")),
+            Piece::Text(_) => seen.push_str(HIDDEN),
+        }
+    }
+    seen
+}
+
+/// Masks the secrets of a URL: user and password, the values of secret parameters, the fragment.
+#[must_use]
+pub fn url(text: &str) -> String {
+    url_with(text, |_, value| masked(value))
+}
+
+/// Replaces the secrets of a URL: `put` gets the name of each and its value. The name of user and password is `user`.
+pub fn url_with(text: &str, mut put: impl FnMut(&str, &str) -> String) -> String {
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", put("user", user)),
+        None => authority.to_owned(),
+    };
+    // The fragment of a console's URL is a token.
+    let (path, fragment) = path.split_once('#').map_or((path, ""), |(path, _)| (path, "#…"));
+    let Some((path, query)) = path.split_once('?') else {
+        return format!("{scheme}{authority}{path}{fragment}");
+    };
+    let parameters: Vec<_> = query
+        .split('&')
+        .map(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if is_secret(name) => format!("{name}={}", put(name, value)),
+            _ => parameter.to_owned(),
+        })
+        .collect();
+    format!("{scheme}{authority}{path}?{}{fragment}", parameters.join("&"))
+}
+
+/// Splits an argument before the secret in it.
+fn parted(arg: &str) -> Option<(&str, &str)> {
+    if let Some(token) = KINDS.iter().find_map(|kind| arg.strip_prefix(kind)) {
+        return Some(arg.split_at(arg.len() - token.len()));
+    }
+    if TOKENS.iter().any(|start| arg.starts_with(start)) {
+        return Some(("", arg));
+    }
+    // --token=x, API_KEY=x, and a header as some programs take it: Authorization: Bearer x
+    let at = arg.find(['=', ':'])?;
+    // Neither an address nor a variable with a default has a name before the colon.
+    if arg[at..].starts_with("://") || arg[..at].contains('$') {
+        return None;
+    }
+    let value = arg[at + 1..].trim_start();
+    (is_secret(&arg[..at]) && !value.is_empty()).then(|| arg.split_at(arg.len() - value.len()))
+}
+
+/// Returns for each argument where the secret in it begins, or `None` if there is none.
+#[must_use]
+pub fn secrets_of(args: &[String]) -> Vec<Option<usize>> {
+    let mut flag = false;
+    args.iter()
+        .map(|arg| {
+            let value_of_flag = std::mem::take(&mut flag) && !arg.starts_with('-');
+            flag = arg.starts_with('-') && !arg.contains(['=', ':']) && is_secret(arg);
+            match parted(arg) {
+                Some((seen, _)) => Some(seen.len()),
+                None => value_of_flag.then_some(0),
+            }
+        })
+        .collect()
+}
+
+/// Masks the secrets of arguments.
+#[must_use]
+pub fn args(args: &[String]) -> Vec<String> {
+    let masked = |(arg, secret): (&String, Option<usize>)| match secret {
+        Some(at) => format!("{}{}", &arg[..at], masked(&arg[at..])),
+        None if arg.contains("://") => url(arg),
+        None => arg.clone(),
+    };
+    args.iter().zip(secrets_of(args)).map(masked).collect()
+}
+
+/// Secret values of a server, each with its replacement.
+#[derive(Clone, Default)]
+pub struct Redactor(Vec<(String, String)>);
+
+/// The replacements alone.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(_, seen)| seen)).finish()
+    }
+}
+
+impl Redactor {
+    /// Hides the values of variables and what looks like a credential. `written` and `filled` are the same server before and after
+    /// its variables are filled in.
+    #[must_use]
+    pub fn new(written: &Target, filled: &Target, environment: &Environment) -> Self {
+        let mut redactor = Self::default();
+        for text in written.texts() {
+            for piece in pieces(text) {
+                if let Piece::Variable { name, .. } = piece
+                    && let Some(value) = environment.variable(name)
+                {
+                    redactor.hide(&value, &format!("${{{name}}}"));
+                }
+            }
+        }
+        match filled {
+            Target::Url { url, headers } => {
+                headers.iter().for_each(|(_, value)| redactor.hide_credential(value));
+                redactor.hide(url, &self::url(url));
+            }
+            Target::Program { args, env, .. } => {
+                for (arg, secret) in args.iter().zip(secrets_of(args)) {
+                    secret.inspect(|at| redactor.hide_credential(&arg[*at..]));
+                }
+                let secret = env.iter().filter(|(name, _)| is_secret(name));
+                secret.for_each(|(_, value)| redactor.hide_credential(value));
+            }
+        }
+        redactor
+    }
+
+    fn hide_credential(&mut self, value: &str) {
+        let token = KINDS.iter().find_map(|kind| value.strip_prefix(kind)).unwrap_or(value);
+        self.hide(token, HIDDEN);
+    }
+
+    fn hide(&mut self, value: &str, seen: &str) {
+        if value.len() < SHORTEST || value == seen || self.0.iter().any(|(known, _)| known == value)
+        {
+            return;
+        }
+        self.0.push((value.to_owned(), seen.to_owned()));
+        // The longest first: a secret may contain another.
+        self.0.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    }
+
+    /// Returns the text without the secrets.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (value, seen)| text.replace(value, seen))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_seen_without_what_lets_one_in() {
+        for (given, seen) in [
+            ("https://a.example/mcp", "https://a.example/mcp"),
+            ("https://ann:s3cret@a.example:1/mcp", "https://…@a.example:1/mcp"),
+            (
+                "https://a.example/?api_key=s3cret&x=1&Token=${T}",
+                "https://a.example/?api_key=…&x=1&Token=${T}",
+            ),
+            ("http://a.example/#token=s3cret", "http://a.example/#…"),
+            ("http://a@b@c", "http://…@c"),
+        ] {
+            assert_eq!(url(given), seen);
+        }
+    }
+
+    #[test]
+    fn errors_show_no_filled_in_values() {
+        let set = [("KEY", "s3cret-k3y"), ("SHORT", "1")];
+        let environment = Environment::new("").variables(set);
+        let headers = |value: &str| vec![("Authorization".to_owned(), value.to_owned())];
+        let written = Target::Url {
+            url: "https://a.example/${KEY}?v=${SHORT}".to_owned(),
+            headers: headers("Bearer l1teral"),
+        };
+        let filled = Target::Url {
+            url: "https://a.example/s3cret-k3y?v=1".to_owned(),
+            headers: headers("Bearer l1teral"),
+        };
+        let redactor = Redactor::new(&written, &filled, &environment);
+        assert_eq!(
+            redactor.redact("cannot reach https://a.example/s3cret-k3y?v=1: 1 l1teral"),
+            "cannot reach https://a.example/${KEY}?v=1: 1 …"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Several servers side by side: names, provider formats, and calls that reach the right one.
+
+mod common;
+
+use std::future::IntoFuture as _;
+
+use candor_client::{NameTaken, Servers, Trust};
+use serde_json::{Value, json};
+
+use common::scripted::{Scripted, modern, said, tool, tools};
+use common::soon;
+
+/// A server whose tools all say its own name.
+async fn speaking(name: &'static str, names: &[&str]) -> Scripted {
+    let listed: Value =
+        names.iter().map(|name| tool(name, &json!({"readOnlyHint": true}))).collect();
+    modern(json!({"tools": {}}), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&listed),
+        _ => said(name),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn tools_of_several_servers_have_names_of_their_own_and_reach_their_server() {
+    let (one, other) = (speaking("one", &["b__c", "x.y/z"]).await, speaking("other", &["c"]).await);
+    let mut servers = Servers::new();
+    for (name, server) in [("a", &one), ("a__b", &other)] {
+        let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+        servers.add(name, client.clone()).unwrap();
+        assert_eq!(servers.add(name, client), Err(NameTaken(name.to_owned())));
+    }
+    let tools = soon(servers.tools()).await;
+    let names: Vec<_> = tools.iter().map(candor_client::NamedTool::name).collect();
+    assert_eq!(names[0], "a__b__c");
+    assert!(names[1].starts_with("a-x_y_z-") && names[2].starts_with("a_b-c-"), "{names:?}");
+    for (name, says) in names.iter().zip(["one", "one", "other"]) {
+        let named = tools.get(name).unwrap();
+        let result = soon(named.call_safely(json!({})).into_future()).await.unwrap();
+        assert_eq!(result.text(), says, "{name}");
+        assert_eq!(soon(named.call(json!({})).into_future()).await.unwrap().text(), says);
+    }
+    assert_eq!(other.asked("tools/call")[0].params["name"], "c", "as its server knows it");
+    assert!(tools.get("a__nothing").is_none() && tools.failed().is_empty());
+}
+
+#[tokio::test]
+async fn formats_have_the_members_that_providers_take() {
+    let defined = json!([{"name": "pick", "description": "Picks one.", "inputSchema":
+        {"type": "object", "oneOf": [{"properties": {"n": {"type": "integer"}}, "required": ["n"]}]}}]);
+    let server = modern(json!({"tools": {}}), move |_| tools(&defined)).await;
+    let mut servers = Servers::new();
+    servers.add("s", soon(server.client().into_future()).await.unwrap()).unwrap();
+    let tools = soon(servers.tools()).await;
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    assert_eq!(
+        tools.for_openai(),
+        [json!({"type": "function", "function":
+            {"name": "s__pick", "description": "Picks one.", "parameters": schema}})]
+    );
+    assert_eq!(
+        tools.for_anthropic(),
+        [json!({"name": "s__pick", "description": "Picks one.", "input_schema": schema})]
+    );
+}
+
+#[tokio::test]
+async fn formats_keep_references_whole_and_names_and_descriptions_short() {
+    let long = "ä".repeat(1025);
+    let defined = json!([{"name": "x".repeat(80), "description": long, "inputSchema": {"type": "object",
+        "properties": {"z": {"$ref": "#/anyOf/0"}}, "anyOf": [{"properties": {"n": {"type": "integer"}}}]}}]);
+    let server = modern(json!({"tools": {}}), move |_| tools(&defined)).await;
+    let mut servers = Servers::new();
+    servers.add("s", soon(server.client().into_future()).await.unwrap()).unwrap();
+    let tools = soon(servers.tools()).await;
+    let (openai, anthropic) = (&tools.for_openai()[0]["function"], &tools.for_anthropic()[0]);
+    for (format, schema) in [(openai, "parameters"), (anthropic, "input_schema")] {
+        let reference = format[schema]["properties"]["z"]["$ref"].as_str().unwrap();
+        let target = format[schema].pointer(reference.trim_start_matches('#')).expect(reference);
+        assert_eq!(target["properties"]["n"]["type"], "integer");
+        assert!(format["name"].as_str().unwrap().len() <= 64);
+    }
+    let shortened = openai["description"].as_str().unwrap();
+    assert_eq!((shortened.chars().count(), shortened.ends_with("ä…")), (1024, true));
+    assert_eq!(anthropic["description"], "ä".repeat(1025), "Anthropic has no such limit");
+}
+
+#[tokio::test]
+async fn server_that_fails_costs_its_own_tools_alone() {
+    let good = speaking("good", &["look"]).await;
+    let bad = modern(json!({}), |_| said("no tools here")).await;
+    let mut servers = Servers::new();
+    servers.add("bad", soon(bad.client().into_future()).await.unwrap()).unwrap();
+    servers.add("good", soon(good.client().into_future()).await.unwrap()).unwrap();
+    let tools = soon(servers.tools()).await;
+    assert_eq!(tools.iter().len(), 1);
+    assert_eq!(tools.failed()[0].0, "bad");
+}

@@ -1,0 +1,206 @@
+//! The values that an argument can have, and how they differ to the tests of a table.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::language;
+use crate::test::{Found, Test};
+
+/// The values that an argument can have: all of them, and perhaps more where that is not known.
+#[derive(Debug, Clone, Default)]
+pub struct Domain {
+    /// What is known of each [step](crate::Pointer::steps) to the argument. Of steps that are not here, anything is possible.
+    pub steps: Vec<Step>,
+    /// The values that callers can send.
+    pub given: Vec<Given>,
+}
+
+/// A step on the way to an argument.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// A caller can leave it out.
+    pub missing: bool,
+    /// A caller can send `null`.
+    pub null: bool,
+}
+
+/// Values of which the same is known.
+#[derive(Clone)]
+pub struct Given {
+    /// These values and no others.
+    pub listed: Option<Vec<Value>>,
+    /// `true` and `false`.
+    pub booleans: bool,
+    /// Numbers.
+    pub numbers: Option<Numbers>,
+    /// Strings, by their number of characters.
+    pub strings: Option<Lengths>,
+    /// Arrays and objects.
+    pub others: bool,
+    /// Returns true if the value is one of them.
+    pub accepts: Arc<dyn Fn(&Value) -> bool + Send + Sync>,
+}
+
+/// Numbers from here to there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Numbers {
+    /// None is smaller.
+    pub least: Option<f64>,
+    /// None is larger.
+    pub greatest: Option<f64>,
+    /// All are whole multiples of this whole number.
+    pub step: Option<f64>,
+}
+
+/// Numbers of characters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lengths {
+    /// None is shorter.
+    pub least: usize,
+    /// None is longer.
+    pub greatest: Option<usize>,
+}
+
+/// What each test finds, for values that no test tells apart.
+pub(crate) type Cell = Vec<Found>;
+
+impl Domain {
+    /// Any value, or none.
+    #[must_use]
+    pub fn anything() -> Self {
+        Self { steps: Vec::new(), given: vec![Given::anything()] }
+    }
+
+    pub(crate) fn step(&self, at: usize) -> Step {
+        self.steps.get(at).copied().unwrap_or(Step { missing: true, null: true })
+    }
+}
+
+impl Given {
+    /// Any value.
+    #[must_use]
+    pub fn anything() -> Self {
+        Self {
+            listed: None,
+            booleans: true,
+            numbers: Some(Numbers::default()),
+            strings: Some(Lengths::default()),
+            others: true,
+            accepts: Arc::new(|_| true),
+        }
+    }
+
+    /// Adds what the tests find of these values. False if that is too much to find out.
+    pub(crate) fn cells(&self, tests: &[&Test], cells: &mut Vec<Cell>) -> bool {
+        let look = |value: &Value| -> Cell { tests.iter().map(|t| t.look(Some(value))).collect() };
+        let accepted = |value: &&Value| !value.is_null() && (self.accepts)(value);
+        if let Some(listed) = &self.listed {
+            cells.extend(listed.iter().filter(accepted).map(look));
+            return true;
+        }
+        let named = || tests.iter().flat_map(|test| test.values());
+        let is_of_kind = |value: &&Value| match value {
+            Value::String(_) => self.strings.is_some(),
+            Value::Number(_) => self.numbers.is_some(),
+            Value::Array(_) | Value::Object(_) => self.others,
+            Value::Null | Value::Bool(_) => false,
+        };
+        cells.extend(named().filter(is_of_kind).filter(accepted).map(look));
+        if self.booleans {
+            cells.extend([Value::Bool(false), Value::Bool(true)].iter().filter(accepted).map(look));
+        }
+        if self.others {
+            let other = |test: &&Test| if **test == Test::Present { Found::Yes } else { Found::No };
+            cells.push(tests.iter().map(other).collect());
+        }
+        if let Some(numbers) = &self.numbers {
+            self.add_numbers(*numbers, tests, cells);
+        }
+        match self.strings {
+            None => true,
+            Some(lengths) => match language::cells(tests, lengths) {
+                None => false,
+                Some(found) => {
+                    cells.extend(found);
+                    true
+                }
+            },
+        }
+    }
+
+    /// Numbers that no test names, and no bound: those at a bound, and those between two.
+    fn add_numbers(&self, numbers: Numbers, tests: &[&Test], cells: &mut Vec<Cell>) {
+        let mut marks: Vec<f64> = tests
+            .iter()
+            .flat_map(|test| test.marks())
+            .chain([numbers.least, numbers.greatest].into_iter().flatten())
+            .filter(|mark| !mark.is_nan())
+            .collect();
+        marks.sort_by(f64::total_cmp);
+        marks.dedup();
+        for mark in marks.iter().filter(|mark| mark.is_finite()) {
+            let value = Value::from(*mark);
+            if is_exact(*mark) {
+                if (self.accepts)(&value) {
+                    cells.push(tests.iter().map(|test| test.look(Some(&value))).collect());
+                }
+            } else {
+                // Several numbers are rounded to this one, and a test that names one does not find the others.
+                cells.push(tests.iter().map(|test| test.look(Some(&value))).collect());
+                let other = |test: &&Test| match test {
+                    Test::OneOf(_) => Found::No,
+                    test => test.look(Some(&value)),
+                };
+                cells.push(tests.iter().map(other).collect());
+            }
+        }
+        let ends = [f64::NEG_INFINITY].into_iter().chain(marks.iter().copied());
+        for (from, to) in ends.zip(marks.iter().copied().chain([f64::INFINITY])) {
+            if let Some(between) = numbers.between(from, to) {
+                let value = Value::from(between);
+                cells.push(tests.iter().map(|test| test.look(Some(&value))).collect());
+            }
+        }
+    }
+}
+
+impl Numbers {
+    /// A number that is found like those between two marks. None if there is none.
+    fn between(&self, from: f64, to: f64) -> Option<f64> {
+        let outside = self.least.is_some_and(|least| to <= least)
+            || self.greatest.is_some_and(|greatest| from >= greatest);
+        if outside {
+            return None;
+        }
+        if let Some(step) = self.step.filter(|step| *step >= 1.0)
+            && is_exact(from)
+            && is_exact(to)
+            && is_exact(step)
+            && ((from / step).floor() + 1.0) * step >= to
+        {
+            return None;
+        }
+        let (from, to) = (from.max(f64::MIN), to.min(f64::MAX));
+        let middle = from / 2.0 + to / 2.0;
+        (from < middle && middle < to).then_some(middle)
+    }
+}
+
+/// Returns true if no other number is rounded to this one.
+fn is_exact(number: f64) -> bool {
+    number.abs() < 9_007_199_254_740_992.0
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Given")
+            .field("listed", &self.listed)
+            .field("booleans", &self.booleans)
+            .field("numbers", &self.numbers)
+            .field("strings", &self.strings)
+            .field("others", &self.others)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,315 @@
+//! What a call does to what is there, and the words for it.
+
+use std::fmt;
+
+use crate::declared::{Effective, Source};
+use crate::hints::Hints;
+use crate::pointer::Pointer;
+use crate::table::{Row, Table};
+use crate::test::Test;
+
+/// What a call does to what is there, as its author declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Only adds: everything that was there stays as it was.
+    Adds,
+    /// Changes what is there.
+    Changes,
+    /// Removes what is there, or makes it unusable.
+    Deletes,
+    /// Changes or deletes: all that the protocol's hints alone can say of a destructive call.
+    ChangesOrDeletes,
+}
+
+impl Effect {
+    /// All of them, the least risky first.
+    pub const ALL: [Self; 5] =
+        [Self::Reads, Self::Adds, Self::Changes, Self::Deletes, Self::ChangesOrDeletes];
+
+    /// The effect that the protocol's hints tell of.
+    #[must_use]
+    pub const fn from_hints(read_only: bool, destructive: bool) -> Self {
+        match (read_only, destructive) {
+            (true, _) => Self::Reads,
+            (false, true) => Self::ChangesOrDeletes,
+            (false, false) => Self::Adds,
+        }
+    }
+
+    /// The word for it, for programs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Adds => "adds",
+            Self::Changes => "changes",
+            Self::Deletes => "deletes",
+            Self::ChangesOrDeletes => "changes_or_deletes",
+        }
+    }
+
+    /// Returns the effect of this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|effect| effect.as_str() == word)
+    }
+
+    /// Returns true if the call is destructive in the protocol's sense.
+    #[must_use]
+    pub const fn is_destructive(self) -> bool {
+        matches!(self, Self::Changes | Self::Deletes | Self::ChangesOrDeletes)
+    }
+
+    /// Returns the least effect that is as risky as either.
+    #[must_use]
+    pub const fn join(self, other: Self) -> Self {
+        if (self as u8) < (other as u8) { other } else { self }
+    }
+
+    /// Returns true if this is not riskier than the other. What may change or delete is as risky as what deletes.
+    #[must_use]
+    pub const fn is_at_most(self, bound: Self) -> bool {
+        self.risk() <= bound.risk()
+    }
+
+    const fn risk(self) -> u8 {
+        match self {
+            Self::Reads => 0,
+            Self::Adds => 1,
+            Self::Changes => 2,
+            Self::Deletes | Self::ChangesOrDeletes => 3,
+        }
+    }
+
+    /// Returns the effect that hints tell of together with the one declared beside them. A declared effect makes destructive hints
+    /// exact, and never makes a call safer than its hints.
+    #[must_use]
+    pub(crate) const fn refined_by(self, declared: Option<Self>) -> Self {
+        match (self, declared) {
+            (hints, None) => hints,
+            (Self::ChangesOrDeletes, Some(declared)) if declared.is_destructive() => declared,
+            (hints, Some(declared)) => hints.join(declared),
+        }
+    }
+
+    /// Returns the label of a worst case, for lists: a call may do less.
+    #[must_use]
+    pub const fn worst_case(self) -> &'static str {
+        match self {
+            Self::Reads => "Reads",
+            Self::Adds => "May add",
+            Self::Changes => "May change",
+            Self::Deletes => "May delete",
+            Self::ChangesOrDeletes => "May change or delete",
+        }
+    }
+
+    /// Reads what [`Hints::in_words`] has written: the effect, and the rest of the line. `None` for other words.
+    ///
+    /// ```
+    /// use candor_hints::{Effect, Hints};
+    ///
+    /// let words = Hints::DELETES.repeatable().closed_world().in_words();
+    /// let rest = "repeatable · stays local";
+    /// assert_eq!(Effect::of_words(&words), Some((Effect::Deletes, rest)));
+    /// ```
+    #[must_use]
+    pub fn of_words(words: &str) -> Option<(Self, &str)> {
+        let (word, rest) = words.split_once(BETWEEN)?;
+        let effect = Self::ALL.into_iter().find(|effect| effect.in_a_line() == word)?;
+        Some((effect, rest))
+    }
+
+    const fn in_a_line(self) -> &'static str {
+        match self {
+            // Nobody should miss it.
+            Self::Deletes => "DELETES",
+            Self::ChangesOrDeletes => self.worst_case(),
+            other => other.as_str(),
+        }
+    }
+}
+
+/// What parts the words of a line.
+const BETWEEN: &str = " · ";
+
+/// The words for a tool that does not declare its effect.
+pub const UNCLASSIFIED: &str = "Unclassified (treated as the worst case)";
+
+impl Effective {
+    /// Returns true if nothing at all is declared: the hints are only what must be assumed.
+    #[must_use]
+    pub fn is_unclassified(&self) -> bool {
+        self.sources == [Source::Default; 4] && self.hints == Hints::WORST
+    }
+
+    /// Returns the line of [`Hints::in_words`], or [`UNCLASSIFIED`].
+    ///
+    /// An assumption must not read like the tool's own declaration.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        if self.is_unclassified() { UNCLASSIFIED.to_owned() } else { self.hints.in_words() }
+    }
+}
+
+impl Hints {
+    /// A line of words: `DELETES · repeatable · stays local`. [`Effect::of_words`] reads it.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        [self.effect().in_a_line(), self.again(), self.world()].join(BETWEEN)
+    }
+
+    const fn again(self) -> &'static str {
+        if self.is_idempotent() { "repeatable" } else { "not repeatable" }
+    }
+
+    const fn world(self) -> &'static str {
+        if self.is_open_world() { "reaches outside" } else { "stays local" }
+    }
+}
+
+/// With a capital letter, for people.
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ChangesOrDeletes {
+            return f.write_str(self.worst_case());
+        }
+        let (first, rest) = self.as_str().split_at(1);
+        write!(f, "{}{rest}", first.to_ascii_uppercase())
+    }
+}
+
+impl Table {
+    /// What the rows say, a line each, for people: `action is "read": reads · repeatable · stays local`.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .rows()
+            .iter()
+            .map(|row| format!("{}: {}", row.condition(), self.in_world(row.hints()).in_words()))
+            .collect();
+        if !self.is_exhaustive() {
+            lines.push(format!("otherwise: {}", self.unknown().in_words()));
+        }
+        lines
+    }
+}
+
+impl Row {
+    /// What must hold, for people: `action is "read" and path is at or below /public`.
+    #[must_use]
+    pub fn condition(&self) -> String {
+        let tests: Vec<String> = self.tests().iter().map(|(at, test)| test.describe(at)).collect();
+        if tests.is_empty() { "otherwise".to_owned() } else { tests.join(" and ") }
+    }
+}
+
+impl Test {
+    /// The test of this argument, for people: `action is "read"`.
+    #[must_use]
+    pub fn describe(&self, at: &Pointer) -> String {
+        let name = at.as_str().trim_start_matches('/').replace('/', ".");
+        match self {
+            Test::OneOf(values) => {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                format!("{name} is {}", values.join(" or "))
+            }
+            Test::Below(place) => format!("{name} is at or below {place}"),
+            Test::Glob(pattern) => format!("{name} is like {pattern}"),
+            Test::Range(Some(from), Some(to)) => format!("{name} is from {from} to {to}"),
+            Test::Range(Some(from), None) => format!("{name} is at least {from}"),
+            Test::Range(None, Some(to)) => format!("{name} is at most {to}"),
+            Test::Range(None, None) => format!("{name} is a number"),
+            Test::Present => format!("{name} is given"),
+            Test::Absent => format!("{name} is left out"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declared::Declared;
+    use crate::table::Row;
+
+    #[test]
+    fn assumption_does_not_read_like_a_declaration() {
+        let words = |declared: Declared| declared.effective().in_words();
+        assert_eq!(words(Declared::default()), UNCLASSIFIED);
+        let local = Declared { open_world: Some(false), ..Declared::default() };
+        assert_eq!(words(local), "May change or delete · not repeatable · stays local");
+        let again = Declared { idempotent: Some(true), ..Declared::default() };
+        assert_eq!(words(again), "May change or delete · repeatable · reaches outside");
+        let writes = Declared { read_only: Some(false), ..Declared::default() };
+        assert_eq!(words(writes), "May change or delete · not repeatable · reaches outside");
+        let deletes = Declared { effect: Some(Effect::Deletes), ..Declared::default() };
+        assert_eq!(words(deletes), "DELETES · not repeatable · reaches outside");
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_console_and_the_command_line() {
+        assert_eq!(Hints::READS.closed_world().in_words(), "reads · repeatable · stays local");
+        assert_eq!(Hints::ADDS.in_words(), "adds · not repeatable · reaches outside");
+        assert_eq!(
+            Hints::DELETES.repeatable().closed_world().in_words(),
+            "DELETES · repeatable · stays local"
+        );
+        assert_eq!(
+            Hints::CHANGES.closed_world().in_words(),
+            "changes · not repeatable · stays local"
+        );
+        assert_eq!(
+            Hints::new(false, true, true, true).in_words(),
+            "May change or delete · repeatable · reaches outside"
+        );
+        assert_eq!(
+            Effect::ALL.map(|effect| effect.to_string()),
+            ["Reads", "Adds", "Changes", "Deletes", "May change or delete"]
+        );
+    }
+
+    #[test]
+    fn what_is_written_of_any_hints_is_read_again() {
+        for effect in Effect::ALL {
+            assert_eq!(Effect::from_word(effect.as_str()), Some(effect));
+            for hints in [Hints::from_effect(effect), Hints::from_effect(effect).repeatable()] {
+                let words = hints.closed_world().in_words();
+                let (read, rest) = Effect::of_words(&words).unwrap();
+                assert_eq!(read, effect, "{words}");
+                assert_eq!(rest.starts_with("repeatable"), hints.is_idempotent(), "{words}");
+                assert!(rest.ends_with("stays local"), "{words}");
+            }
+        }
+        for other in ["", "reads", "READS · repeatable", "deletes · repeatable", "may do anything"]
+        {
+            assert_eq!(Effect::of_words(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_table_reads_like_a_list_of_cases() {
+        let table = Table::new()
+            .row(Row::when("/request/method", Test::equals("GET")).then(Hints::READS))
+            .row(
+                Row::when("/request/method", Test::OneOf(vec!["POST".into(), "PUT".into()]))
+                    .and("path", Test::Glob("/repos/*/*".into()))
+                    .then(Hints::ADDS),
+            )
+            .row(
+                Row::when("size", Test::Range(None, Some(10.0))).then(Hints::CHANGES.repeatable()),
+            );
+        assert_eq!(
+            table.in_words(),
+            [
+                r#"request.method is "GET": reads · repeatable · reaches outside"#,
+                r#"request.method is "POST" or "PUT" and path is like /repos/*/*: adds · not repeatable · reaches outside"#,
+                "size is at most 10: changes · repeatable · reaches outside",
+                "otherwise: May change or delete · not repeatable · reaches outside",
+            ]
+        );
+        let closed = Table::new().row(Row::otherwise(Hints::READS)).closed_world().exhaustive();
+        assert_eq!(closed.in_words(), ["otherwise: reads · repeatable · stays local"]);
+    }
+}

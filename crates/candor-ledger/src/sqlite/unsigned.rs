@@ -1,0 +1,28 @@
+//! Numbers without a sign, in columns that have one.
+//!
+//! rusqlite converts `u64` without a feature before 0.38, and with a feature since; the store accepts both, so it converts by itself.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{Error, Result, Row, ToSql};
+
+pub(super) struct Unsigned(pub(super) u64);
+
+impl Unsigned {
+    pub(super) fn read(row: &Row<'_>, at: usize) -> Result<u64> {
+        row.get(at).map(|Self(number)| number)
+    }
+}
+
+impl FromSql for Unsigned {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        u64::try_from(number).map(Self).map_err(|_| FromSqlError::OutOfRange(number))
+    }
+}
+
+impl ToSql for Unsigned {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        let number = i64::try_from(self.0);
+        number.map(ToSqlOutput::from).map_err(|error| Error::ToSqlConversionFailure(error.into()))
+    }
+}

@@ -1,0 +1,95 @@
+//! Definitions without `null`: for an optional member the published schemas allow absence, not `null`, and strict clients
+//! refuse a whole list because of one. Unknown members keep theirs.
+
+use super::{
+    Annotations, Icon, Implementation, Prompt, Resource, ResourceContents, ResourceTemplate, Tool,
+};
+use crate::json::{Object, raw};
+
+/// Members of a tool's `execution`, which has no type of its own here.
+const EXECUTION: &[&str] = &["taskSupport"];
+
+impl Tool {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        if let Some(annotations) = &mut self.annotations {
+            annotations.drop_own_nulls();
+        }
+        drop_in_icons(self.icons.as_mut());
+        let Some(execution) = self.extra.get("execution") else { return };
+        if execution.is_null() {
+            drop_members(&mut self.extra, &["execution"]);
+        } else if let Ok(Some(mut execution)) = self.extra.read::<Object>("execution") {
+            drop_members(&mut execution, EXECUTION);
+            self.extra.set("execution", raw(&execution));
+        }
+    }
+}
+
+impl Prompt {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        for argument in self.arguments.iter_mut().flatten() {
+            argument.drop_own_nulls();
+        }
+        drop_in_icons(self.icons.as_mut());
+    }
+}
+
+impl Implementation {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        drop_in_icons(self.icons.as_mut());
+    }
+}
+
+impl Resource {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        drop_in_advice(self.icons.as_mut(), self.annotations.as_mut());
+        if let Some(capabilities) = &mut self.capabilities {
+            capabilities.drop_own_nulls();
+        }
+    }
+}
+
+impl ResourceTemplate {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        drop_in_advice(self.icons.as_mut(), self.annotations.as_mut());
+    }
+}
+
+impl ResourceContents {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        drop_in_advice(self.icons.as_mut(), self.annotations.as_mut());
+        if let Some(capabilities) = &mut self.capabilities {
+            capabilities.drop_own_nulls();
+        }
+    }
+}
+
+fn drop_in_advice(icons: Option<&mut Vec<Icon>>, annotations: Option<&mut Annotations>) {
+    drop_in_icons(icons);
+    if let Some(annotations) = annotations {
+        annotations.drop_own_nulls();
+    }
+}
+
+fn drop_in_icons(icons: Option<&mut Vec<Icon>>) {
+    for icon in icons.into_iter().flatten() {
+        icon.drop_own_nulls();
+    }
+}
+
+fn drop_members(object: &mut Object, names: &[&str]) {
+    // It cannot fail: nothing is decoded.
+    let _ = object.retain(|name, json| Ok(!(json.is_null() && names.contains(&name))));
+}

@@ -1,0 +1,245 @@
+//! The place of a refusal inside a part of which serde has made its own copy.
+//!
+//! serde copies what is tagged, untagged or flattened before it reads it, and forgets the places. Here every scalar of
+//! that part is replaced by a mark that no type takes. serde complains of the first mark that it reads; that scalar is
+//! restored, and so on, until the refusal at hand comes back: the scalar that was restored last is the refused one. A
+//! second pass in the opposite order tells a scalar from an object that is refused as a whole.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::deserializer::Log;
+use super::refusal::{Reason, Refusal, take_reasons};
+use crate::violation::{Violation, below};
+
+/// Larger parts are named as a whole: each pass reads the value once for each scalar.
+const SCALARS: usize = 256;
+const VALUES: usize = 20_000;
+
+/// Reads a value, with integer keys or without; returns why not, and what serde copied.
+type Attempt<'f> = dyn Fn(&Value, bool) -> (Option<Refusal>, Log) + 'f;
+
+/// Says why a value cannot be read, and where.
+pub(super) fn locate(value: &Value, attempt: &Attempt<'_>) -> Violation {
+    let explained = |integer_keys| {
+        take_reasons();
+        let (refusal, log) = attempt(value, integer_keys);
+        let pointer = refusal.as_ref().map(Refusal::pointer).unwrap_or_default();
+        let reason = match refusal?.reason {
+            Reason::NoAlternative => meant(take_reasons()),
+            reason => reason,
+        };
+        Some((reason, pointer, log, integer_keys))
+    };
+    // A map of which the keys are read in the wrong way is refused for its form.
+    let explained = match (explained(false), explained(true)) {
+        (Some(texts), Some(integers)) if texts.0.is_about_form() && !integers.0.is_about_form() => {
+            Some(integers)
+        }
+        (texts, integers) => texts.or(integers),
+    };
+    let Some((reason, pointer, log, integer_keys)) = explained else {
+        return Violation::new("", "cannot be read, although its parts can");
+    };
+    let part = value.pointer(&pointer).filter(|part| part.is_object() || part.is_array());
+    let search = Search { value, part: &pointer, reason: &reason, attempt, integer_keys };
+    let place = part
+        .filter(|part| log.is_buffered(part) && has_place(&reason))
+        .and_then(|part| search.place(part));
+    reason.violation(place.unwrap_or(pointer))
+}
+
+/// The reason of the alternative that was meant; the others are refused for their form.
+fn meant(reasons: Vec<Reason>) -> Reason {
+    // The last ones are those of the union that failed.
+    let meant = reasons
+        .into_iter()
+        .rev()
+        .find(|reason| *reason != Reason::NoAlternative && !reason.is_about_form());
+    meant.unwrap_or(Reason::NoAlternative)
+}
+
+/// Whether a scalar can be the reason.
+fn has_place(reason: &Reason) -> bool {
+    matches!(reason, Reason::Value { .. } | Reason::Said(_) | Reason::Choice { .. })
+}
+
+struct Search<'s> {
+    value: &'s Value,
+    part: &'s str,
+    reason: &'s Reason,
+    attempt: &'s Attempt<'s>,
+    integer_keys: bool,
+}
+
+impl Search<'_> {
+    fn place(&self, part: &Value) -> Option<String> {
+        if !is_small(self.value, &mut VALUES.clone()) {
+            return None;
+        }
+        let forward = Marked::new(part, self.part, false);
+        let backward = Marked::new(part, self.part, true);
+        if forward.scalars.len() > SCALARS {
+            return None;
+        }
+        let Some(found) = self.pass(&forward) else { return self.replaced(&forward) };
+        let Some(other) = self.pass(&backward) else { return Some(found.scalar) };
+        // What was refused while the other one was still a mark is refused by itself.
+        if found.scalar == other.scalar || !found.restored.contains(&other.scalar) {
+            return Some(found.scalar);
+        }
+        Some(common(&found.scalar, &other.scalar))
+    }
+
+    /// Reads a value; returns whether it is refused, and all reasons on the way.
+    fn read(&self, value: &Value, integer_keys: bool) -> (bool, Vec<Reason>) {
+        take_reasons();
+        let (refusal, _) = (self.attempt)(value, integer_keys);
+        (refusal.is_some(), take_reasons())
+    }
+
+    /// Restores scalars in the order in which they are read, until the refusal comes back.
+    fn pass(&self, marked: &Marked) -> Option<Found> {
+        // What is read before the refused part may need the other kind of keys.
+        let modes = [self.integer_keys, !self.integer_keys];
+        modes.into_iter().find_map(|integer_keys| self.pass_with(marked, integer_keys))
+    }
+
+    fn pass_with(&self, marked: &Marked, integer_keys: bool) -> Option<Found> {
+        let mut value = self.value.clone();
+        *value.pointer_mut(self.part)? = marked.part.clone();
+        let mut restored = BTreeSet::new();
+        let mut last = None;
+        loop {
+            let (refused, reasons) = self.read(&value, integer_keys);
+            if reasons.contains(self.reason) {
+                return Some(Found { scalar: last?, restored });
+            }
+            if !refused {
+                return None;
+            }
+            let scalar = marked.scalars.iter().find(|scalar| {
+                !restored.contains(&scalar.place)
+                    && reasons.iter().any(|reason| reason.mentions(&scalar.mark, scalar.number))
+            })?;
+            *value.pointer_mut(&scalar.here)? = scalar.value.clone();
+            restored.insert(scalar.place.clone());
+            last = Some(scalar.place.clone());
+        }
+    }
+
+    /// Finds the scalar without which the refusal is gone, where another alternative takes the marks.
+    fn replaced(&self, marked: &Marked) -> Option<String> {
+        let mut places = Vec::new();
+        for scalar in &marked.scalars {
+            let mut value = self.value.clone();
+            *value.pointer_mut(&scalar.place)? = scalar.replacement();
+            let (refused, reasons) = self.read(&value, self.integer_keys);
+            if !reasons.contains(self.reason) {
+                places.push((refused, scalar.place.clone()));
+            }
+        }
+        // Without an earlier scalar the refused one is not reached, so the last one is it, unless one alone repairs all.
+        let repaired = places.iter().find(|(refused, _)| !refused);
+        repaired.or(places.last()).map(|(_, place)| place.clone())
+    }
+}
+
+struct Found {
+    scalar: String,
+    restored: BTreeSet<String>,
+}
+
+/// A value whose scalars are replaced by marks.
+struct Marked {
+    part: Value,
+    scalars: Vec<Scalar>,
+    reversed: bool,
+}
+
+struct Scalar {
+    /// Where it is in the value, and where in the marked one.
+    place: String,
+    here: String,
+    value: Value,
+    mark: String,
+    number: f64,
+}
+
+impl Scalar {
+    /// Something of another type than what is read there.
+    fn replacement(&self) -> Value {
+        if self.value.is_string() { json!(self.number) } else { self.mark.clone().into() }
+    }
+}
+
+impl Marked {
+    fn new(part: &Value, at: &str, reversed: bool) -> Self {
+        let mut marked = Self { part: Value::Null, scalars: Vec::new(), reversed };
+        marked.part = marked.mark(part, at, at);
+        marked
+    }
+
+    fn mark(&mut self, value: &Value, place: &str, here: &str) -> Value {
+        match value {
+            Value::Object(members) => {
+                let mut marked: Vec<_> = members
+                    .iter()
+                    .map(|(name, member)| {
+                        (name.clone(), self.mark(member, &below(place, name), &below(here, name)))
+                    })
+                    .collect();
+                if self.reversed {
+                    marked.reverse();
+                }
+                Value::Object(Map::from_iter(marked))
+            }
+            Value::Array(items) => {
+                let mut marked: Vec<_> = items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| {
+                        let now = if self.reversed { items.len() - 1 - index } else { index };
+                        let (place, here) = (format!("{place}/{index}"), format!("{here}/{now}"));
+                        self.mark(item, &place, &here)
+                    })
+                    .collect();
+                if self.reversed {
+                    marked.reverse();
+                }
+                marked.into()
+            }
+            scalar => {
+                let count = self.scalars.len();
+                #[expect(clippy::cast_precision_loss, reason = "a small number")]
+                let scalar = Scalar {
+                    place: place.to_owned(),
+                    here: here.to_owned(),
+                    value: scalar.clone(),
+                    mark: format!("\u{1}mark {count}\u{1}"),
+                    number: 48_611_879.5 + count as f64,
+                };
+                let replacement = scalar.replacement();
+                self.scalars.push(scalar);
+                replacement
+            }
+        }
+    }
+}
+
+fn is_small(value: &Value, left: &mut usize) -> bool {
+    *left = left.saturating_sub(1);
+    *left > 0
+        && match value {
+            Value::Array(items) => items.iter().all(|item| is_small(item, left)),
+            Value::Object(members) => members.values().all(|member| is_small(member, left)),
+            _ => true,
+        }
+}
+
+/// The pointer of the smallest part in which both are.
+fn common(first: &str, second: &str) -> String {
+    let shared = first.split('/').zip(second.split('/')).take_while(|(a, b)| a == b);
+    shared.map(|(segment, _)| segment).collect::<Vec<_>>().join("/")
+}

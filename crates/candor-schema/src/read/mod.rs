@@ -1,0 +1,81 @@
+//! From a checked value to a Rust value.
+//!
+//! JSON Schema calls `3.0` an integer, serde does not: integral floats are read as integers. What a type refuses is
+//! named with its place, in words of JSON. serde's own deserializer for values knows neither.
+
+mod deserializer;
+mod locate;
+mod refusal;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Number, Value};
+
+use crate::violation::Invalid;
+use deserializer::{Log, Reading, ValueReader};
+use refusal::Refusal;
+
+/// The ends of what integers hold: -2^63, 2^63 and 2^64, each a float exactly.
+const LEAST: f64 = -9_223_372_036_854_775_808.0;
+const SIGNED_END: f64 = 9_223_372_036_854_775_808.0;
+const UNSIGNED_END: f64 = 18_446_744_073_709_551_616.0;
+
+/// Reads a value that fits its schema.
+///
+/// ```
+/// let numbers: Vec<u8> = candor_schema::read(&serde_json::json!([1, 2.0]))?;
+/// assert_eq!(numbers, [1, 2]);
+///
+/// let invalid = candor_schema::read::<Vec<i32>>(&serde_json::json!([1, 3_000_000_000_u32])).unwrap_err();
+/// assert_eq!(invalid.to_string(), "/1: 3000000000 is out of range for a 32-bit integer");
+/// # Ok::<(), candor_schema::Invalid>(())
+/// ```
+pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Invalid> {
+    if let Ok(read) = T::deserialize(value) {
+        return Ok(read);
+    }
+    let integral = integral(value);
+    if let Ok(read) = T::deserialize(&integral) {
+        return Ok(read);
+    }
+    let attempt = |value: &Value, integer_keys: bool| -> (Result<T, Refusal>, Log) {
+        let reading = Reading::new(integer_keys);
+        let read = T::deserialize(ValueReader::new(value, &reading));
+        (read, reading.into_log())
+    };
+    // serde reads the keys of a map as texts wherever it first looks at the whole: inside tagged, untagged and flattened
+    // types. With integer keys such a map can be read after all.
+    if let (Ok(read), _) = attempt(&integral, true) {
+        return Ok(read);
+    }
+    let refuse = |value: &Value, integer_keys: bool| {
+        let (read, log) = attempt(value, integer_keys);
+        (read.err(), log)
+    };
+    Err(locate::locate(&integral, &refuse).into())
+}
+
+/// The same value with integral floats as integers.
+fn integral(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => Value::Number(integral_number(number)),
+        Value::Array(items) => items.iter().map(integral).collect(),
+        Value::Object(members) => Value::Object(
+            members.iter().map(|(name, value)| (name.clone(), integral(value))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn integral_number(number: &Number) -> Number {
+    let whole = |float: &f64| number.is_f64() && float.fract() == 0.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole, and in range"
+    )]
+    match number.as_f64().filter(whole) {
+        Some(float) if (LEAST..SIGNED_END).contains(&float) => Number::from(float as i64),
+        Some(float) if (SIGNED_END..UNSIGNED_END).contains(&float) => Number::from(float as u64),
+        _ => number.clone(),
+    }
+}

@@ -1,0 +1,326 @@
+//! Why a type refuses a value, in words of JSON: no names of Rust types, no positions in a text.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{self, Expected, Unexpected};
+
+use crate::violation::{Violation, below, shorten};
+use crate::words::{counted, one_of, quoted};
+
+/// A refusal, with the place that is known of it.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) reason: Reason,
+    /// The members and items that lead to it, innermost first.
+    path: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Reason {
+    /// The value is of another type, or not among the values of the type.
+    Value {
+        received: Received,
+        expected: String,
+        is_type: bool,
+    },
+    /// The number of items.
+    Length {
+        count: usize,
+        expected: String,
+    },
+    /// None of the names of a choice.
+    Choice {
+        received: String,
+        known: &'static [&'static str],
+    },
+    Unknown {
+        name: String,
+        known: &'static [&'static str],
+    },
+    Missing {
+        name: String,
+    },
+    /// None of the alternatives, each of which has its own reason.
+    NoAlternative,
+    /// In the words of the type.
+    Said(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Received {
+    Float(f64),
+    Text(String),
+    Other(String),
+}
+
+thread_local! {
+    /// Every reason since the last look. serde throws the reasons of alternatives away.
+    static REASONS: RefCell<Vec<Reason>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes all reasons that serde has named on this thread since the last call.
+pub(super) fn take_reasons() -> Vec<Reason> {
+    REASONS.take()
+}
+
+impl Refusal {
+    fn new(reason: Reason) -> Self {
+        REASONS.with_borrow_mut(|reasons| reasons.push(reason.clone()));
+        Self { reason, path: Vec::new() }
+    }
+
+    /// The same refusal, seen from the owner of the member or item in which it is.
+    pub(super) fn inside(mut self, segment: impl Into<String>) -> Self {
+        self.path.push(segment.into());
+        self
+    }
+
+    /// The same refusal, of the name of a member.
+    pub(super) fn of_name(self, name: &str) -> Self {
+        match self.reason {
+            // The reason says the name.
+            Reason::Unknown { .. } => self,
+            _ => self.inside(name),
+        }
+    }
+
+    pub(super) fn pointer(&self) -> String {
+        self.path.iter().rev().fold(String::new(), |pointer, segment| below(&pointer, segment))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason.clone().violation(String::new()).problem)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl de::Error for Refusal {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(Reason::of_message(&message.to_string()))
+    }
+
+    fn invalid_type(received: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let (received, expected) = (received.into(), expected.to_string());
+        Self::new(Reason::Value { received, expected, is_type: true })
+    }
+
+    fn invalid_value(received: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let (received, expected) = (received.into(), expected.to_string());
+        Self::new(Reason::Value { received, expected, is_type: false })
+    }
+
+    fn invalid_length(count: usize, expected: &dyn Expected) -> Self {
+        Self::new(Reason::Length { count, expected: expected.to_string() })
+    }
+
+    fn unknown_variant(received: &str, known: &'static [&'static str]) -> Self {
+        Self::new(Reason::Choice { received: received.to_owned(), known })
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        Self::new(Reason::Unknown { name: name.to_owned(), known })
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self::new(Reason::Missing { name: name.to_owned() })
+    }
+}
+
+impl Reason {
+    fn of_message(message: &str) -> Self {
+        let names_no_alternative = ["data did not match any variant of", "no variant of enum "];
+        if names_no_alternative.iter().any(|known| message.starts_with(known)) {
+            return Self::NoAlternative;
+        }
+        if message.starts_with("overflow deserializing ") {
+            return Self::Said("too large".to_owned());
+        }
+        if message.starts_with("can only flatten structs and maps") {
+            return Self::Said("expected an object".to_owned());
+        }
+        let message = without_position(message);
+        for (start, is_type) in [("invalid type: ", true), ("invalid value: ", false)] {
+            if let Some((received, expected)) =
+                message.strip_prefix(start).and_then(|rest| rest.split_once(", expected "))
+            {
+                let received = Received::Other(received.replace('`', ""));
+                return Self::Value { received, expected: expected.to_owned(), is_type };
+            }
+        }
+        Self::Said(shorten(message))
+    }
+
+    /// Whether the value has another form than what is read. A value that fits its schema has not, so another
+    /// alternative was meant.
+    pub(super) fn is_about_form(&self) -> bool {
+        match self {
+            // A float that no integer holds fits the schema of `i64`.
+            Self::Value { received: Received::Float(_), expected, .. } => width(expected).is_none(),
+            Self::Value { is_type, .. } => *is_type,
+            Self::Said(_) => false,
+            _ => true,
+        }
+    }
+
+    pub(super) fn mentions(&self, mark: &str, number: f64) -> bool {
+        match self {
+            Self::Value { received: Received::Float(float), .. } => *float == number,
+            Self::Value { received: Received::Text(text) | Received::Other(text), .. }
+            | Self::Choice { received: text, .. } => text.contains(mark),
+            Self::Said(text) => text.contains(mark) || text.contains(&number.to_string()),
+            _ => false,
+        }
+    }
+
+    pub(super) fn violation(self, pointer: String) -> Violation {
+        let expecting = |expected: String, received: &str| {
+            Violation::new(&*pointer, format!("expected {expected}, received {received}"))
+                .expecting(expected)
+        };
+        match self {
+            Self::Value { received, expected, .. } => {
+                let Some(integer) = width(&expected) else {
+                    return expecting(in_words(&expected), &received.to_string());
+                };
+                match received.whole() {
+                    Some(number) => {
+                        Violation::new(pointer, format!("{number} is out of range for {integer}"))
+                            .expecting(integer)
+                    }
+                    None => expecting(integer, &received.to_string()),
+                }
+            }
+            Self::Length { count, expected } => {
+                expecting(in_words(&expected), &counted(count, "item"))
+            }
+            Self::Choice { received, known } => {
+                let expected = one_of(known.iter().map(|name| quoted(&(*name).into())));
+                expecting(expected, &format!("the string {}", quoted(&received.into())))
+                    .allowing(known.iter().map(|&name| name.into()))
+            }
+            Self::Unknown { name, known: [] } => Violation::new(
+                below(&pointer, &name),
+                "unknown member; no more members are allowed here",
+            ),
+            Self::Unknown { name, known } => {
+                let known = crate::words::listed(known.iter().map(|name| format!("`{name}`")));
+                Violation::new(below(&pointer, &name), format!("unknown member; known are {known}"))
+            }
+            Self::Missing { name } => {
+                Violation::new(below(&pointer, &name), "required, but missing")
+            }
+            Self::NoAlternative => {
+                Violation::new(pointer, "expected one of the forms that the schema names")
+            }
+            Self::Said(message) => Violation::new(pointer, message),
+        }
+    }
+}
+
+impl Received {
+    /// The number, if it is a whole one.
+    fn whole(&self) -> Option<String> {
+        match self {
+            Self::Float(float) if float.fract() == 0.0 => Some(number(*float)),
+            Self::Other(text) => text.strip_prefix("the number ").map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+/// A number as JSON writes it.
+fn number(float: f64) -> String {
+    serde_json::Number::from_f64(float).map_or_else(|| float.to_string(), |n| n.to_string())
+}
+
+impl fmt::Display for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Float(float) => f.write_str(&number(*float)),
+            Self::Text(text) => write!(f, "the string {}", quoted(&text.as_str().into())),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<Unexpected<'_>> for Received {
+    fn from(unexpected: Unexpected<'_>) -> Self {
+        Self::Other(match unexpected {
+            Unexpected::Bool(flag) => flag.to_string(),
+            Unexpected::Unsigned(number) => format!("the number {number}"),
+            Unexpected::Signed(number) => format!("the number {number}"),
+            Unexpected::Float(float) => return Self::Float(float),
+            Unexpected::Char(letter) => return Self::Text(letter.to_string()),
+            Unexpected::Str(text) => return Self::Text(text.to_owned()),
+            Unexpected::Unit | Unexpected::Option => "null".to_owned(),
+            Unexpected::Seq | Unexpected::TupleVariant => "an array".to_owned(),
+            Unexpected::Map | Unexpected::StructVariant => "an object".to_owned(),
+            Unexpected::Other(text) => text.to_owned(),
+            _ => "another value".to_owned(),
+        })
+    }
+}
+
+/// What serde calls an integer type, in words of JSON.
+fn width(expected: &str) -> Option<String> {
+    if let Some(nonzero) = expected.strip_prefix("a nonzero ") {
+        return width(nonzero).map(|integer| format!("{integer} other than 0"));
+    }
+    Some(match expected {
+        "i8" | "i16" | "i32" | "i64" | "i128" => format!("a {}-bit integer", &expected[1..]),
+        "u8" | "u16" | "u32" | "u64" | "u128" => {
+            format!("an unsigned {}-bit integer", &expected[1..])
+        }
+        "isize" => "a 64-bit integer".to_owned(),
+        "usize" => "an unsigned 64-bit integer".to_owned(),
+        _ => return None,
+    })
+}
+
+/// What serde expects, in words of JSON. What the visitor of an author's type says stays.
+fn in_words(expected: &str) -> String {
+    let starts = |words: &[&str]| words.iter().any(|word| expected.starts_with(word));
+    let words = match expected {
+        "a sequence" => "an array",
+        "a map" => "an object",
+        "a boolean" | "bool" | "boolean" => "true or false",
+        "f32" | "f64" => "a number",
+        "unit" => "null",
+        "path string" | "os string" | "a borrowed string" | "variant identifier"
+        | "variant of enum" | "field identifier" => "a string",
+        "string or map" => "a string or an object",
+        _ if starts(&[
+            "tuple variant ",
+            "tuple struct ",
+            "a tuple of size ",
+            "an array of length ",
+        ]) =>
+        {
+            return match expected.split_whitespace().find_map(|word| word.parse::<usize>().ok()) {
+                Some(count) => format!("an array of {}", counted(count, "item")),
+                None => "an array".to_owned(),
+            };
+        }
+        _ if starts(&["unit variant ", "unit struct "]) => "null",
+        _ if starts(&["variant of "]) => "a string",
+        _ if starts(&["struct ", "internally tagged enum ", "adjacently tagged enum "]) => {
+            "an object"
+        }
+        _ if starts(&["enum ", "any variant of "]) => "one of the forms that the schema names",
+        _ => return shorten(without_position(expected)),
+    };
+    words.to_owned()
+}
+
+/// A message without the place in a text that nobody has: ` at line 1 column 10`.
+fn without_position(message: &str) -> &str {
+    let Some((before, position)) = message.rsplit_once(" at line ") else { return message };
+    let is_position = position
+        .split_once(" column ")
+        .is_some_and(|(line, column)| [line, column].iter().all(|n| n.parse::<u64>().is_ok()));
+    if is_position { before } else { message }
+}

@@ -1,0 +1,91 @@
+//! Bounds of Rust's number types, in words of JSON Schema.
+//!
+//! schemars names a width with `format`, which no validator enforces. The bounds say the same to every host. `i64` is
+//! the plain integer of JSON: it stays `{"type": "integer"}`, and [`crate::read`] refuses what is wider, with its place.
+
+use serde_json::{Map, Number, Value, json};
+
+use crate::derive::View;
+use crate::walk::is_type;
+
+/// What schemars writes of a decimal that is read.
+const DECIMAL: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
+
+/// Decimals have 96 bits. Every number of 28 digits before the point fits; of those with 29 digits only some do.
+const NARROW_DECIMAL: &str = r"^-?[0-9]{1,28}(\.[0-9]+)?$";
+
+/// The largest double that fits into 96 bits.
+const LARGEST_DECIMAL: f64 = 7.922_816_251_426_433e28;
+
+/// The least and the greatest value of an integer type, by its format; none if it is not the format of an integer type.
+pub(crate) fn of_format(format: &str) -> Option<(i128, u128)> {
+    macro_rules! widths {
+        ($($name:literal: $type:ty;)*) => {
+            match format {
+                $($name => Some((<$type>::MIN as i128, <$type>::MAX as u128)),)*
+                _ => None,
+            }
+        };
+    }
+    widths! {
+        "int8": i8; "int16": i16; "int32": i32; "int64": i64; "int128": i128; "int": i64;
+        "uint8": u8; "uint16": u16; "uint32": u32; "uint64": u64; "uint128": u128; "uint": u64;
+    }
+}
+
+/// Replaces the name of a width by its bounds. What the author demands beyond that stays.
+pub(crate) fn bound(schema: &mut Map<String, Value>, view: View) {
+    decimal(schema);
+    let Some(Value::String(format)) = schema.get("format") else { return };
+    if is_type(schema, "string") {
+        if format == "ip" {
+            schema.shift_remove("format");
+            schema.shift_remove("type");
+            let versions = ["ipv4", "ipv6"].map(|v| json!({"type": "string", "format": v}));
+            schema.insert("anyOf".to_owned(), versions.as_slice().into());
+        }
+        return;
+    }
+    match format.as_str() {
+        "float" | "double" | "int64" => {}
+        // A result may be wider than the numbers that this server reads.
+        "int128" | "uint128" if view == View::Output => {}
+        format => {
+            let Some((least, greatest)) = of_format(format) else { return };
+            let least = i64::try_from(least).unwrap_or(i64::MIN);
+            let greatest = u64::try_from(greatest).unwrap_or(u64::MAX);
+            narrow(schema, "minimum", "exclusiveMinimum", least.into(), |mine, bound| mine > bound);
+            narrow(schema, "maximum", "exclusiveMaximum", greatest.into(), |mine, bound| {
+                mine < bound
+            });
+        }
+    }
+    schema.shift_remove("format");
+}
+
+/// Sets a bound, unless the schema has a narrower one.
+fn narrow(
+    schema: &mut Map<String, Value>,
+    keyword: &str,
+    exclusive: &str,
+    bound: Number,
+    is_narrower: fn(f64, f64) -> bool,
+) {
+    let limit = bound.as_f64().unwrap_or_default();
+    let holds = |keyword| {
+        schema.get(keyword).and_then(Value::as_f64).is_some_and(|mine| is_narrower(mine, limit))
+    };
+    if !holds(keyword) && !holds(exclusive) {
+        schema.insert(keyword.to_owned(), bound.into());
+    }
+}
+
+fn decimal(schema: &mut Map<String, Value>) {
+    if schema.get("pattern").is_none_or(|pattern| pattern != DECIMAL) {
+        return;
+    }
+    schema.insert("pattern".to_owned(), NARROW_DECIMAL.into());
+    for (keyword, bound) in [("minimum", -LARGEST_DECIMAL), ("maximum", LARGEST_DECIMAL)] {
+        schema.entry(keyword).or_insert_with(|| bound.into());
+    }
+}

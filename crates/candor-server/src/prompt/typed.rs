@@ -1,0 +1,217 @@
+//! Prompts made of functions: what `#[prompt]` builds.
+//!
+//! The arguments of a prompt are texts. The schema of the parameters says what each text means: a parameter that takes text gets it
+//! as it is, any other gets the JSON in it, so `7` and `true` are a number and a boolean.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use candor_protocol::json::{Object, RawValue, raw};
+use candor_protocol::types::{GetPromptResult, Prompt as Definition, PromptArgument};
+use candor_schema::{Invalid, Schema, Violation};
+use futures_util::FutureExt;
+use serde_json::Value;
+
+use super::{Fill, Prompt, PromptArguments};
+use crate::arguments::Arguments;
+use crate::ctx::Ctx;
+use crate::state::Need;
+use crate::tool::{Input, ToolError};
+
+/// Names a prompt that `#[prompt]` has made of a function; the function itself stays what it was.
+#[diagnostic::on_unimplemented(
+    message = "`prompts![…]` lists functions that are marked `#[prompt]`, and this one is not",
+    label = "put `#[prompt]` on this function"
+)]
+pub trait PromptFn {
+    /// Returns the prompt.
+    fn prompt() -> Prompt;
+}
+
+/// What is known of a function besides its types.
+#[derive(Default)]
+pub struct PromptSpec {
+    /// The prompt's name.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: Option<&'static str>,
+    /// What it is for.
+    pub description: Option<&'static str>,
+    /// What must be there for it to be filled in.
+    pub needs: Vec<Need>,
+}
+
+impl Prompt {
+    /// Puts a prompt together.
+    #[doc(hidden)] // for what `#[prompt]` writes
+    pub fn typed<A, F, R>(spec: PromptSpec, input: Input<A>, run: F) -> Self
+    where
+        A: Send + 'static,
+        F: Fn(A, Ctx) -> R + Send + Sync + Clone + 'static,
+        R: Future<Output = Result<GetPromptResult, ToolError>> + Send + 'static,
+    {
+        let (text, read) = input.into_parts();
+        let schema: Value = serde_json::from_str(text.get()).unwrap_or_default();
+        let mut definition = Definition::new(spec.name);
+        definition.title = spec.title.map(str::to_owned);
+        definition.description = spec.description.map(str::to_owned);
+        let parameters = Parameters::new(&schema);
+        definition.arguments = parameters.arguments();
+        let choices = parameters.choices();
+        let (compiled, broken) = match Schema::compile(text.get()) {
+            Ok(compiled) => (Some(compiled), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let prepare = move |sent: PromptArguments| -> Result<Fill, Invalid> {
+            let arguments = parameters.values(sent)?;
+            if let Some(schema) = &compiled {
+                schema.check(arguments.as_value())?;
+            }
+            let arguments = read(&arguments)?;
+            let run = run.clone();
+            Ok(Box::new(move |ctx| run(arguments, ctx).boxed()))
+        };
+        Self { definition, prepare: Arc::new(prepare), needs: spec.needs, choices, broken }
+    }
+}
+
+/// The parameters of a function, in their order.
+struct Parameters(Vec<Parameter>);
+
+struct Parameter {
+    name: String,
+    description: Option<String>,
+    required: bool,
+    takes: Takes,
+    /// All its values, if they are few.
+    choices: Vec<String>,
+}
+
+/// What an argument's text means.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Takes {
+    /// The value that it is the JSON of.
+    Json,
+    /// One of some texts, or a text of some form.
+    SomeText,
+    /// Any text.
+    AnyText,
+}
+
+impl Parameters {
+    fn new(schema: &Value) -> Self {
+        let required = |name: &str| {
+            let names = schema.get("required").and_then(Value::as_array);
+            names.is_some_and(|names| names.iter().any(|required| required == name))
+        };
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let parameters = properties.into_iter().flatten().map(|(name, property)| {
+            let described = property.get("description").and_then(Value::as_str);
+            // What a schema says where the author has said nothing.
+            let filler = format!("Parameter {name}");
+            Parameter {
+                name: name.clone(),
+                description: described.filter(|text| *text != filler).map(str::to_owned),
+                required: required(name),
+                takes: takes(schema, property),
+                choices: choices(schema, property),
+            }
+        });
+        Self(parameters.collect())
+    }
+
+    fn arguments(&self) -> Option<Vec<PromptArgument>> {
+        let argument = |parameter: &Parameter| {
+            let mut argument = PromptArgument::new(parameter.name.as_str());
+            argument.description.clone_from(&parameter.description);
+            argument.required = Some(parameter.required);
+            argument
+        };
+        (!self.0.is_empty()).then(|| self.0.iter().map(argument).collect())
+    }
+
+    fn choices(&self) -> BTreeMap<String, Vec<String>> {
+        let having = self.0.iter().filter(|parameter| !parameter.choices.is_empty());
+        having.map(|parameter| (parameter.name.clone(), parameter.choices.clone())).collect()
+    }
+
+    /// Returns the arguments as the schema has them. It judges them, also those that are not parameters.
+    fn values(&self, sent: PromptArguments) -> Result<Arguments, Invalid> {
+        let mut values = Object::new();
+        for (name, text) in sent {
+            let parameter = self.0.iter().find(|parameter| parameter.name == name);
+            let takes = parameter.map_or(Takes::AnyText, |parameter| parameter.takes);
+            let optional = parameter.is_some_and(|parameter| !parameter.required);
+            // Hosts send an empty text for what the user left out.
+            if text.is_empty() && optional && takes != Takes::AnyText {
+                continue;
+            }
+            let json = (takes == Takes::Json).then(|| RawValue::from_string(text.clone()).ok());
+            values.set(name, json.flatten().unwrap_or_else(|| raw(&text)));
+        }
+        Arguments::decode(Some((&*raw(&values)).into()))
+            .map_err(|problem| Violation::new("", problem).into())
+    }
+}
+
+/// Returns what the texts of a schema's values are.
+fn takes(root: &Value, schema: &Value) -> Takes {
+    let alternatives = alternatives(schema);
+    if !alternatives.is_empty() {
+        let each = alternatives.iter().map(|schema| takes(root, schema));
+        return each.max().unwrap_or(Takes::AnyText);
+    }
+    if let Some(definition) = definition(root, schema) {
+        return takes(root, definition);
+    }
+    let names = match schema.get("type") {
+        Some(Value::Array(names)) => names.as_slice(),
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let has = |keyword: &str| schema.get(keyword).is_some();
+    let is_text = names.iter().any(|name| name == "string");
+    let literals = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+    if literals.chain(schema.get("const")).any(Value::is_string) {
+        return Takes::SomeText;
+    }
+    match (is_text, names.is_empty()) {
+        (true, _) if has("pattern") || has("format") || has("minLength") => Takes::SomeText,
+        (true, _) => Takes::AnyText,
+        (false, true) if !has("enum") && !has("const") => Takes::AnyText,
+        (false, _) => Takes::Json,
+    }
+}
+
+/// Returns the texts of all values of a schema, if they are few.
+fn choices(root: &Value, schema: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let alternatives = alternatives(schema);
+    if !alternatives.is_empty() {
+        let each: Vec<_> = alternatives.iter().map(|schema| choices(root, schema)).collect();
+        // One that has any number of values makes the whole have.
+        return if each.iter().any(Vec::is_empty) { Vec::new() } else { each.concat() };
+    }
+    match (schema.get("enum"), schema.get("const"), definition(root, schema)) {
+        (Some(Value::Array(values)), ..) => values.iter().map(text).collect(),
+        (_, Some(value), _) => vec![text(value)],
+        (.., Some(definition)) => choices(root, definition),
+        _ if schema.get("type").is_some_and(|name| name == "boolean") => {
+            vec!["true".to_owned(), "false".to_owned()]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the alternatives of a schema, without `null`: what is left out is not sent.
+fn alternatives(schema: &Value) -> Vec<&Value> {
+    let all = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    all.filter(|schema| schema.get("type").is_none_or(|name| name != "null")).collect()
+}
+
+/// Returns what a schema refers to. Only a type that contains itself is a definition, so this ends.
+fn definition<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value> {
+    let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+    let definition = root.pointer(pointer)?;
+    definition.get("properties").or(definition.get("items")).is_none().then_some(definition)
+}

@@ -1,0 +1,296 @@
+//! The values that a schema lets an argument have.
+//!
+//! What is read here is never less than the schema allows: keywords that are not understood restrict nothing.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use candor_hints::{Domain, Given, Lengths, Numbers, Pointer, Step};
+use candor_schema::{References, Schema};
+use serde_json::{Map, Value};
+
+/// Alternatives of a schema that are told apart, and schemas in one another that are followed.
+const MOST: usize = 64;
+const DEEPEST: usize = 24;
+
+/// The keywords that a single value is checked against.
+const PLAIN: [&str; 13] = [
+    "type",
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "$schema",
+];
+
+/// An input schema, read for the values of its arguments.
+pub(super) struct Domains<'s> {
+    root: &'s Value,
+    references: RefCell<Option<References<'s>>>,
+    /// Whether keywords beside a reference count.
+    beside_reference: bool,
+}
+
+/// What is known of an argument.
+pub(super) struct Argument {
+    pub(super) domain: Domain,
+    /// The default of each step to it, and whether that step may be `null`.
+    pub(super) defaults: Vec<(Pointer, Value, bool)>,
+    /// The first step that the schema rules out by name, and the names that it allows there.
+    pub(super) unknown: Option<(Pointer, Vec<String>)>,
+}
+
+/// Schemas that hold together.
+type Alternative<'s> = Vec<&'s Map<String, Value>>;
+
+impl<'s> Domains<'s> {
+    pub(super) fn of(root: &'s Value) -> Self {
+        let written = root["$schema"].as_str().unwrap_or_default();
+        let beside_reference =
+            !["draft-04", "draft-06", "draft-07"].iter().any(|old| written.contains(old));
+        Self { root, references: RefCell::new(References::of(root)), beside_reference }
+    }
+
+    /// What the schema says of the argument at this pointer.
+    pub(super) fn argument(&self, at: &Pointer) -> Argument {
+        let mut argument =
+            Argument { domain: Domain::default(), defaults: Vec::new(), unknown: None };
+        let mut places = self.alternatives(self.root, 0);
+        for step in at.steps() {
+            let name = step.name();
+            let (mut children, mut missing, mut declared) = (Vec::new(), false, Vec::new());
+            let mut closed = !places.is_empty();
+            for place in &places {
+                let types = Types::of(place);
+                if types.is_only_null() {
+                    continue;
+                }
+                match types.object.then(|| members(place, &name)) {
+                    Some(Members::Schemas(schemas)) => {
+                        missing |= !types.is_only_object_or_null() || !is_required(place, &name);
+                        declared.extend(schemas.iter().copied());
+                        children.extend(self.all_of(schemas));
+                        closed = false;
+                    }
+                    Some(Members::None) => missing = true,
+                    None => (missing, closed) = (true, false),
+                }
+                if types.array && name.bytes().all(|b| b.is_ascii_digit()) {
+                    children.push(Vec::new());
+                }
+            }
+            if closed && argument.unknown.is_none() {
+                argument.unknown = Some((step.clone(), names(&places)));
+            }
+            if children.len() > MOST {
+                children = vec![Vec::new()];
+            }
+            let null = children.iter().any(|child| accepts(self.root, child)(&Value::Null));
+            argument.domain.steps.push(Step { missing, null });
+            if let Some(default) = default(&declared) {
+                argument.defaults.push((step, default.clone(), null));
+            }
+            places = children;
+        }
+        argument.domain.given = places.iter().map(|place| given(self.root, place)).collect();
+        argument
+    }
+
+    /// The alternatives of a schema; together they allow at least what it allows.
+    fn alternatives(&self, schema: &'s Value, depth: usize) -> Vec<Alternative<'s>> {
+        let keywords = match schema {
+            Value::Bool(false) => return Vec::new(),
+            Value::Object(keywords) if depth < DEEPEST => keywords,
+            _ => return vec![Vec::new()],
+        };
+        let reference = keywords.get("$ref").and_then(|_| {
+            let found = self.references.borrow_mut().as_mut()?.from(schema)?;
+            let dynamic =
+                ["$dynamicRef", "$recursiveRef"].iter().any(|key| keywords.contains_key(*key));
+            found.first().copied().filter(|_| !dynamic)
+        });
+        let referred = reference.map(|target| self.alternatives(target, depth + 1));
+        if keywords.contains_key("$ref") && !self.beside_reference {
+            return referred.unwrap_or_else(|| vec![Vec::new()]);
+        }
+        let mut all = vec![vec![keywords]];
+        let mut and = |more: Vec<Alternative<'s>>| all = both(&all, &more);
+        if let Some(referred) = referred {
+            and(referred);
+        }
+        let list = |keyword: &str| keywords.get(keyword).and_then(Value::as_array);
+        for schema in list("allOf").into_iter().flatten() {
+            and(self.alternatives(schema, depth + 1));
+        }
+        for any in ["anyOf", "oneOf"].into_iter().filter_map(list) {
+            and(any.iter().flat_map(|schema| self.alternatives(schema, depth + 1)).collect());
+        }
+        all
+    }
+
+    fn all_of(&self, schemas: Vec<&'s Value>) -> Vec<Alternative<'s>> {
+        let each = schemas.into_iter().map(|schema| self.alternatives(schema, 0));
+        each.fold(vec![Vec::new()], |all, more| both(&all, &more))
+    }
+}
+
+/// What holds of two schemas together.
+fn both<'s>(some: &[Alternative<'s>], others: &[Alternative<'s>]) -> Vec<Alternative<'s>> {
+    if some.len() * others.len() > MOST {
+        // Less is known: what only one of them says is enough.
+        return if some.len() <= MOST { some.to_vec() } else { vec![Vec::new()] };
+    }
+    let join = |a: &Alternative<'s>, b: &Alternative<'s>| a.iter().chain(b).copied().collect();
+    some.iter().flat_map(|a| others.iter().map(move |b| join(a, b))).collect()
+}
+
+/// What is said of a member.
+enum Members<'s> {
+    Schemas(Vec<&'s Value>),
+    /// There is no such member.
+    None,
+}
+
+fn members<'s>(place: &Alternative<'s>, name: &str) -> Members<'s> {
+    let mut schemas = Vec::new();
+    for keywords in place {
+        let patterns = keywords.contains_key("patternProperties");
+        match (
+            keywords.get("properties").and_then(|all| all.get(name)),
+            keywords.get("additionalProperties"),
+        ) {
+            (Some(schema), _) => schemas.push(schema),
+            (None, Some(Value::Bool(false))) if !patterns => return Members::None,
+            (None, Some(schema)) if !patterns => schemas.push(schema),
+            (None, _) => {}
+        }
+    }
+    Members::Schemas(schemas)
+}
+
+fn is_required(place: &Alternative<'_>, name: &str) -> bool {
+    let required = place.iter().filter_map(|keywords| keywords.get("required")?.as_array());
+    required.flatten().any(|required| required == name)
+}
+
+/// The names of all members that are declared in some alternative.
+fn names(places: &[Alternative<'_>]) -> Vec<String> {
+    let declared =
+        places.iter().flatten().filter_map(|keywords| keywords.get("properties")?.as_object());
+    declared.flat_map(Map::keys).cloned().collect()
+}
+
+/// The default that all declarations of an argument agree on.
+fn default<'s>(declared: &[&'s Value]) -> Option<&'s Value> {
+    let first = declared.first()?.get("default").filter(|default| !default.is_null())?;
+    declared.iter().all(|schema| schema.get("default") == Some(first)).then_some(first)
+}
+
+/// The types that schemas allow together.
+struct Types {
+    null: bool,
+    boolean: bool,
+    number: bool,
+    integer: bool,
+    string: bool,
+    array: bool,
+    object: bool,
+}
+
+impl Types {
+    fn of(place: &Alternative<'_>) -> Self {
+        let declared: Vec<&Value> =
+            place.iter().filter_map(|keywords| keywords.get("type")).collect();
+        let allows = |name: &str| {
+            declared.iter().all(|declared| match declared {
+                Value::Array(names) => names.iter().any(|one| one == name),
+                one => *one == name,
+            })
+        };
+        let only_integers = |declared: &&Value| match declared {
+            Value::Array(names) => !names.iter().any(|one| one == "number"),
+            one => *one != "number",
+        };
+        let numeric = |declared: &&Value| match declared {
+            Value::Array(names) => names.iter().any(|one| one == "number" || one == "integer"),
+            one => *one == "number" || *one == "integer",
+        };
+        Self {
+            null: allows("null"),
+            boolean: allows("boolean"),
+            number: declared.iter().all(numeric),
+            integer: declared.iter().any(only_integers),
+            string: allows("string"),
+            array: allows("array"),
+            object: allows("object"),
+        }
+    }
+
+    fn is_only_null(&self) -> bool {
+        self.null && self.is_only_object_or_null() && !self.object
+    }
+
+    fn is_only_object_or_null(&self) -> bool {
+        !(self.boolean || self.number || self.string || self.array)
+    }
+}
+
+/// The values of an alternative.
+fn given(root: &Value, place: &Alternative<'_>) -> Given {
+    let types = Types::of(place);
+    let listed = place.iter().find_map(|keywords| match keywords.get("const") {
+        Some(only) => Some(vec![only.clone()]),
+        None => keywords.get("enum")?.as_array().cloned(),
+    });
+    Given {
+        listed,
+        booleans: types.boolean,
+        numbers: types.number.then(|| numbers(place, types.integer)),
+        strings: types.string.then(|| lengths(place)),
+        others: types.array || types.object,
+        accepts: accepts(root, place),
+    }
+}
+
+fn numbers(place: &Alternative<'_>, integer: bool) -> Numbers {
+    let all = |keyword: &'static str| {
+        place.iter().filter_map(move |keywords| keywords.get(keyword)?.as_f64())
+    };
+    let steps = all("multipleOf").filter(|step| step.fract() == 0.0);
+    Numbers {
+        least: all("minimum").chain(all("exclusiveMinimum")).reduce(f64::max),
+        greatest: all("maximum").chain(all("exclusiveMaximum")).reduce(f64::min),
+        step: steps.chain(integer.then_some(1.0)).reduce(f64::max),
+    }
+}
+
+fn lengths(place: &Alternative<'_>) -> Lengths {
+    let all = |keyword: &'static str| {
+        let bounds = place.iter().filter_map(move |keywords| keywords.get(keyword)?.as_u64());
+        bounds.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX))
+    };
+    Lengths { least: all("minLength").max().unwrap_or(0), greatest: all("maxLength").min() }
+}
+
+/// Whether an alternative allows a value, by the validator itself.
+fn accepts(root: &Value, place: &Alternative<'_>) -> Arc<dyn Fn(&Value) -> bool + Send + Sync> {
+    let plain = |keywords: &&Map<String, Value>| {
+        let of_this = |key: &&str| {
+            keywords.get(*key).or_else(|| (*key == "$schema").then(|| root.get(*key))?)
+        };
+        let members =
+            PLAIN.iter().filter_map(|key| Some(((*key).to_owned(), of_this(key)?.clone())));
+        let plain: Map<String, Value> = members.collect();
+        let says = plain.keys().any(|key| key != "$schema");
+        says.then(|| Schema::compile(&Value::Object(plain).to_string()).ok()).flatten()
+    };
+    let schemas: Vec<Arc<Schema>> = place.iter().filter_map(plain).collect();
+    Arc::new(move |value| schemas.iter().all(|schema| schema.check(value).is_ok()))
+}

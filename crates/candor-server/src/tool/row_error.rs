@@ -1,0 +1,112 @@
+//! What the author of a table hears about a row that cannot be meant.
+
+use candor_hints::{Domain, Flaw, Pointer, Table, Test};
+use candor_schema::nearest;
+use serde_json::Value;
+
+/// Values that a message lists.
+const LISTED: usize = 12;
+
+/// Says that a row asks about an argument that there is not.
+pub(super) fn unknown(row: usize, step: &Pointer, names: &[String]) -> String {
+    let meant = nearest(&step.name(), names.iter().map(String::as_str));
+    let hint = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    format!("row {} of its effects asks about {step}, which is no argument{hint}", row + 1)
+}
+
+/// Says what is wrong with a row, what its argument can be, and what was probably meant.
+pub(super) fn explain(
+    table: &Table,
+    number: usize,
+    flaw: &Flaw<'_>,
+    domain: impl Fn(&Pointer) -> Domain,
+) -> String {
+    let row = &table.rows()[number];
+    let place = format!("row {} of its effects (`{}`)", number + 1, row.condition());
+    match flaw {
+        Flaw::Pattern { at, problem, .. } => format!(
+            "{place}: the pattern for {at} is no path in normal form: {problem}. Write /a/b for absolute paths, a/b for relative ones"
+        ),
+        Flaw::Test { at, test } => {
+            let named = if let Test::OneOf(values) = test { values.first() } else { None };
+            let (values, meant) = allowed(&domain(at), named);
+            format!(
+                "{place} never matches: no call has `{}`. Values of {at}: {values}{meant}",
+                test.describe(at)
+            )
+        }
+        Flaw::Value { at, value } => {
+            let (values, meant) = allowed(&domain(at), Some(value));
+            format!("{place}: {at} is never {value}. Values of {at}: {values}{meant}")
+        }
+        Flaw::Contradiction { at } => {
+            let (values, _) = allowed(&domain(at), None);
+            format!(
+                "{place} never matches: its tests of {at} exclude each other. Values of {at}: {values}"
+            )
+        }
+        Flaw::Covered { by } => {
+            let earlier: Vec<String> = by.iter().map(|row| (row + 1).to_string()).collect();
+            let (rows, take) = if let [_] = by[..] { ("row", "takes") } else { ("rows", "take") };
+            format!(
+                "{place} never matches: {rows} {} before it {take} every such call. Remove it, or move it up",
+                earlier.join(", ")
+            )
+        }
+    }
+}
+
+/// The values that an argument can have, in words, and the one that is nearest to what was written.
+fn allowed(domain: &Domain, written: Option<&Value>) -> (String, String) {
+    let mut words: Vec<String> = Vec::new();
+    let mut listed: Vec<&str> = Vec::new();
+    let mut say = |word: String| {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    };
+    for given in &domain.given {
+        if let Some(values) = &given.listed {
+            for value in values.iter().filter(|value| !value.is_null() && (given.accepts)(value)) {
+                say(value.to_string());
+                listed.extend(value.as_str());
+            }
+            continue;
+        }
+        if given.booleans {
+            say("true".to_owned());
+            say("false".to_owned());
+        }
+        if let Some(numbers) = &given.numbers {
+            let kind = if numbers.step.is_some() { "integers" } else { "numbers" };
+            let from = numbers.least.map(|least| format!(" from {least}")).unwrap_or_default();
+            let to = numbers.greatest.map(|greatest| format!(" to {greatest}")).unwrap_or_default();
+            say(format!("{kind}{from}{to}"));
+        }
+        if let Some(lengths) = &given.strings {
+            let most = lengths.greatest.map(|most| format!(" of at most {most} characters"));
+            say(format!("strings{}", most.unwrap_or_default()));
+        }
+        if given.others {
+            say("arrays or objects".to_owned());
+        }
+    }
+    if domain.steps.iter().any(|step| step.missing || step.null) {
+        say("left out".to_owned());
+    }
+    let more = words.len().saturating_sub(LISTED);
+    words.truncate(LISTED);
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    let meant = match written {
+        Some(Value::Null) => {
+            Some("null counts as left out: ask whether the argument is absent".to_owned())
+        }
+        Some(Value::String(text)) => nearest(text, listed.iter().copied())
+            .filter(|name| name != text)
+            .map(|name| format!("did you mean {name:?}?")),
+        _ => None,
+    };
+    (words.join(", "), meant.map(|meant| format!("; {meant}")).unwrap_or_default())
+}

@@ -1,0 +1,10 @@
+use candor::prelude::*;
+
+#[tool(reads)]
+fn f(#[email] count: u8) -> u8 {
+    count
+}
+
+fn main() {
+    let _ = tools![f];
+}
