@@ -26,7 +26,7 @@ export async function journey(stage) {
   assert.equal(await page.title(), `(1) ${calm}`);
   assert.match(await page.locator('link[rel=icon]').getAttribute('href'), /icon-waiting\.svg$/);
   await says(questions, /Deletes[\s\S]*drafts\/a\.txt[\s\S]*browser-test/);
-  await says(at(page, 'undo'), 'no tool is known that does it');
+  await says(at(page, 'undo'), 'cannot be undone');
   assert.deepEqual(JSON.parse(await at(page, 'arguments').textContent()), { path: 'drafts/a.txt', action: 'delete' });
   assert.ok(there('drafts/a.txt'), 'nothing has started');
   // Who comes now stands at the no.

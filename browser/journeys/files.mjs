@@ -126,8 +126,8 @@ export async function journey(stage) {
   await at(page, 'call').click();
   await at(page, 'confirm').waitFor();
   await focused(at(page, 'confirm-cancel'));
-  await says(at(page, 'confirm-effect'), /Deletes[\s\S]*take something away/);
-  await says(at(page, 'confirm-undo'), /No tool is known that takes this back/);
+  await says(at(page, 'confirm-effect'), /Deletes[\s\S]*may change or delete what is there/);
+  await says(at(page, 'confirm-undo'), /the call cannot be undone/);
   const shown = JSON.parse(await at(page, 'confirm-arguments').textContent());
   assert.deepEqual(shown, { path: 'notes/a.txt', action: 'delete' });
   for (const way of ['Enter', 'Escape']) {
