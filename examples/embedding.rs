@@ -157,7 +157,7 @@ async fn main() -> Result<(), Failure> {
         public_url: variable("SHOP_URL"),
         replica: variable("SHOP_REPLICA"),
     };
-    let token = Secret::random_line();
+    let token = Secret::random_line().trim().to_owned();
     let ada = Staff { team: "purchasing".to_owned(), operator: true };
     let logins = Logins(HashMap::from([(token.clone(), ("ada".to_owned(), ada))]));
 

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::OriginalUri;
 use axum::response::Response;
 use bytes::Bytes;
+use candor_server::Arrived;
 use candor_server::transport::http::{HeldBody, ResponseCapacity, Taken, Unread, hold};
 use futures_util::FutureExt as _;
 use http::header::{
@@ -18,7 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 
 use crate::guard::{self, Visitor};
 use crate::problem::Problem;
-use crate::route::{Page, Resource, Route};
+use crate::route::{Page, Resource, Route, Verb};
 use crate::{Inner, rest, room, trace, ui};
 
 /// A request that was let in.
@@ -32,6 +33,8 @@ pub(crate) struct Asked {
     pub(crate) room: Option<Arc<Taken>>,
     /// The capacity that the response is built in, if the request takes a place.
     pub(crate) response: Option<ResponseCapacity>,
+    /// When a call arrived.
+    pub(crate) arrived: Option<Arrived>,
 }
 
 impl Asked {
@@ -146,16 +149,24 @@ async fn answer(
     if !allow.split(", ").any(|method| method == parts.method.as_str()) {
         return Err(Problem::method_not_allowed(allow));
     }
+    // Before anything is waited for: the order of serial calls is that in which requests arrive.
+    let arrived = match (&route, &console.engine) {
+        (Route::Verb(_, Verb::Call), Some(engine)) => Some(engine.arrived()),
+        _ => None,
+    };
     let visitor = guard::visitor(console, &parts).await?;
     guard::admit(console, &visitor, &route)?;
     guard::check_proof(&visitor, &route, &parts.method, &parts.headers)?;
     let HeldBody { bytes: body, room } = read(console, (&visitor, &route), body).await?;
+    if let Some(arrived) = &arrived {
+        arrived.has_body();
+    }
     // Only now: who sends slowly has not begun anything yet.
     let place = room::take(console, &visitor, &route)?;
     // Who needs no place is never kept out, and what they are shown has bounds of its own.
     let of = console.shares.then_some(&visitor.principal);
     let capacity = place.as_ref().map(|_| ResponseCapacity::rewritten(&console.rooms, of));
-    let asked = Asked { parts, body, visitor, base, room, response: capacity };
+    let asked = Asked { parts, body, visitor, base, room, response: capacity, arrived };
     let response = act(console, &asked, route).await?;
     if let Some(capacity) = &asked.response {
         room::of_answer(capacity, &response)?;

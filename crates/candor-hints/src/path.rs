@@ -67,7 +67,8 @@ impl<'a> Path<'a> {
         };
         let names: Vec<&str> = rest.strip_suffix('/').unwrap_or(rest).split('/').collect();
         for name in &names {
-            match name.chars().last() {
+            // Some web servers drop everything from `;` on: `..;x` is a step to them.
+            match name.split(';').next().and_then(|name| name.chars().last()) {
                 None => return Err(Abnormal::EmptyName),
                 Some('.' | ' ') => return Err(Abnormal::NameEnd),
                 Some(_) => {}
@@ -142,7 +143,7 @@ mod tests {
         }
         assert_eq!(Path::read("/"), Ok(Path { absolute: true, names: vec![] }));
         for path in
-            [".hidden", "a..b/c d/é", "/a/...b", "/xy:/a:b", "/a/~b", "/a/~/b", "é:/a", "ab:/c"]
+            [".hidden", "a..b/c d/é", "/a/...b", "/xy:/a:b", "/a/~b", "/a/~/b", "é:/a", "ab:/c", "/a;x/b"]
         {
             assert!(Path::read(path).is_ok(), "{path:?}");
         }
@@ -160,6 +161,9 @@ mod tests {
             ("/a/.. /b", Abnormal::NameEnd),
             ("/a./b", Abnormal::NameEnd),
             ("/a ", Abnormal::NameEnd),
+            ("/a/..;/b", Abnormal::NameEnd),
+            ("/a/.;x=1/b", Abnormal::NameEnd),
+            ("/a/;x/b", Abnormal::EmptyName),
             (r"\\server\a", Abnormal::Character('\\')),
             (r"/a/..\b", Abnormal::Character('\\')),
             ("/a/%2e%2e/b", Abnormal::Character('%')),

@@ -80,6 +80,7 @@ impl Function {
                     let message = "name the type that is returned: its schema is published";
                     return Err(Error::new(unnamed.span(), message));
                 }
+                refuse_response(ty, has_self)?;
                 ty.to_token_stream()
             }
         };
@@ -107,6 +108,7 @@ impl Function {
 impl Parameter {
     fn read(name: &Ident, ty: &Type, attributes: &[Attribute]) -> Result<Self> {
         let marks = Marks::read(attributes)?;
+        refuse_extractor(name, ty)?;
         let from = if marks.inject { Source::Server } else { Source::of(ty) };
         if from == Source::Caller {
             refuse_borrowed(ty)?;
@@ -147,6 +149,61 @@ impl Source {
     }
 }
 
+/// Refuses the types that handlers of web frameworks take, and says what to write instead.
+fn refuse_extractor(name: &Ident, ty: &Type) -> Result<()> {
+    let Type::Path(path) = ty else { return Ok(()) };
+    let Some(last) = path.path.segments.last() else { return Ok(()) };
+    let is_of_axum = path.path.segments.first().is_some_and(|first| first.ident == "axum");
+    let message = match (last.ident.to_string().as_str(), within(ty)) {
+        // Authors may have types of these names.
+        ("State" | "Path" | "Query" | "Form", Some(_)) if !is_of_axum => None,
+        (wrapper, Some(of)) => {
+            instead_of_extractor(wrapper, &name.unraw().to_string(), &written(of))
+        }
+        ("HeaderMap", None) => {
+            let message = "a tool gets no headers: an authenticator reads them, and a handler gets what it \
+                           found from `ctx.claims::<T>()`";
+            Some(message.to_owned())
+        }
+        _ => None,
+    };
+    message.map_or(Ok(()), |message| Err(Error::new(ty.span(), message)))
+}
+
+/// Refuses results as handlers of web frameworks return them, and borrowed ones.
+fn refuse_response(ty: &Type, has_self: bool) -> Result<()> {
+    let is_response = |ty: &Type| is_named(ty, "Json") && within(ty).is_some();
+    if let Some(response) = find(ty, &is_response) {
+        let of = within(response).map(written).unwrap_or_default();
+        let message = format!("return `{of}`: every result is sent as JSON, so it needs no `Json`");
+        return Err(Error::new(response.span(), message));
+    }
+    let is_borrowed_text = |ty: &Type| is_named(ty, "Cow") && is_borrowed(ty);
+    match find(ty, &is_borrowed_text).filter(|_| !has_self) {
+        Some(borrowed) => {
+            let of = within(borrowed).map(owned).unwrap_or_default();
+            let message =
+                format!("a handler returns what it owns: write `{of}` instead of a `Cow`");
+            Err(Error::new(borrowed.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Says what to write instead of an extractor of a web framework.
+fn instead_of_extractor(wrapper: &str, name: &str, of: &str) -> Option<String> {
+    match wrapper {
+        "State" | "Extension" => Some(format!(
+            "write `{name}: State<{of}>` with the `State` of `candor::prelude`: the server provides the value, \
+             and `{name}` dereferences to it"
+        )),
+        "Json" | "Path" | "Query" | "Form" => Some(format!(
+            "write `{name}: {of}`: callers send arguments as one JSON object, so a parameter needs no `{wrapper}`"
+        )),
+        _ => None,
+    }
+}
+
 /// Says how to write a parameter that is taken apart, as handlers of web frameworks do.
 fn instead_of_pattern(parameter: &PatType) -> String {
     let named = match &*parameter.pat {
@@ -163,17 +220,11 @@ fn instead_of_pattern(parameter: &PatType) -> String {
     let Some((wrapper, name)) = named else {
         return "give the parameter a name: it becomes the property's name".to_owned();
     };
-    let ty = written(&parameter.ty);
-    let within = within(&parameter.ty).map_or_else(|| "T".to_owned(), written);
-    match wrapper.as_str() {
-        "State" | "Extension" => format!(
-            "write `{name}: State<{within}>`: the server provides the value, and `{name}` dereferences to it"
-        ),
-        "Json" | "Path" | "Query" | "Form" => format!(
-            "write `{name}: {within}`: callers send arguments as one JSON object, so a parameter needs no `{wrapper}`"
-        ),
-        _ => format!("write `{name}: {ty}`: a parameter's name becomes the property's name"),
-    }
+    let of = within(&parameter.ty).map_or_else(|| "T".to_owned(), written);
+    instead_of_extractor(&wrapper, &name, &of).unwrap_or_else(|| {
+        let ty = written(&parameter.ty);
+        format!("write `{name}: {ty}`: a parameter's name becomes the property's name")
+    })
 }
 
 /// The type as its author would write it.

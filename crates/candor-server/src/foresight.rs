@@ -2,7 +2,7 @@
 //!
 //! The pipeline of `tools/call`, cut off before anything happens: nothing is run, nobody is asked, nothing is written down.
 
-use candor_hints::{Effective, Hints, Judgement};
+use candor_hints::{Declared, Effective, Judgement};
 use candor_ledger::{Answer, Moment, StateKind};
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::method;
@@ -30,7 +30,7 @@ pub struct Foresight {
     pub effective: Effective,
     /// The annotations of the tool with the hints of the call, and the fields that its author refines for it.
     pub annotations: ToolAnnotations,
-    /// Whether that is about these very arguments.
+    /// Whether that is about these arguments: false if they are invalid, or if the evaluator failed.
     pub exact: bool,
     /// Whether it may start.
     pub judgement: Judgement,
@@ -125,8 +125,10 @@ impl Visit {
             Err(wrong) => return unfit(*wrong),
         };
         let evaluated = ready.foresee().await;
+        let exact = evaluated.is_ok();
+        // Nothing is known of the call, so it counts as the worst case.
         let Evaluated { effective: nature, fields } =
-            evaluated.unwrap_or_else(|_| Effective::resolved(Hints::WORST).into());
+            evaluated.unwrap_or_else(|_| Declared::default().effective().into());
         let Ready { arguments, key, token, .. } = ready;
         let call = Call {
             entry,
@@ -151,7 +153,7 @@ impl Visit {
             invalid.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
         }
         let annotations = annotations(entry, effective, &fields);
-        Ok(Foresight { invalid, effective, annotations, exact: true, judgement, standing })
+        Ok(Foresight { invalid, effective, annotations, exact, judgement, standing })
     }
 }
 

@@ -101,7 +101,7 @@ pub use server::{BuildError, Server};
 pub use state::{FromCtx, Need, State};
 #[doc(hidden)]
 pub use trace::trace_id;
-pub use visit::{Said, Visit};
+pub use visit::{Arrived, Said, Visit};
 
 pub use candor_hints as hints;
 pub use candor_ledger as store;

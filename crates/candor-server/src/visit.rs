@@ -4,7 +4,7 @@
 //! tool goes another way than MCP does.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use candor_protocol::json::{Object, RawValue};
@@ -44,7 +44,26 @@ pub struct Visit {
     key: Option<String>,
     body: Option<Arc<Taken>>,
     response: Option<ResponseCapacity>,
+    arrived: Option<Arrived>,
     meta: Object,
+}
+
+/// When a request arrived, compared to all others: serial calls run in this order. A transport takes it before it waits for anything.
+/// The first call that is sent with it has the position.
+#[derive(Debug, Clone)]
+pub struct Arrived(Arc<Mutex<Option<SerialPosition>>>);
+
+impl Arrived {
+    /// Keeps the order while the request is prepared: its body is here.
+    pub fn has_body(&self) {
+        if let Some(position) = &*self.position() {
+            position.hold_while_preparing();
+        }
+    }
+
+    fn position(&self) -> MutexGuard<'_, Option<SerialPosition>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a visitor is told.
@@ -67,9 +86,15 @@ impl Engine {
     pub fn visit(&self, principal: Principal) -> Visit {
         let client = Implementation::new("candor", env!("CARGO_PKG_VERSION"));
         let (engine, meta) = (self.clone(), Object::new());
-        let (shares, key, body, response) = (false, None, None, None);
+        let (shares, key, body, response, arrived) = (false, None, None, None, None);
         let claims = Claims::default();
-        Visit { engine, principal, claims, shares, client, key, body, response, meta }
+        Visit { engine, principal, claims, shares, client, key, body, response, arrived, meta }
+    }
+
+    /// Records that a request arrives now.
+    #[must_use]
+    pub fn arrived(&self) -> Arrived {
+        Arrived(Arc::new(Mutex::new(self.arrive())))
     }
 }
 
@@ -114,6 +139,13 @@ impl Visit {
     #[must_use]
     pub fn response(mut self, capacity: Option<ResponseCapacity>) -> Self {
         self.response = capacity;
+        self
+    }
+
+    /// When the request arrived. Without this it arrives when it is sent.
+    #[must_use]
+    pub fn arrived(mut self, arrived: Option<Arrived>) -> Self {
+        self.arrived = arrived;
         self
     }
 
@@ -183,7 +215,11 @@ impl Visit {
             params,
             meta: self.meta_of_request(),
         };
-        let arrival = self.arrival(self.engine.position(&request));
+        let arrived = match &self.arrived {
+            Some(arrived) => arrived.position().take(),
+            None => self.engine.arrive(),
+        };
+        let arrival = self.arrival(self.engine.keep_position(arrived, &request));
         Heard(Running::start(&self.engine, request, arrival, ()))
     }
 }

@@ -111,7 +111,7 @@ fn unavailable(tool: &Definition) -> Option<Box<RawValue>> {
     mark.read("unavailable").ok()?
 }
 
-/// What the tool declares, fields unknown here included; none if it declares nothing.
+/// What the tool declares, unknown fields included, without members that are `null`: document 1 omits them (`exclude_none`).
 fn annotations(tool: &Definition) -> Option<Object> {
     let declared = raw(tool.annotations.as_ref()?);
     let mut members = Object::decode((&*declared).into()).ok()?;

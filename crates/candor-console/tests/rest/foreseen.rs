@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{Filter, Granting, MemoryStore, Options, Page, Store as _};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
 use candor_server::{Ask, Pattern};
@@ -63,6 +64,51 @@ async fn unclassified_tool_is_explained_as_such() {
     let site = Site::of(server().tool(tool));
     let told = site.ask("POST", "/tools/any/annotations").json(&json!({})).send().await.ok();
     assert_eq!(told["summary"], "Unclassified (treated as the worst case)");
+}
+
+/// A key makes a call safe to retry, but says nothing about what the call does.
+#[tokio::test]
+async fn unclassified_tool_with_keys_publishes_no_hints() {
+    let mut title = ToolAnnotations::new();
+    title.title = Some("Any".to_owned());
+    let tool = JsonTool::open("any", |_, _| async { Ok::<_, ToolError>("") })
+        .annotations(title)
+        .idempotency(Idempotency::Argument);
+    let site = Site::of(server().tool(tool));
+    let detail = site.get("/tools/any").await.ok();
+    assert_eq!(detail["annotations"], json!({"title": "Any"}));
+    assert_eq!(detail.get("dynamicAnnotations"), None);
+}
+
+#[tokio::test]
+async fn effect_of_a_json_definition_is_that_of_its_calls() {
+    let definition = json!({
+        "name": "set",
+        "inputSchema": {"type": "object"},
+        "annotations": {"destructiveHint": true},
+        "_meta": {"dev.candor/dynamic-annotations": {"effect": "changes"}},
+    });
+    let tool = JsonTool::from_json(&definition, |_, _| async { Ok("") }).unwrap();
+    let site = Site::of(server().tool(tool));
+    let told = site.post("/tools/set/annotations", json!({})).await.ok();
+    assert_eq!(told["effect"], "changes");
+}
+
+#[tokio::test]
+async fn failed_evaluator_is_the_worst_case_and_not_exact() {
+    let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") })
+        .effects_by(Hints::DELETES, |args| {
+            assert!(args["fails"] != true, "no answer");
+            Hints::READS
+        });
+    let site = Site::of(server().tool(tool));
+    for fails in [true, false] {
+        let told = site.post("/tools/t/annotations", json!({"fails": fails})).await.ok();
+        assert_eq!(told["exact"], !fails, "{told}");
+        assert_eq!(told["annotations"]["readOnlyHint"], !fails, "{told}");
+        let source = if fails { "default" } else { "resolved" };
+        assert_eq!(told["sources"]["destructiveHint"], source, "{told}");
+    }
 }
 
 #[tokio::test]

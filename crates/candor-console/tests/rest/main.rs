@@ -12,6 +12,7 @@ mod log;
 mod mounted;
 mod names;
 mod openapi;
+mod order;
 mod original;
 mod providers;
 mod refusals;

@@ -190,10 +190,15 @@ async fn a_tool_whose_schema_cannot_be_read_fits_no_arguments_and_costs_the_othe
     let site = Site::of(server().tools_from(|| {
         let schema = json!({"type": "object", "properties": {"a": {"$ref": "https://example.invalid/a.json"}}});
         let broken = JsonTool::new("broken", &schema, |_, _| async { Ok::<_, ToolError>("never") });
-        vec![named("t"), Arc::new(broken) as Arc<dyn Tool>]
+        let output = JsonTool::open("output", |_, _| async { Ok::<_, ToolError>("never") })
+            .output_schema(&json!({"type": "strnig"}));
+        vec![named("t"), Arc::new(broken) as Arc<dyn Tool>, Arc::new(output)]
     }));
     let listed = site.get("/tools").await.ok();
-    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(listed.as_array().map(Vec::len), Some(3), "{listed}");
+    let said = site.post("/tools/output/validate", json!({})).await.ok();
+    let message = said["errors"][0]["message"].as_str().unwrap();
+    assert!(message.starts_with("Invalid schema: output schema: "), "{message}");
     site.post("/tools/t/call", json!({})).await.ok();
     let said = site.post("/tools/broken/validate", json!({"a": 1})).await.ok();
     assert_eq!(said["valid"], json!(false), "{said}");

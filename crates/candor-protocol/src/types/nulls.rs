@@ -2,7 +2,8 @@
 //! refuse a whole list because of one. Unknown members keep theirs.
 
 use super::{
-    Annotations, Icon, Implementation, Prompt, Resource, ResourceContents, ResourceTemplate, Tool,
+    Annotations, CallToolResult, Content, GetPromptResult, Icon, Implementation, Prompt, Resource,
+    ResourceContents, ResourceTemplate, Tool,
 };
 use crate::json::{Object, raw};
 
@@ -35,6 +36,57 @@ impl Prompt {
             argument.drop_own_nulls();
         }
         drop_in_icons(self.icons.as_mut());
+    }
+}
+
+impl CallToolResult {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        self.content.iter_mut().for_each(Content::drop_nulls);
+    }
+}
+
+impl GetPromptResult {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        self.drop_own_nulls();
+        self.messages.iter_mut().for_each(|message| message.content.drop_nulls());
+    }
+}
+
+impl Content {
+    /// Removes members that the protocol knows as optional and that are `null`.
+    pub fn drop_nulls(&mut self) {
+        let annotations = match self {
+            Self::Text(text) => {
+                text.drop_own_nulls();
+                &mut text.annotations
+            }
+            Self::Image(image) => {
+                image.drop_own_nulls();
+                &mut image.annotations
+            }
+            Self::Audio(audio) => {
+                audio.drop_own_nulls();
+                &mut audio.annotations
+            }
+            Self::ResourceLink(link) => {
+                link.drop_own_nulls();
+                drop_in_icons(link.icons.as_mut());
+                &mut link.annotations
+            }
+            Self::Resource(embedded) => {
+                embedded.drop_own_nulls();
+                embedded.resource.drop_nulls();
+                &mut embedded.annotations
+            }
+            // Only models write these.
+            Self::ToolUse(_) | Self::ToolResult(_) | Self::Other(_) => return,
+        };
+        if let Some(annotations) = annotations {
+            annotations.drop_own_nulls();
+        }
     }
 }
 

@@ -130,6 +130,11 @@ impl SerialPosition {
         }
     }
 
+    /// Holds later calls for as long as a message is prepared: its body is here, and its tool is not known yet.
+    pub(crate) fn hold_while_preparing(&self) {
+        self.hold(None);
+    }
+
     fn hold(&self, group: Option<String>) {
         let mut groups = self.groups.lock();
         let Some(preparing) = groups.preparing.get_mut(&self.number) else { return };

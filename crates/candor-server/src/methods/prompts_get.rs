@@ -51,6 +51,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let round = asking::begin(engine, exchange, &binding, &brought)?;
     match asking::run(engine, exchange, &binding, round, fill).await {
         Ran::Done(Ok(mut result)) => {
+            result.drop_nulls();
             let blocks = result.messages.iter_mut().map(|message| &mut message.content);
             Publisher::to(&exchange.client).blocks(blocks);
             Ok(engine.complete(exchange, result))

@@ -22,11 +22,11 @@ impl Broken {
         let mut definition = Definition::new(&given.name, raw(&candor_schema::permissive()));
         definition.title.clone_from(&given.title);
         definition.description.clone_from(&given.description);
-        let violation = match entry::input(&given.input_schema) {
-            Ok(_) => Violation::new("", format!("this tool cannot be called: {problem}")),
-            Err(_) => Violation::of_schema(format!(
-                "Invalid schema: {problem}; this tool cannot be called"
-            )),
+        let violation = if entry::has_usable_schemas(given) {
+            Violation::new("", format!("this tool cannot be called: {problem}"))
+        } else {
+            let message = format!("Invalid schema: {problem}; this tool cannot be called");
+            Violation::of_schema(message)
         };
         Self { definition, violation }
     }

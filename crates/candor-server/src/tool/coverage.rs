@@ -203,6 +203,7 @@ mod tests {
             (json!({"type": "string"}), below("//x"), "two slashes follow each other"),
             (json!({"type": "string"}), below("~/x"), "no path in normal form"),
             (json!({"type": "string"}), Test::Glob("/a/../*".into()), "no path in normal form"),
+            (json!({"not": {"type": "string"}}), Test::equals("x"), "never"),
             (json!({}), Test::equals(Value::Null), "null counts as left out"),
         ] {
             let said = said(&property, true, when(test.clone()));
@@ -218,10 +219,29 @@ mod tests {
             (json!({"type": "string", "maxLength": 4}), below("/abc")),
             (json!({"type": ["string", "null"]}), Test::Absent),
             (json!({"$ref": "#/properties/b"}), Test::equals("x")),
-            (json!({"not": {"type": "string"}}), Test::equals("x")),
         ] {
             assert_eq!(said(&property, true, when(test.clone())), "fine", "{test:?}");
         }
+    }
+
+    #[test]
+    fn dead_row_about_an_array_element_is_refused() {
+        let action = json!({"type": "string", "enum": ["read", "delete"]});
+        let list = json!({"type": "array", "items": action, "maxItems": 2});
+        let pair =
+            json!({"type": "array", "prefixItems": [{"type": "integer"}, action], "items": false});
+        let when = |at: &str, test: Test| vec![Row::when(at, test).then(Hints::READS)];
+        for (property, at) in
+            [(&list, "/a/0"), (&list, "/a/2"), (&pair, "/a/0"), (&pair, "/a/1"), (&pair, "/a/2")]
+        {
+            let said = said(property, true, when(at, Test::equals("delet")));
+            assert!(said.contains("never matches"), "{at}: {said}");
+        }
+        for (property, at) in [(&list, "/a/0"), (&list, "/a/1"), (&pair, "/a/1")] {
+            assert_eq!(said(property, true, when(at, Test::equals("delete"))), "fine", "{at}");
+        }
+        let not_zero = json!({"type": "integer", "not": {"const": 0}});
+        assert!(said(&not_zero, true, when("a", Test::equals(0))).contains("never matches"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MOST: usize = 64;
 const DEEPEST: usize = 24;
 
 /// The keywords that a single value is checked against.
-const PLAIN: [&str; 13] = [
+const PLAIN: [&str; 14] = [
     "type",
     "enum",
     "const",
@@ -27,6 +27,7 @@ const PLAIN: [&str; 13] = [
     "maxLength",
     "pattern",
     "format",
+    "not",
     "$schema",
 ];
 
@@ -82,8 +83,10 @@ impl<'s> Domains<'s> {
                     Some(Members::None) => missing = true,
                     None => (missing, closed) = (true, false),
                 }
-                if types.array && name.bytes().all(|b| b.is_ascii_digit()) {
-                    children.push(Vec::new());
+                if let Some(schemas) =
+                    index(&name).filter(|_| types.array).and_then(|i| items(place, i))
+                {
+                    children.extend(self.all_of(schemas));
                 }
             }
             if closed && argument.unknown.is_none() {
@@ -173,6 +176,37 @@ fn members<'s>(place: &Alternative<'s>, name: &str) -> Members<'s> {
         }
     }
     Members::Schemas(schemas)
+}
+
+/// The position in an array that a step names.
+fn index(name: &str) -> Option<usize> {
+    name.parse().ok().filter(|_| name.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What is said of the element at this position. None if there is no such element.
+fn items<'s>(place: &Alternative<'s>, index: usize) -> Option<Vec<&'s Value>> {
+    let mut schemas = Vec::new();
+    for keywords in place {
+        let most = keywords.get("maxItems").and_then(Value::as_u64);
+        if most.is_some_and(|most| most <= index as u64) {
+            return None;
+        }
+        // Before 2020-12, `items` was a list where `prefixItems` is now.
+        let first = keywords
+            .get("prefixItems")
+            .or_else(|| keywords.get("items")?.is_array().then(|| &keywords["items"]));
+        let first = first.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let rest = keywords
+            .get("items")
+            .filter(|items| !items.is_array())
+            .or_else(|| keywords.get("additionalItems"));
+        match first.get(index).or(rest) {
+            Some(Value::Bool(false)) => return None,
+            Some(schema) => schemas.push(schema),
+            None => {}
+        }
+    }
+    Some(schemas)
 }
 
 fn is_required(place: &Alternative<'_>, name: &str) -> bool {
@@ -279,14 +313,21 @@ fn lengths(place: &Alternative<'_>) -> Lengths {
     Lengths { least: all("minLength").max().unwrap_or(0), greatest: all("maxLength").min() }
 }
 
+/// Returns true if a schema refers to no other.
+fn is_self_contained(schema: &Value) -> bool {
+    !schema.to_string().contains("Ref\"") && !schema.to_string().contains("$ref\"")
+}
+
 /// Whether an alternative allows a value, by the validator itself.
 fn accepts(root: &Value, place: &Alternative<'_>) -> Arc<dyn Fn(&Value) -> bool + Send + Sync> {
     let plain = |keywords: &&Map<String, Value>| {
         let of_this = |key: &&str| {
             keywords.get(*key).or_else(|| (*key == "$schema").then(|| root.get(*key))?)
         };
-        let members =
-            PLAIN.iter().filter_map(|key| Some(((*key).to_owned(), of_this(key)?.clone())));
+        let members = PLAIN.iter().filter_map(|key| {
+            let value = of_this(key).filter(|value| *key != "not" || is_self_contained(value))?;
+            Some(((*key).to_owned(), value.clone()))
+        });
         let plain: Map<String, Value> = members.collect();
         let says = plain.keys().any(|key| key != "$schema");
         says.then(|| Schema::compile(&Value::Object(plain).to_string()).ok()).flatten()

@@ -95,7 +95,9 @@ impl Effects {
     #[must_use]
     pub fn of_annotations(definition: &Definition) -> Self {
         let annotations = definition.annotations.as_ref();
-        annotations.map_or(Self::Unclassified, |said| Self::Fixed(declared(said)))
+        annotations.map_or(Self::Unclassified, |said| {
+            Self::Fixed(declared_beside(said, definition.meta.as_ref()))
+        })
     }
 
     /// Whether the arguments make a difference.
@@ -109,6 +111,15 @@ impl Effects {
         match self {
             Self::Unclassified => false,
             Self::Fixed(declared) => declared.effect.is_some(),
+            Self::Table(_) | Self::Function(_) => true,
+        }
+    }
+
+    /// Returns true if the author declared anything about the calls.
+    pub(crate) fn declares(&self) -> bool {
+        match self {
+            Self::Unclassified => false,
+            Self::Fixed(declared) => *declared != Declared::default(),
             Self::Table(_) | Self::Function(_) => true,
         }
     }

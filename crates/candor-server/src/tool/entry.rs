@@ -8,7 +8,7 @@ use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::Schema;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::broken::Broken;
@@ -119,7 +119,10 @@ impl Entry {
         warn_about_name(&definition.name);
         definition.drop_nulls();
         let (usable, mut schema_problems) = usable_input(&mut definition, derived)?;
-        let InputSchema { schema, compiled: input } = usable;
+        let InputSchema { mut schema, compiled: input } = usable;
+        if spell_out_properties(&mut schema) {
+            definition.input_schema = raw(&schema);
+        }
         let mirrors = mirrors(&schema)?;
         let is_checked = schema_problems.is_empty();
         let output = usable_output(&mut definition, derived, &mut schema_problems)?;
@@ -235,9 +238,8 @@ impl Entry {
 
     /// Whether a key among the arguments, which may be there or not, makes a call repeatable.
     pub(super) fn is_keyed_at_will(&self) -> bool {
-        let classified = !matches!(self.effects, Effects::Unclassified);
         self.idempotency == Idempotency::Argument
-            && classified
+            && self.effects.declares()
             && !self.effects.worst().hints.is_idempotent()
     }
 
@@ -340,10 +342,13 @@ fn usable_output(
     problems: &mut Vec<SchemaProblem>,
 ) -> Result<Option<Arc<Schema>>, String> {
     let Some(written) = definition.output_schema.as_deref() else { return Ok(None) };
-    let compiled =
-        read(written).and_then(|_| Schema::compile(written.get()).map_err(|e| e.to_string()));
-    match compiled {
-        Ok(compiled) => Ok(Some(compiled)),
+    match compiled_output(written) {
+        Ok((mut schema, compiled)) => {
+            if spell_out_properties(&mut schema) {
+                definition.output_schema = Some(raw(&schema));
+            }
+            Ok(Some(compiled))
+        }
         Err(problem) if derived.output => {
             definition.output_schema = None;
             problems.push(SchemaProblem::of(SchemaRole::Output, problem));
@@ -353,7 +358,33 @@ fn usable_output(
     }
 }
 
-pub(super) fn input(written: &RawValue) -> Result<InputSchema, String> {
+fn compiled_output(written: &RawValue) -> Result<(Value, Arc<Schema>), String> {
+    let schema = read(written)?;
+    let compiled = Schema::compile(written.get()).map_err(|e| e.to_string())?;
+    Ok((schema, compiled))
+}
+
+/// Writes the schemas `true` and `false` of the root's properties as objects, and returns true if there were any. The protocol
+/// requires objects there, and strict clients refuse the whole list otherwise.
+fn spell_out_properties(schema: &mut Value) -> bool {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    let mut changed = false;
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        if let Value::Bool(anything) = *property {
+            *property = if anything { json!({}) } else { json!({"not": {}}) };
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Returns true if both schemas of a definition can be compiled.
+pub(super) fn has_usable_schemas(definition: &Definition) -> bool {
+    let output = definition.output_schema.as_deref().map(compiled_output);
+    input(&definition.input_schema).is_ok() && !matches!(output, Some(Err(_)))
+}
+
+fn input(written: &RawValue) -> Result<InputSchema, String> {
     let schema = read(written)?;
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(r#"the root of the input schema must be "type": "object""#.to_owned());

@@ -1,6 +1,7 @@
 //! What a tool returns, and how values of every kind become it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -70,7 +71,7 @@ impl Output {
     /// From a value of which nothing is known before it is there.
     pub(crate) fn of_any(value: Value) -> Self {
         match value {
-            Value::Null => Self::default(),
+            Value::Null => Self::text("null"),
             Value::Object(members) => match as_result(&members) {
                 Some(result) => result.into(),
                 None => Self::of(Value::Object(members), false),
@@ -158,7 +159,8 @@ fn as_result(members: &Map<String, Value>) -> Option<CallToolResult> {
 }
 
 impl From<CallToolResult> for Output {
-    fn from(result: CallToolResult) -> Self {
+    fn from(mut result: CallToolResult) -> Self {
+        result.drop_nulls();
         Self { given: Some(Box::new(result)), ..Self::default() }
     }
 }
@@ -197,7 +199,7 @@ impl IntoOutput for CallToolResult {
 
 impl IntoOutput for Option<CallToolResult> {
     fn into_output(self) -> Result<Output, ToolError> {
-        Ok(self.map(Output::from).unwrap_or_default())
+        Ok(self.map_or_else(|| Output::text("null"), Output::from))
     }
 }
 
@@ -246,12 +248,20 @@ impl<T: Blocks> IntoOutput for T {
     fn into_output(self) -> Result<Output, ToolError> {
         let mut output = Output::default();
         self.push_into(&mut output.content);
+        output.content.iter_mut().for_each(Content::drop_nulls);
+        // Hosts that show text only would show nothing.
+        if output.content.is_empty() {
+            output.content.push(Content::text(T::EMPTY));
+        }
         Ok(output)
     }
 }
 
 /// Content, alone or in lists, tuples, maps and options: understood by every client, so it has no schema.
 pub trait Blocks {
+    /// The text that is sent if there is no block.
+    const EMPTY: &str = "[]";
+
     /// Adds the blocks in order.
     fn push_into(self, content: &mut Vec<Content>);
 }
@@ -276,7 +286,33 @@ macro_rules! lists_of_blocks {
         }
     )*};
 }
-lists_of_blocks!(Vec<T> [] Option<T> [] [T; N] [const N: usize]);
+lists_of_blocks!(Vec<T> [] [T; N] [const N: usize]);
+
+impl<T: Blocks> Blocks for Option<T> {
+    const EMPTY: &str = "null";
+
+    fn push_into(self, content: &mut Vec<Content>) {
+        if let Some(blocks) = self {
+            blocks.push_into(content);
+        }
+    }
+}
+
+impl<T: Blocks> Blocks for Box<T> {
+    const EMPTY: &str = T::EMPTY;
+
+    fn push_into(self, content: &mut Vec<Content>) {
+        (*self).push_into(content);
+    }
+}
+
+impl<T: Blocks + Clone> Blocks for Arc<T> {
+    const EMPTY: &str = T::EMPTY;
+
+    fn push_into(self, content: &mut Vec<Content>) {
+        Arc::unwrap_or_clone(self).push_into(content);
+    }
+}
 
 macro_rules! maps_of_blocks {
     ($($type:ty)*) => {$(

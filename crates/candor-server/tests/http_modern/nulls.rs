@@ -5,7 +5,7 @@ use candor_server::hints::Hints;
 use candor_server::prompt::{self, Prompt};
 use candor_server::protocol::json::{Decode, raw};
 use candor_server::protocol::types::{
-    Implementation, Resource, ResourceContents, ResourceTemplate,
+    Implementation, PromptMessage, Resource, ResourceContents, ResourceTemplate,
 };
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{JsonTool, ToolError, ToolSet, provider_fn};
@@ -174,4 +174,43 @@ async fn dynamic_annotations_without_an_evaluator_break_a_provided_tool() {
         assert_eq!(list[0]["name"], "plain", "{list}");
         assert_ne!(list[0]["dynamicAnnotations"], true, "{list}");
     }
+}
+
+/// The protocol requires an object for each property; a strict client refuses the whole list otherwise.
+#[tokio::test]
+async fn property_with_a_boolean_schema_is_listed_as_an_object() {
+    let schema = json!({"type": "object", "properties": {"any": true, "none": false}});
+    let tool = JsonTool::new("plain", &schema, |_, _| async { Ok::<_, ToolError>("ok") })
+        .output_schema(&schema);
+    for list in lists(&Site::of(Server::new("plain", "1").tool(tool)), "tools/list", "tools").await
+    {
+        for role in ["inputSchema", "outputSchema"] {
+            let properties = json!({"any": {}, "none": {"not": {}}});
+            assert_eq!(list[0][role]["properties"], properties, "{role}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn results_with_nulls_are_sent_without_them() {
+    let block = json!({"type": "text", "text": "a", "annotations": {"audience": null, "kind": null}, "_meta": null});
+    let result =
+        json!({"content": [block], "isError": null, "structuredContent": null, "_meta": null});
+    let tool = JsonTool::open("plain", move |_, _| {
+        let result = result.clone();
+        async move { Ok::<_, ToolError>(result) }
+    });
+    let message = json!({"role": "user", "content": block});
+    let prompt = Prompt::new("plain", move |_, _| {
+        let message: PromptMessage = decoded(&message);
+        async move { Ok(message) }
+    });
+    let site = Site::of(Server::new("plain", "1").tool(tool).prompt(prompt));
+    let plain = json!({"type": "text", "text": "a", "annotations": {"kind": null}});
+    let params = json!({"name": "plain", "arguments": {}});
+    let mut called = site.send(modern("tools/call", &params)).await.result().await;
+    called.as_object_mut().unwrap().retain(|name, _| !["_meta", "resultType"].contains(&&**name));
+    assert_eq!(called, json!({"content": [plain]}));
+    let filled = site.send(modern("prompts/get", &params)).await.result().await;
+    assert_eq!(filled["messages"][0]["content"], plain);
 }

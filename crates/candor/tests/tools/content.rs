@@ -1,6 +1,7 @@
 //! Content is sent as it is and has no schema: clients know it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use candor::json;
 use candor::prelude::*;
@@ -79,10 +80,12 @@ content_tools! {
 
     list: Vec<Content> = vec![Content::text("a"), image().into()] => json!([t("a"), i()]);
     images: Vec<ImageContent> = vec![image(), image()] => json!([i(), i()]);
-    empty: Vec<TextContent> = Vec::new() => json!([]);
+    empty: Vec<TextContent> = Vec::new() => json!([t("[]")]);
     array: [TextContent; 2] = [TextContent::new("a"), TextContent::new("b")] => json!([t("a"), t("b")]);
     some: Option<ImageContent> = Some(image()) => json!([i()]);
-    none: Option<Content> = None => json!([]);
+    none: Option<Content> = None => json!([t("null")]);
+    shared: Arc<Vec<Content>> = Arc::new(vec![image().into()]) => json!([i()]);
+    boxed: Box<ImageContent> = Box::new(image()) => json!([i()]);
     pair: (TextContent, ImageContent) = (TextContent::new("a"), image()) => json!([t("a"), i()]);
     triple: (TextContent, Option<ImageContent>, Vec<Content>) = (TextContent::new("a"), None, vec![image().into()])
         => json!([t("a"), i()]);
@@ -92,7 +95,7 @@ content_tools! {
     nested: Option<Vec<Option<ImageContent>>> = Some(vec![None, Some(image())]) => json!([i()]);
     whole: CallToolResult = CallToolResult::new([Content::text("a")]) => json!([t("a")]);
     whole_or_not: Option<CallToolResult> = Some(CallToolResult::new([Content::text("a")])) => json!([t("a")]);
-    nothing_whole: Option<CallToolResult> = None => json!([]);
+    nothing_whole: Option<CallToolResult> = None => json!([t("null")]);
     fallible_whole: Result<CallToolResult, ToolError> = Ok(CallToolResult::new([image().into()])) => json!([i()]);
     by_hand: Output = Output::text("a") => json!([t("a")]);
 }
