@@ -4,24 +4,103 @@
 //! `not`, `enum` or `$ref`. What such a root says is folded into its properties. The result may allow more than the tool does; the
 //! client checks arguments against the tool's own schema before it calls. A reference into what the folding took away or changed gets
 //! its target in `$defs`; one that leads nowhere is removed.
+//!
+//! OpenAI refuses a request with an array schema that has no `items`, anywhere. Anthropic refuses one with a property at the root whose
+//! name has other characters than it takes, or more: such properties have another name there, and [`restored`] gives them back theirs.
 
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
+use crate::servers::digested;
 use crate::tools::KnownTool;
 
 pub(crate) fn openai(name: &str, tool: &KnownTool) -> Value {
-    let mut function = json!({"name": name, "parameters": accepted(tool.input_schema())});
+    let mut schema = tool.input_schema().clone();
+    each_schema(&mut schema, &mut add_items);
+    let mut function = json!({"name": name, "parameters": accepted(&schema, &BTreeMap::new())});
     describe(&mut function, tool, LONGEST_DESCRIPTION);
     json!({"type": "function", "function": function})
 }
 
 pub(crate) fn anthropic(name: &str, tool: &KnownTool) -> Value {
-    let mut format = json!({"name": name, "input_schema": accepted(tool.input_schema())});
+    let schema = tool.input_schema();
+    let mut format = json!({"name": name, "input_schema": accepted(schema, &renamed(schema))});
     describe(&mut format, tool, usize::MAX);
     format
+}
+
+/// Returns the arguments with the names that the tool knows, if a model has them from [`anthropic`].
+pub(crate) fn restored(mut arguments: Value, tool: &KnownTool) -> Value {
+    let Some(members) = arguments.as_object_mut() else { return arguments };
+    let is_plain = |name: &String| tool.input_schema()["properties"].get(name).is_some();
+    if !members.keys().all(is_plain) {
+        for (own, other) in renamed(tool.input_schema()) {
+            if !members.contains_key(&own)
+                && let Some(value) = members.remove(&other)
+            {
+                members.insert(own, value);
+            }
+        }
+    }
+    arguments
+}
+
+/// Returns the names of the properties at the root that Anthropic does not take, and others for them.
+fn renamed(schema: &Value) -> BTreeMap<String, String> {
+    let root = folded(schema, schema, DEEPEST);
+    let names = root.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+    let is_taken = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_allowed);
+    let refused = names.filter(|name| !is_taken(name));
+    refused.map(|name| (name.clone(), digested(name, name))).collect()
+}
+
+/// Gives properties at the root other names. The title keeps a property's own name, for the model.
+fn rename(root: &mut Map<String, Value>, names: &BTreeMap<String, String>) {
+    if names.is_empty() {
+        return;
+    }
+    if let Some(Value::Object(properties)) = root.get_mut("properties") {
+        let renamed = std::mem::take(properties).into_iter().map(|(name, mut schema)| {
+            let Some(other) = names.get(&name) else { return (name, schema) };
+            if let Value::Object(members) = &mut schema {
+                members.entry("title").or_insert_with(|| name.into());
+            }
+            (other.clone(), schema)
+        });
+        *properties = renamed.collect();
+    }
+    if let Some(Value::Array(required)) = root.get_mut("required") {
+        for name in required {
+            if let Some(other) = name.as_str().and_then(|name| names.get(name)) {
+                *name = other.as_str().into();
+            }
+        }
+    }
+    for about_names in ["propertyNames", "dependencies", "dependentRequired", "dependentSchemas"] {
+        root.remove(about_names);
+    }
+}
+
+/// Adds `items` to an array schema. A list of schemas in its place is `prefixItems` of an older draft.
+fn add_items(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(_)) = schema.get("items") {
+        let first = schema.remove("items").unwrap_or_default();
+        schema.entry("prefixItems").or_insert(first);
+        if let Some(rest) = schema.remove("additionalItems") {
+            schema.insert("items".to_owned(), rest);
+        }
+    }
+    let is_array = match schema.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
+        Some(name) => name == "array",
+        None => schema.contains_key("prefixItems"),
+    };
+    if is_array {
+        schema.entry("items").or_insert_with(|| json!({}));
+    }
 }
 
 /// The most characters that OpenAI takes in the description of a function. Anthropic has no such limit.
@@ -42,9 +121,10 @@ fn describe(format: &mut Value, tool: &KnownTool, longest: usize) {
 /// How many references and alternatives deep the root is looked into: a schema may refer to itself.
 const DEEPEST: usize = 8;
 
-/// Returns the schema in the form that providers accept.
-fn accepted(schema: &Value) -> Value {
+/// Returns the schema in the form that providers accept, with other names for some properties of the root.
+fn accepted(schema: &Value, names: &BTreeMap<String, String>) -> Value {
     let mut root = folded(schema, schema, DEEPEST);
+    rename(&mut root, names);
     root.insert("type".to_owned(), "object".into());
     root.entry("properties").or_insert_with(|| json!({}));
     with_targets(Value::Object(root), schema)
@@ -66,6 +146,30 @@ fn with_targets(mut folded: Value, whole: &Value) -> Value {
     folded
 }
 
+/// Changes a schema and all schemas in it, the outer ones first. Values and examples are no schemas.
+fn each_schema(schema: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
+    match schema {
+        Value::Array(schemas) => {
+            schemas.iter_mut().for_each(|schema| each_schema(schema, change));
+        }
+        Value::Object(members) => {
+            change(members);
+            for (keyword, value) in members {
+                match (keyword.as_str(), value) {
+                    ("const" | "enum" | "default" | "examples", _) => {}
+                    (
+                        "properties" | "patternProperties" | "$defs" | "definitions"
+                        | "dependentSchemas",
+                        Value::Object(named),
+                    ) => named.values_mut().for_each(|schema| each_schema(schema, change)),
+                    (_, value) => each_schema(value, change),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// What the references of a folded schema lead to.
 struct Targets<'a> {
     /// The folded schema as it was, and the tool's own.
@@ -81,29 +185,14 @@ struct Targets<'a> {
 impl Targets<'_> {
     /// Changes the references of a schema that lose their targets.
     fn settle(&mut self, schema: &mut Value) {
-        match schema {
-            Value::Array(schemas) => schemas.iter_mut().for_each(|schema| self.settle(schema)),
-            Value::Object(members) => {
-                if let Some(Value::String(reference)) = members.get_mut("$ref") {
-                    match self.settled(reference) {
-                        Some(settled) => *reference = settled,
-                        None => drop(members.remove("$ref")),
-                    }
-                }
-                for (keyword, value) in members {
-                    match (keyword.as_str(), value) {
-                        ("const" | "enum" | "default" | "examples", _) => {}
-                        (
-                            "properties" | "patternProperties" | "$defs" | "definitions"
-                            | "dependentSchemas",
-                            Value::Object(named),
-                        ) => named.values_mut().for_each(|schema| self.settle(schema)),
-                        (_, value) => self.settle(value),
-                    }
+        each_schema(schema, &mut |members| {
+            if let Some(Value::String(reference)) = members.get_mut("$ref") {
+                match self.settled(reference) {
+                    Some(settled) => *reference = settled,
+                    None => drop(members.remove("$ref")),
                 }
             }
-            _ => {}
-        }
+        });
     }
 
     /// Returns a reference that has a target; `None` if there is none to be had.
@@ -244,6 +333,10 @@ fn add_properties(root: &mut Map<String, Value>, mut branch: Map<String, Value>)
 mod tests {
     use super::*;
 
+    fn accepted(schema: &Value) -> Value {
+        super::accepted(schema, &BTreeMap::new())
+    }
+
     #[test]
     fn root_without_properties_gets_them_and_a_plain_one_stays() {
         assert_eq!(accepted(&json!({})), json!({"type": "object", "properties": {}}));
@@ -327,5 +420,41 @@ mod tests {
         assert_eq!(properties["abroad"], json!({}));
         assert_eq!(properties["value"], schema["properties"]["value"], "a value is no schema");
         assert_eq!(dangling(&folded, &folded), ["#/anyOf/7"], "only that value: {folded:#}");
+    }
+
+    #[test]
+    fn array_schemas_without_items_get_them_at_any_depth() {
+        let mut schema = json!({"type": "object", "properties": {
+            "items": {"type": "array", "default": {"type": "array"}},
+            "maybe": {"type": ["null", "array"]},
+            "pair": {"prefixItems": [{"type": "array"}, true]},
+            "old": {"type": "array", "items": [{"type": "integer"}], "additionalItems": false},
+            "typed": {"anyOf": [{"type": "array", "items": {"type": "array", "items": {"type": "null"}}}]},
+            "text": {"type": "string"},
+        }, "$defs": {"list": {"type": "array", "contains": {"type": "null"}}}});
+        each_schema(&mut schema, &mut add_items);
+        let expected = json!({"type": "object", "properties": {
+            "items": {"type": "array", "items": {}, "default": {"type": "array"}},
+            "maybe": {"type": ["null", "array"], "items": {}},
+            "pair": {"prefixItems": [{"type": "array", "items": {}}, true], "items": {}},
+            "old": {"type": "array", "prefixItems": [{"type": "integer"}], "items": false},
+            "typed": {"anyOf": [{"type": "array", "items": {"type": "array", "items": {"type": "null"}}}]},
+            "text": {"type": "string"},
+        }, "$defs": {"list": {"type": "array", "items": {}, "contains": {"type": "null"}}}});
+        assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn references_to_a_renamed_property_keep_their_target() {
+        let schema = json!({"type": "object", "properties": {"a b": {"type": "string"},
+            "same": {"$ref": "#/properties/a b"}}, "required": ["a b"], "propertyNames": {"maxLength": 4}});
+        let names = renamed(&schema);
+        let found = super::accepted(&schema, &names);
+        assert_eq!(names.keys().collect::<Vec<_>>(), ["a b"]);
+        let other = &names["a b"];
+        assert_eq!(found["properties"][other], json!({"type": "string", "title": "a b"}));
+        assert_eq!(found["required"], json!([other]));
+        assert_eq!(dangling(&found, &found), [""; 0], "{found:#}");
+        assert_eq!(found.get("propertyNames"), None);
     }
 }

@@ -76,6 +76,7 @@ pub use foresee::{Basis, Foreseen};
 pub use host::{ApprovalWait, Elicitation, Elicited, Progress};
 pub use link::group::{end_programs, kill_programs};
 pub use listen::{Change, Interest, Listening};
+pub use metadata::ResourceDescription;
 pub use policy::{Policy, Trust};
 pub use preview::Preview;
 pub use resources::{Contents, bytes_of};

@@ -9,20 +9,28 @@ use candor_protocol::types::{
 use crate::client::{Client, read};
 use crate::error::Error;
 use crate::members::quoted;
-use crate::resources::{about, is_missing_method};
+use crate::resources::{Contents, about, is_missing_method};
 use crate::session::{Session, Wish};
 use crate::uri::is_same_uri;
 
-/// What is known of a resource.
-pub(crate) struct Described {
-    pub(crate) resource: Resource,
+/// What is known of a resource, without its content.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ResourceDescription {
+    /// The resource.
+    pub resource: Resource,
+    /// The answer of `resources/metadata`, if the description does not come from there: an error that may mean that the server does not
+    /// have the method, or that it refuses this resource.
+    pub refused: Option<Error>,
+    /// What was read, if only a read described it. Its contents may have other URIs.
+    pub read: Option<Contents>,
     /// Only a read shows what is beneath it: the server does not list that.
     pub(crate) opens_by_read: bool,
 }
 
-impl From<Resource> for Described {
+impl From<Resource> for ResourceDescription {
     fn from(resource: Resource) -> Self {
-        Self { resource, opens_by_read: false }
+        Self { resource, refused: None, read: None, opens_by_read: false }
     }
 }
 
@@ -46,7 +54,8 @@ impl Client {
         Ok(self.describe(uri).await?.resource)
     }
 
-    pub(crate) async fn describe(&self, uri: &str) -> Result<Described, Error> {
+    /// Returns what [`Client::metadata`] does, and the error of `resources/metadata` if it leaves in doubt whether the server has that method.
+    pub async fn describe(&self, uri: &str) -> Result<ResourceDescription, Error> {
         let session = self.need_resources().await?;
         let refused = match self.ask_metadata(&session, uri).await {
             Ok(resource) => return Ok(resource.into()),
@@ -55,23 +64,28 @@ impl Client {
             Err(Undescribed::Missing) => None,
         };
         let listed = self.resources().await.unwrap_or_default();
-        if let Some(found) = listed.iter().find(|resource| is_same_uri(&resource.uri, uri)) {
-            return Ok(found.clone().into());
-        }
-        // A server that has the method describes what it lists, and then its error about another resource is an answer.
+        let is_it = |resource: &&Resource| is_same_uri(&resource.uri, uri);
+        // A server that has the method describes what it lists, and then its error about this resource is an answer.
         if let Some(refused) = &refused
-            && let Some(known) = listed.first()
+            && let Some(other) = listed.iter().find(|resource| !is_it(resource))
         {
-            match self.ask_metadata(&session, &known.uri).await {
+            match self.ask_metadata(&session, &other.uri).await {
                 Ok(_) => return Err(refused.clone()),
                 Err(Undescribed::Doubtful(_)) => session.note_no_metadata(),
+                Err(_) if session.has_metadata() => return Err(refused.clone()),
                 Err(_) => {}
             }
         }
-        match (self.describe_contents(uri).await, refused) {
+        let described = match listed.iter().find(is_it) {
+            Some(found) => Ok(found.clone().into()),
+            None => self.describe_contents(uri).await,
+        };
+        match (described, refused) {
             // What the server says about metadata is nearer to the question.
-            (Err(Error::Server(_)), Some(refused)) => Err(refused),
-            (described, _) => described,
+            (Err(Error::Server(_) | Error::Protocol(_)), Some(refused)) => Err(refused),
+            (described, refused) => {
+                described.map(|described| ResourceDescription { refused, ..described })
+            }
         }
     }
 
@@ -106,10 +120,12 @@ impl Client {
     }
 
     /// Describes a resource by what a read of it returns: its own content, or proof that it is a container.
-    async fn describe_contents(&self, uri: &str) -> Result<Described, Error> {
+    async fn describe_contents(&self, uri: &str) -> Result<ResourceDescription, Error> {
         let contents = self.read(uri).await?;
-        if let Some(own) = contents.own().next() {
-            return Ok(described(own.clone()).into());
+        let own = contents.own().next().cloned();
+        if let Some(own) = own {
+            let own = described(own);
+            return Ok(ResourceDescription { read: Some(contents), ..own.into() });
         }
         let mut resource = Resource::new(uri, uri);
         let has_others = !contents.all().is_empty();
@@ -118,9 +134,13 @@ impl Client {
                 let mut can = ResourceCapabilities::new();
                 can.list = Some(true);
                 resource.capabilities = Some(can);
-                Ok(resource.into())
+                Ok(ResourceDescription { read: Some(contents), ..resource.into() })
             }
-            _ if has_others => Ok(Described { resource, opens_by_read: true }),
+            _ if has_others => Ok(ResourceDescription {
+                read: Some(contents),
+                opens_by_read: true,
+                ..resource.into()
+            }),
             _ => {
                 let uri = quoted(uri);
                 Err(Error::protocol(format!("it describes, lists and reads nothing of {uri}")))

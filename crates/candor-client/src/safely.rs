@@ -44,6 +44,8 @@ pub struct Proposal {
     /// The server was to ask for approval of this call, and refused it because it no longer would: the call would run without any
     /// question but this one.
     pub decision_changed: bool,
+    /// The server lists the tool that it says can undo the call.
+    pub undo_is_listed: bool,
 }
 
 impl Proposal {
@@ -70,19 +72,29 @@ impl Proposal {
             false => "",
         };
         let described = self.tool.description().map(|text| format!("\n{text}")).unwrap_or_default();
+        let undo = self.undo_in_words().map(|words| format!("\n{words}")).unwrap_or_default();
         format!(
-            "{} {}{described}\n{} ({known})\n{}{preview}{changed}\n{question}",
+            "{} {}{described}\n{} ({known}){undo}{preview}{changed}\n{question}",
             self.tool.name(),
             self.arguments,
             self.foreseen.in_words(),
-            self.undo_in_words()
         )
     }
 
-    /// Says in a sentence whether the call can be undone, and with which tool. The tool's name is the server's.
+    /// Says whether the call can be undone, and with which tool. `None` for a call that only reads, or whose server says so. Nothing
+    /// in it but a valid tool name is the server's.
     #[must_use]
-    pub fn undo_in_words(&self) -> String {
-        Undo::in_words(self.tool.undo())
+    pub fn undo_in_words(&self) -> Option<String> {
+        if self.foreseen.hints.is_read_only() || self.foreseen.said.hints.is_read_only() {
+            return None;
+        }
+        let words = Undo::in_words(self.tool.undo());
+        Some(match self.tool.undo().and_then(Undo::tool) {
+            Some(_) if !self.undo_is_listed => {
+                format!("{words} The server lists no tool of that name.")
+            }
+            _ => words,
+        })
     }
 
     /// A name for these arguments of this tool: whoever records a consent can record what it was to.
@@ -260,6 +272,10 @@ impl<'a> SafeCall<'a> {
                         Err(error) => tracing::warn!(%error, "no preview"),
                     }
                 }
+                let undo_is_listed = match tool.undo().and_then(Undo::tool) {
+                    Some(name) => client.last_known(name).await?.is_some(),
+                    None => false,
+                };
                 let arguments = Arc::new(std::mem::take(&mut self.call.arguments));
                 let proposal = Proposal {
                     tool: tool.clone(),
@@ -269,6 +285,7 @@ impl<'a> SafeCall<'a> {
                     key: self.call.key.clone(),
                     trust: client.trust(),
                     decision_changed,
+                    undo_is_listed,
                 };
                 if !confirm(proposal).await {
                     return Err(Error::Refused(Refusal::Person));

@@ -174,24 +174,28 @@ impl NamedTool {
         &self.tool
     }
 
-    /// Calls it on its server, without asking; see [`Client::call`].
+    /// Calls it on its server, without asking; see [`Client::call`]. Arguments may have the names that [`NamedTool::for_anthropic`]
+    /// gives them.
     pub fn call(&self, arguments: Value) -> Call<'_> {
-        self.client.call(self.tool.name(), arguments)
+        self.client.call(self.tool.name(), formats::restored(arguments, &self.tool))
     }
 
-    /// Calls it on its server after asking where that matters; see [`Client::call_safely`].
+    /// Calls it on its server after asking where that matters; see [`Client::call_safely`]. Arguments may have the names that
+    /// [`NamedTool::for_anthropic`] gives them.
     pub fn call_safely(&self, arguments: Value) -> SafeCall<'_> {
-        self.client.call_safely(self.tool.name(), arguments)
+        self.client.call_safely(self.tool.name(), formats::restored(arguments, &self.tool))
     }
 
     /// Returns the tool as OpenAI's Chat Completions take it: `{"type": "function", "function": {name, description, parameters}}`. The
-    /// Responses API takes the members of `function` beside `type` instead. A description of more than 1024 characters is shortened.
+    /// Responses API takes the members of `function` beside `type` instead. A description of more than 1024 characters is shortened, and
+    /// each array schema has `items`.
     #[must_use]
     pub fn for_openai(&self) -> Value {
         formats::openai(&self.name, &self.tool)
     }
 
-    /// Returns the tool as Anthropic's Messages take it: `{name, description, input_schema}`.
+    /// Returns the tool as Anthropic's Messages take it: `{name, description, input_schema}`. An argument whose name does not match
+    /// `^[a-zA-Z0-9_.-]{1,64}$` has another name there; [`NamedTool::call`] and [`NamedTool::call_safely`] know both.
     #[must_use]
     pub fn for_anthropic(&self) -> Value {
         formats::anthropic(&self.name, &self.tool)
@@ -215,8 +219,14 @@ fn tool_name(server: &str, tool: &str) -> String {
     if is_plain(server) && is_plain(tool) && is_clear && plain.len() <= LONGEST {
         return plain;
     }
+    // The length keeps the two names apart in what is digested.
+    digested(&format!("{server}-{tool}"), &format!("{}\0{server}{tool}", server.len()))
+}
+
+/// Returns the beginning of a text in allowed letters, and a digest: a name that no other source has.
+pub(crate) fn digested(text: &str, source: &str) -> String {
     let mut readable = String::new();
-    for letter in server.chars().chain(['-']).chain(tool.chars()) {
+    for letter in text.chars() {
         let letter = if letter.is_ascii() && is_allowed(letter as u8) { letter } else { '_' };
         if letter != '_' || !readable.ends_with('_') {
             readable.push(letter);
@@ -225,8 +235,7 @@ fn tool_name(server: &str, tool: &str) -> String {
             break;
         }
     }
-    // The length keeps the two names apart in what is digested.
-    let digest = Sha256::digest(format!("{}\0{server}{tool}", server.len()));
+    let digest = Sha256::digest(source);
     let digits: String = digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
     format!("{readable}-{digits}")
 }

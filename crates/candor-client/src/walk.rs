@@ -56,6 +56,8 @@ pub struct Walk {
     stopped: Option<Stopped>,
     /// Only a read shows what is beneath the resource where it begins.
     opens_by_read: bool,
+    /// The answer of `resources/metadata` about the resource where it begins, if it was refused and described otherwise.
+    refused_metadata: Option<Error>,
     /// The ways to list that this server was found to have.
     ways: Option<Vec<&'static str>>,
 }
@@ -179,6 +181,7 @@ impl Walk {
             until: None,
             stopped: None,
             opens_by_read: false,
+            refused_metadata: None,
             ways: None,
         }
     }
@@ -215,6 +218,13 @@ impl Walk {
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.stopped
+    }
+
+    /// Returns the error of `resources/metadata` about the resource where the walk began, if another way described it; see
+    /// [`Client::describe`].
+    #[must_use]
+    pub fn refused_metadata(&self) -> Option<&Error> {
+        self.refused_metadata.as_ref()
     }
 
     /// The next resource, or what could not be listed. `None` at the end.
@@ -302,6 +312,7 @@ impl Walk {
             Start::At(uri) => {
                 let found = self.client.describe(&uri).await.map_err(failed(Some(&uri)))?;
                 self.opens_by_read = found.opens_by_read;
+                self.refused_metadata = found.refused;
                 first.found.push_back(found.resource);
             }
         }

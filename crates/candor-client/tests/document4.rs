@@ -125,8 +125,11 @@ async fn metadata_without_the_method_comes_from_the_list_or_the_content() {
         for mut way in ways(quirk, &[quirk]).await {
             let name = format!("{quirk}, {}", way.name);
             let client = soon(way.connect().into_future()).await.unwrap();
-            let listed = soon(client.metadata("doc:///readme")).await.unwrap();
-            assert_eq!(listed.title.as_deref(), Some("Read me"), "{name}");
+            let listed = soon(client.describe("doc:///readme")).await.unwrap();
+            assert_eq!(listed.resource.title.as_deref(), Some("Read me"), "{name}");
+            // Only -32601 says that the method is missing.
+            let refused = listed.refused.map(|error| error.to_string());
+            assert_eq!(refused.is_some(), quirk == "odd-metadata", "{name}: {refused:?}");
             let read = soon(client.metadata("doc:///src/a")).await.unwrap();
             assert_eq!(read.name, "a", "{name}");
             assert_eq!(way.asked("resources/read"), ["doc:///src/a"], "{name}");
@@ -134,9 +137,24 @@ async fn metadata_without_the_method_comes_from_the_list_or_the_content() {
             assert!(matches!(missing, Error::Server(_)), "{name}: {missing}");
             // An answer of -32601 is remembered. Another error may be about one resource alone, until one that is listed has it, too.
             let asked = way.asked("resources/metadata").len();
-            assert_eq!(asked, if quirk == "no-metadata" { 1 } else { 3 }, "{name}");
+            assert_eq!(asked, if quirk == "no-metadata" { 1 } else { 2 }, "{name}");
             soon(client.close()).await;
         }
+    }
+}
+
+#[tokio::test]
+async fn refused_metadata_is_the_answer_if_another_resource_has_metadata() {
+    for mut way in ways("broken", &["broken-metadata"]).await {
+        let name = way.name.clone();
+        let client = soon(way.connect().into_future()).await.unwrap();
+        // One that is listed, and one that only a read could describe.
+        for uri in ["doc:///readme", "doc:///src/a"] {
+            let refused = soon(client.metadata(uri)).await.unwrap_err();
+            assert!(refused.to_string().contains("Index is broken"), "{name}: {refused}");
+        }
+        assert!(way.asked("resources/read").is_empty(), "{name}");
+        soon(client.close()).await;
     }
 }
 

@@ -87,6 +87,68 @@ async fn formats_keep_references_whole_and_names_and_descriptions_short() {
 }
 
 #[tokio::test]
+async fn array_without_items_has_them_for_openai_alone() {
+    let properties = json!({"pair": {"prefixItems": [{"type": "array"}]}});
+    let defined =
+        json!([{"name": "t", "inputSchema": {"type": "object", "properties": properties}}]);
+    let server = modern(json!({"tools": {}}), move |_| tools(&defined)).await;
+    let mut servers = Servers::new();
+    servers.add("s", soon(server.client().into_future()).await.unwrap()).unwrap();
+    let tools = soon(servers.tools()).await;
+    let expected = json!({"prefixItems": [{"type": "array", "items": {}}], "items": {}});
+    let openai = &tools.for_openai()[0]["function"]["parameters"];
+    assert_eq!(openai["properties"]["pair"], expected);
+    assert_eq!(tools.for_anthropic()[0]["input_schema"]["properties"], properties);
+}
+
+#[tokio::test]
+async fn argument_that_anthropic_does_not_take_is_renamed_and_restored() {
+    let nested = json!({"type": "object", "properties": {"also here": {}}});
+    let long = "x".repeat(65);
+    let defined = json!([{"name": "t", "annotations": {"readOnlyHint": true}, "inputSchema": {
+        "type": "object", "additionalProperties": false, "required": ["filter[id]", "plain.key"],
+        "properties": {"filter[id]": {"type": "string"}, (&long): {}, "plain.key": nested},
+    }}]);
+    let server = modern(json!({"tools": {}}), move |asked| match asked.method.as_str() {
+        "tools/list" => tools(&defined),
+        _ => said("done"),
+    })
+    .await;
+    let mut servers = Servers::new();
+    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    servers.add("s", client).unwrap();
+    let tools = soon(servers.tools()).await;
+    let schema = tools.for_anthropic()[0]["input_schema"].take();
+    let properties = schema["properties"].as_object().unwrap();
+    let is_taken = |name: &str| {
+        (1..=64).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
+    };
+    assert!(properties.keys().all(|name| is_taken(name)), "{schema:#}");
+    assert_eq!(properties["plain.key"], nested, "only names at the root are limited");
+    let other = schema["required"][0].as_str().unwrap();
+    assert!(other.starts_with("filter_id_-"), "{schema:#}");
+    assert_eq!(properties[other]["title"], "filter[id]");
+    assert!(
+        tools.for_openai()[0]["function"]["parameters"]["properties"]["filter[id]"].is_object()
+    );
+
+    let mut arguments = json!({"plain.key": {"also here": 1}});
+    let own = json!({"plain.key": {"also here": 1}, "filter[id]": "7"});
+    arguments[other] = "7".into();
+    let tool = tools.iter().next().unwrap();
+    for arguments in [arguments, own.clone()] {
+        soon(tool.call_safely(arguments.clone()).into_future()).await.unwrap();
+        soon(tool.call(arguments).into_future()).await.unwrap();
+    }
+    let called = server.asked("tools/call");
+    assert_eq!(called.len(), 4);
+    for call in called {
+        assert_eq!(call.params["arguments"], own, "as its server knows them");
+    }
+}
+
+#[tokio::test]
 async fn server_that_fails_costs_its_own_tools_alone() {
     let good = speaking("good", &["look"]).await;
     let bad = modern(json!({}), |_| said("no tools here")).await;

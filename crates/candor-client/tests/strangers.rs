@@ -88,19 +88,26 @@ async fn who_refuses_it_again_and_again_is_not_asked_for_ever() {
     assert_eq!(server.methods().len(), 2);
 }
 
-/// In both ways in which servers say that they do not know a session.
+/// In all ways in which servers say that they do not know a session.
 #[tokio::test]
 async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
-    let forgotten = |asked: &Asked, as_the_protocol_says: bool| match as_the_protocol_says {
-        true => Say::Whole(status(StatusCode::NOT_FOUND, "")),
-        false => json_with(
-            StatusCode::BAD_REQUEST,
-            &[],
-            &json!({"jsonrpc": "2.0", "id": asked.id, "error": {
-                "code": -32000, "message": "Bad Request: No valid session ID provided"}}),
-        ),
-    };
-    for as_the_protocol_says in [true, false] {
+    fn refused(code: StatusCode, id: &Value, error: i64, message: &str) -> Say {
+        let error = json!({"code": error, "message": message});
+        json_with(code, &[], &json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    }
+    let forgotten: [fn(&Asked) -> Say; 6] = [
+        |_| Say::Whole(status(StatusCode::NOT_FOUND, "")),
+        |_| Say::Whole(status(StatusCode::NOT_FOUND, "session not found")),
+        |asked| {
+            let message = "Bad Request: No valid session ID provided";
+            refused(StatusCode::BAD_REQUEST, &asked.id, -32000, message)
+        },
+        // As a server of this project, and the TypeScript SDK.
+        |asked| refused(StatusCode::NOT_FOUND, &asked.id, -32600, "no such session"),
+        |_| refused(StatusCode::NOT_FOUND, &Value::Null, -32001, "Session not found"),
+        |_| refused(StatusCode::NOT_FOUND, &json!("server-error"), -32601, "Session terminated"),
+    ];
+    for forgotten in forgotten {
         let sessions = Arc::new(AtomicUsize::new(0));
         let opened = sessions.clone();
         let server = scripted(move |asked| {
@@ -114,7 +121,7 @@ async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
                 }
                 ("GET", _) => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
                 (_, Some(session)) if session == current => answer(asked),
-                _ => forgotten(asked, as_the_protocol_says),
+                _ => forgotten(asked),
             }
         })
         .await;
@@ -131,6 +138,28 @@ async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
         assert_eq!(server.asked("tools/call").len(), 2, "one that was refused, one that was not");
         assert_eq!(server.asked("initialize").len(), 3);
     }
+}
+
+#[tokio::test]
+async fn method_not_found_with_404_is_the_answer_and_keeps_the_session() {
+    let server = scripted(|asked| match asked.method.as_str() {
+        "initialize" => welcome(asked, "one", false),
+        "GET" => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+        "tools/list" => answer(asked),
+        _ if asked.id.is_null() => Say::Whole(status(StatusCode::ACCEPTED, "")),
+        _ => {
+            let error = json!({"code": -32601, "message": "Method not found"});
+            let message = json!({"jsonrpc": "2.0", "id": asked.id, "error": error});
+            json_with(StatusCode::NOT_FOUND, &[], &message)
+        }
+    })
+    .await;
+    let client = soon(server.client().era(Era::Legacy).into_future()).await.unwrap();
+    let told = soon(client.request("some/method", &json!({}))).await.unwrap_err();
+    assert!(matches!(&told, Error::Server(error) if error.code() == -32601), "{told:?}");
+    soon(client.tools()).await.unwrap();
+    assert_eq!(server.asked("some/method").len(), 1, "asked once");
+    assert_eq!(server.asked("initialize").len(), 1, "in one session");
 }
 
 #[tokio::test]

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undo {
-    /// The tool of this name undoes a call.
+    /// The tool of this name undoes a call. The name is the server's text: it may be anything.
     With(String),
+    /// A call can be undone, and no tool is named.
+    Possible,
     /// No tool undoes a call.
     Impossible,
 }
@@ -16,9 +18,11 @@ impl Undo {
     /// Reads [`Undo::to_value`]; `None` for any other value.
     #[must_use]
     pub fn read(mark: &Value) -> Option<Self> {
-        match (mark["possible"].as_bool()?, mark["tool"].as_str()) {
-            (true, tool) => tool.map(|tool| Self::With(tool.to_owned())),
+        match (mark["possible"].as_bool()?, &mark["tool"]) {
             (false, _) => Some(Self::Impossible),
+            (true, Value::String(tool)) if !tool.is_empty() => Some(Self::With(tool.clone())),
+            (true, Value::String(_) | Value::Null) => Some(Self::Possible),
+            (true, _) => None,
         }
     }
 
@@ -27,19 +31,49 @@ impl Undo {
     pub fn to_value(&self) -> Value {
         match self {
             Self::With(tool) => json!({"possible": true, "tool": tool}),
+            Self::Possible => json!({"possible": true}),
             Self::Impossible => json!({"possible": false}),
         }
     }
 
-    /// Returns the sentence that every prompt shows. `None`: the server says nothing. The tool's name is the server's.
+    /// Returns the name of the tool that undoes a call, if it is a tool name of MCP.
     #[must_use]
-    pub fn in_words(undo: Option<&Self>) -> String {
-        match undo {
-            Some(Self::With(tool)) => format!("The server says that {tool} can undo the call."),
-            Some(Self::Impossible) => "The server says that the call cannot be undone.".to_owned(),
-            None => "The server does not say whether the call can be undone.".to_owned(),
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            Self::With(tool) if is_tool_name(tool) => Some(tool),
+            _ => None,
         }
     }
+
+    /// Returns the sentence that every prompt shows about a call that does more than read. `None`: the server says nothing.
+    ///
+    /// The tool is named only if its name is a tool name of MCP: any other text could pass for the prompt's own words.
+    #[must_use]
+    pub fn in_words(undo: Option<&Self>) -> String {
+        if let Some(tool) = undo.and_then(Self::tool) {
+            return format!("The server says that \"{tool}\" can undo the call.");
+        }
+        let words = match undo {
+            Some(Self::With(_)) => {
+                "The server says that the call can be undone; the tool name that it gives is not valid."
+            }
+            Some(Self::Possible) => {
+                "The server says that the call can be undone; it names no tool."
+            }
+            Some(Self::Impossible) => "The server says that the call cannot be undone.",
+            None => "This tool declares nothing about undo; see its description.",
+        };
+        words.to_owned()
+    }
+}
+
+/// The longest name that MCP recommends.
+const LONGEST_NAME: usize = 128;
+
+/// Returns true if MCP recommends such a name for a tool. `/` is of an earlier draft, and in use.
+fn is_tool_name(name: &str) -> bool {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"_-./".contains(&b);
+    (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
 #[cfg(test)]
@@ -48,11 +82,32 @@ mod tests {
 
     #[test]
     fn only_a_whole_mark_is_read() {
-        for undo in [Undo::With("restore".into()), Undo::Impossible] {
+        for undo in [Undo::With("restore".into()), Undo::Possible, Undo::Impossible] {
             assert_eq!(Undo::read(&undo.to_value()), Some(undo));
         }
-        for other in [json!(null), json!("restore"), json!({}), json!({"possible": true})] {
+        assert_eq!(Undo::read(&json!({"possible": true, "tool": ""})), Some(Undo::Possible));
+        for other in [
+            json!(null),
+            json!("restore"),
+            json!({}),
+            json!({"tool": "restore"}),
+            json!({"possible": true, "tool": 1}),
+        ] {
             assert_eq!(Undo::read(&other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_tool_name_is_not_in_the_sentence() {
+        let words = |tool: &str| Undo::in_words(Some(&Undo::With(tool.to_owned())));
+        assert_eq!(
+            words("a.b/restore_it-2"),
+            "The server says that \"a.b/restore_it-2\" can undo the call."
+        );
+        for tool in
+            ["restore can undo the call. Candor has", "x\u{1b}[2J", "a\"b", "ö", &"Z".repeat(129)]
+        {
+            assert!(words(tool).ends_with("; the tool name that it gives is not valid."), "{tool}");
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::out::{Out, Problem};
 use candor::desk::shown::shown;
 use candor::desk::waiting::{Asked, Waiting, wanted};
 use candor::desk::{json, when};
+use candor::hints::Effect;
 use candor::protocol::Undo;
 
 #[derive(Debug, clap::Args)]
@@ -77,8 +78,10 @@ pub(crate) fn lines(
     if asked.description.is_none() {
         lines.push("\n  (the tool has no description)".to_owned());
     }
-    let undo = Undo::in_words(asked.undo.as_ref());
-    lines.push(format!("\n{}", shown(&undo)));
+    if !matches!(Effect::of_words(&asked.effect), Some((Effect::Reads, _))) {
+        let undo = Undo::in_words(asked.undo.as_ref());
+        lines.push(format!("\n{}", shown(&undo)));
+    }
     lines
 }
 

@@ -49,16 +49,16 @@ fn of_program(program: &str, args: &[String]) -> String {
     let own = stem(program);
     let first = args.iter().find(|arg| !arg.starts_with('-'));
     let named = match first {
-        // `candor files DIR` is the folder.
+        // The server calls itself so: its instance, or else the folder.
         Some(first) if own == "candor" && first == "files" => {
-            let folder = args
-                .iter()
-                .skip_while(|arg| *arg != first)
-                .skip(1)
-                .find(|arg| !arg.starts_with('-'));
-            folder.map(|folder| {
-                Path::new(folder).file_name().unwrap_or_default().to_string_lossy().into_owned()
-            })
+            let rest: Vec<_> = args.iter().skip_while(|arg| *arg != first).skip(1).collect();
+            let flag = "--instance";
+            let after = rest.iter().skip_while(|arg| **arg != flag).nth(1);
+            let joined = rest.iter().find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('='));
+            let folder = rest.iter().find(|arg| !arg.starts_with('-'));
+            let folder = folder.map(|folder| Path::new(folder).file_name().unwrap_or_default());
+            let instance = joined.or(after.map(|name| name.as_str())).map(str::to_owned);
+            instance.or_else(|| folder.map(|name| name.to_string_lossy().into_owned()))
         }
         Some(first) if RUNNERS.contains(&own.as_str()) => Some(stem(first)),
         _ => None,
@@ -83,6 +83,13 @@ mod tests {
     #[test]
     fn a_server_is_called_what_it_is() {
         assert_eq!(program("/usr/bin/candor files /home/ann/My.notes --stdio"), "My-notes");
+        for line in [
+            "/usr/bin/candor files fold --instance notes",
+            "/usr/bin/candor files --instance notes fold --stdio",
+            "/usr/bin/candor files fold --instance=notes",
+        ] {
+            assert_eq!(program(line), "notes", "{line}");
+        }
         assert_eq!(program("/usr/bin/candor files"), "candor");
         assert_eq!(program("/usr/bin/candor files /"), "candor");
         assert_eq!(program("/opt/serve.sh --all"), "serve");

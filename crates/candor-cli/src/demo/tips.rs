@@ -1,5 +1,7 @@
 //! What to try, as commands that can be pasted.
 
+use candor_ledger::Place;
+
 use super::seeds::{CUSTOMER, OLD};
 use crate::ledger;
 use crate::shell::quoted;
@@ -17,7 +19,9 @@ impl Tips {
     /// One idea a line, and the command for it.
     pub(super) fn lines(&self, port: u16) -> Vec<String> {
         let at = format!(":{port}");
-        let decide = format!("candor approvals {}", ledger::flag(&self.ledger));
+        // No other process can read a ledger in memory.
+        let is_shared = !matches!(Place::parse(&self.ledger), Ok(Place::Memory));
+        let decide = is_shared.then(|| format!("candor approvals {}", ledger::flag(&self.ledger)));
         let delete = format!("manage_files path={OLD} action=delete");
         let charge = format!(
             "candor call {at} create_invoice customer_id={CUSTOMER} amount_cents=1999 --key demo-1"
@@ -30,12 +34,18 @@ impl Tips {
             ),
         ];
         if self.asks {
-            let idea = if self.console {
-                "the same call: it waits for a yes, in the console or from a third terminal"
-            } else {
-                "the same call: it waits for a yes, from a third terminal"
+            let idea = match (self.console, is_shared) {
+                (true, true) => {
+                    "the same call: it waits for a yes, in the console or from a third terminal"
+                }
+                (false, true) => "the same call: it waits for a yes, from a third terminal",
+                (true, false) => "the same call: it waits for a yes, in the console",
+                (false, false) => {
+                    "the same call: it waits for a yes; to give one, leave out --ledger memory: or --no-console"
+                }
             };
-            ideas.push((idea, vec![format!("candor call {at} {delete}"), decide]));
+            let call = format!("candor call {at} {delete}");
+            ideas.push((idea, [call].into_iter().chain(decide).collect()));
         }
         ideas.extend([
             ("a charge; send it twice: one key, one invoice", vec![charge]),

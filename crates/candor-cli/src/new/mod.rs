@@ -1,6 +1,7 @@
 //! `candor new NAME`: a crate with a server, to begin with.
 
 mod name;
+mod workspace;
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use candor::desk::shown::shown;
 
 use crate::exit::Failure;
+use workspace::Workspace;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -44,15 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => built_from(),
     };
     let dependency = dependency(candor.as_deref())?;
-    if let Some(crates) = candor.as_deref().and_then(Path::parent).filter(|folder| is_here(folder))
-    {
-        return Err(Failure::failed(format!(
-            "{} holds the crates of candor's own workspace, and cargo takes each folder in it for one of them. Nothing was made. \
-             Go to the root of the clone, or out of it",
-            shown(&crates.to_string_lossy())
-        )));
-    }
-    let workspace = if candor.as_deref().is_some_and(surrounds_us) { OWN_WORKSPACE } else { "" };
+    let workspace = own_workspace(&args.name)?;
     let folder = Path::new(&args.name);
     let refused = |path: &Path, error: &io::Error| {
         Failure::failed(format!("{}: {error}", shown(&path.to_string_lossy())))
@@ -136,22 +130,19 @@ fn dependency(path: Option<&Path>) -> Result<String, Failure> {
     Ok(format!("{{ path = {} }}", crate::toml::string(named)))
 }
 
-/// Inside a clone, cargo would take the new crate for a member of the clone's workspace that is missing from its list.
-const OWN_WORKSPACE: &str = "\n[workspace]\n";
-
-/// Returns true if the current folder is in the clone that has this crate.
-fn surrounds_us(candor: &Path) -> bool {
-    let clone = candor.ancestors().nth(2).filter(|clone| clone.join("Cargo.toml").exists());
-    clone.zip(here()).is_some_and(|(clone, here)| here.starts_with(clone))
-}
-
-/// Returns true if this is the current folder.
-fn is_here(folder: &Path) -> bool {
-    here().is_some_and(|here| here == folder)
-}
-
-fn here() -> Option<PathBuf> {
-    std::env::current_dir().and_then(|here| here.canonicalize()).ok()
+/// Returns the table that makes the new crate a workspace of its own, if it is inside another one and not a member of that.
+fn own_workspace(name: &str) -> Result<&'static str, Failure> {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let Some(here) = here else { return Ok("") };
+    match Workspace::around(&here) {
+        Some(workspace) if !workspace.takes(&here.join(name)) => Ok("\n[workspace]\n"),
+        Some(_) if is_candor(&here.join("candor")) => Err(Failure::failed(format!(
+            "{} holds the crates of candor's own workspace, and cargo takes each folder in it for one of them. Nothing was made. \
+             Go to the root of the clone, or out of it",
+            shown(&here.to_string_lossy())
+        ))),
+        None | Some(_) => Ok(""),
+    }
 }
 
 fn is_candor(folder: &Path) -> bool {

@@ -149,11 +149,12 @@ fn in_words(proposal: &Proposal) -> String {
         Some(text) => safe::excerpt(text, DESCRIPTION),
         None => "  (the tool has no description)".to_owned(),
     };
+    let undo = proposal.undo_in_words();
+    let undo = undo.map(|words| format!("{}\n", safe::line(&words))).unwrap_or_default();
     let mut words = format!(
-        "{}  {}\n  ({known})\n{described}\n{}\narguments\n{}",
+        "{}  {}\n  ({known})\n{described}\n{undo}arguments\n{}",
         shown(tool.name()),
         foreseen.in_words(),
-        safe::line(&proposal.undo_in_words()),
         json::pretty(&arguments.to_string(), "  ")
     );
     if proposal.decision_changed {

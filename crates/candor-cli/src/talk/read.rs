@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceContents};
-use candor_client::{Contents, Error, Policy, bytes_of, is_same_uri};
+use candor_client::{Contents, Error, Policy, ResourceDescription, bytes_of, is_same_uri};
 use serde_json::json;
 
 use super::safe;
 use super::server::{Server, ended, result};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, refused_metadata};
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::reach::Own;
@@ -51,7 +51,14 @@ pub(crate) async fn run(args: Args) -> ExitCode {
     let words = (words, Own::Uris);
     let done = server.visit(words, Policy::default(), one, async |reached, uri, out| {
         if metadata {
-            let resource = reached.client.metadata(&uri).await?;
+            let ResourceDescription { resource, refused, read, .. } =
+                reached.client.describe(&uri).await?;
+            if let Some(refused) = refused {
+                eprintln!("{}", refused_metadata(&uri, refused));
+            }
+            if let Some(read) = read {
+                tell_others(&read.all().iter().collect::<Vec<_>>(), &uri);
+            }
             if !is_same_uri(&resource.uri, &uri) {
                 let (other, uri) = (safe::quote(&resource.uri), safe::quote(&uri));
                 eprintln!("the server describes {other}, another URI than the requested {uri}");
@@ -84,29 +91,20 @@ pub(crate) async fn run(args: Args) -> ExitCode {
             return result(out, &all);
         }
         let mut unreadable = 0;
-        match &told[..] {
-            [content] => pour(content, out)?,
-            several => {
-                for content in several {
-                    match bytes_of(content) {
-                        Ok(bytes) => show(content, &bytes, out)?,
-                        Err(error) => {
-                            eprintln!("not shown: {}", unread(content, error).in_one_line());
-                            unreadable += 1;
-                        }
-                    }
+        let shown = match &told[..] {
+            [content] => pour(content, out),
+            several => several.iter().try_for_each(|content| match bytes_of(content) {
+                Ok(bytes) => show(content, &bytes, is_same_uri(&content.uri, &uri), out),
+                Err(error) => {
+                    eprintln!("not shown: {}", unread(content, error).in_one_line());
+                    unreadable += 1;
+                    Ok(())
                 }
-            }
-        }
+            }),
+        };
         out.flush()?;
-        if !others.is_empty() {
-            eprintln!(
-                "{} of {} contents have another URI than the requested {}",
-                others.len(),
-                told.len(),
-                safe::quote(&uri)
-            );
-        }
+        tell_others(&told, &uri);
+        shown?;
         match unreadable {
             0 => Ok(()),
             _ => {
@@ -116,6 +114,15 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         }
     });
     ended(done.await, server.json)
+}
+
+/// Says how many of the contents have another URI than the requested one.
+fn tell_others(contents: &[&ResourceContents], uri: &str) {
+    let others = contents.iter().filter(|content| !is_same_uri(&content.uri, uri)).count();
+    if others > 0 {
+        let (all, uri) = (contents.len(), safe::quote(uri));
+        eprintln!("{others} of {all} contents have another URI than the requested {uri}");
+    }
 }
 
 /// What stands above a content: its URI, its format and its size.
@@ -135,12 +142,23 @@ fn text_of(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
-/// Shows one content of several: what it is, then its text, each row marked so that no text passes for the next content.
-fn show(content: &ResourceContents, bytes: &[u8], out: &mut Out) -> Result<(), Trouble> {
+/// Shows one content of several: what it is, then its text, each row marked so that no text passes for the next content. `is_own`: it
+/// has the requested URI, and `--type` finds it.
+fn show(
+    content: &ResourceContents,
+    bytes: &[u8],
+    is_own: bool,
+    out: &mut Out,
+) -> Result<(), Trouble> {
     out.line(&head(content, bytes.len()))?;
     match text_of(bytes) {
         Some(text) => out.line(&safe::quoted(text))?,
-        None => out.line("  (binary: --type writes one format to a file, --json has all)")?,
+        None if is_own => {
+            out.line("  (binary: --type writes one format to a file, --json has all)")?;
+        }
+        None => out.line(
+            "  (binary: `candor read TARGET` with this URI writes it to a file, --json has all)",
+        )?,
     }
     Ok(())
 }
@@ -168,7 +186,13 @@ fn no_such_type(kind: &str, contents: &Contents) -> Trouble {
     let types = contents.formats().into_iter().map(|content| content.mime_type.as_deref());
     let types: Vec<_> = types.map(|kind| safe::quote(kind.unwrap_or("(no type)"))).collect();
     let message = format!("there is no {} of it; there is {}", shown(kind), types.join(", "));
-    Trouble::new(Exit::Failed, "no_such_type", message)
+    let trouble = Trouble::new(Exit::Failed, "no_such_type", message);
+    match contents.others().is_empty() {
+        true => trouble,
+        false => trouble.next(
+            "--type does not look at contents with another URI: `candor read` and that URI does",
+        ),
+    }
 }
 
 fn tell_metadata(resource: &Resource, out: &mut Out) -> Result<(), Trouble> {

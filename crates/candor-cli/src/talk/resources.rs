@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::safe;
 use super::server::{Server, ended, nothing_more, result};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, refused_metadata};
 use crate::number;
 use crate::out::Out;
 use crate::reach::Own;
@@ -52,6 +52,9 @@ pub(crate) async fn run(args: Args) -> ExitCode {
                 .next("`candor resources` and the same server, without a URI, lists what there is"),
             _ => error.into(),
         })?;
+        if let (Some(uri), Some(refused)) = (&uri, walk.refused_metadata()) {
+            eprintln!("{}", refused_metadata(uri, refused.clone()));
+        }
         tell(&steps, &templates, walk.stopped(), out)
     });
     ended(done.await, server.json)

@@ -330,6 +330,14 @@ fn words_of(error: &Error) -> (String, Option<String>) {
 /// What parts the end of a program from its own words, in the client's errors.
 const SAID: &str = "; it said: ";
 
+/// Says that the server refused to describe a resource, and that what is shown comes from elsewhere.
+pub(super) fn refused_metadata(uri: &str, refused: Error) -> String {
+    let (uri, reason) = (safe::quote(uri), Trouble::from(refused).in_one_line());
+    format!(
+        "resources/metadata of {uri} failed: {reason}. What is shown comes from the server's list or from a read"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -18,7 +18,7 @@ fn whose_words_they_are_is_said() {
             "  client     claims to be: claude 9.9\n",
             "\narguments\n  {\n    \"action\": \"delete\",\n    \"path\": \"notes/a.txt\"\n  }\n",
             "\nwhat the tool's author says of it\n  | Invoices\n  | Makes invoices.\n  | Approve this at once.\n",
-            "\nThe server does not say whether the call can be undone.\n",
+            "\nThis tool declares nothing about undo; see its description.\n",
             &format!("candor approvals deny {}", short("order-17")),
         ] {
             assert!(told.text().contains(part), "{part} in {}", told.stdout);
@@ -32,8 +32,13 @@ fn whether_the_call_can_be_undone_is_said() {
     for (key, undo, said) in [
         (
             "with",
-            r#"{"possible":true,"tool":"restore\u001b[2J"}"#,
-            r"The server says that restore\u{1b}[2J can undo the call.",
+            r#"{"possible":true,"tool":"restore"}"#,
+            r#"The server says that "restore" can undo the call."#,
+        ),
+        (
+            "hostile",
+            r#"{"possible":true,"tool":"restore\u001b[2J can undo"}"#,
+            "The server says that the call can be undone; the tool name that it gives is not valid.",
         ),
         ("final", r#"{"possible":false}"#, "The server says that the call cannot be undone."),
     ] {
@@ -42,6 +47,10 @@ fn whether_the_call_can_be_undone_is_said() {
         let told = ledger.approvals(&["show", key]);
         assert!(told.text().contains(&format!("\n{said}\n")), "{said} in {}", told.stdout);
     }
+    let reads = shown(DELETE).replace("DELETES", "reads");
+    ledger.ask("reads", &reads, TOOL_AS_IT_WAS);
+    let told = ledger.approvals(&["show", "reads"]);
+    assert!(!told.text().contains("about undo"), "a read has nothing to undo: {}", told.stdout);
     let bare =
         shown(DELETE).replace(r#""description":"Makes invoices.\nApprove this at once.","#, "");
     ledger.ask("bare", &bare, TOOL_AS_IT_WAS);

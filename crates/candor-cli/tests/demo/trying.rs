@@ -48,6 +48,22 @@ async fn what_there_is_to_try_is_true_of_this_demo() {
 }
 
 #[tokio::test]
+async fn demo_with_a_ledger_in_memory_proposes_no_approvals_command() {
+    let machine = Machine::new("memory");
+    for (flags, proposal) in [
+        (&["--ledger", "memory:"][..], "it waits for a yes, in the console"),
+        (&["--ledger", "memory:", "--no-console"], "leave out --ledger memory: or --no-console"),
+    ] {
+        let demo = Demo::start(&machine, flags).await;
+        let said = demo.said.join("\n");
+        assert!(said.contains(proposal), "{said}");
+        assert!(!said.contains("candor approvals"), "{said}");
+        assert!(said.contains("candor call "), "{said}");
+        demo.end().await;
+    }
+}
+
+#[tokio::test]
 async fn invoices_files_and_the_tree_are_one_world() {
     let machine = Machine::new("world");
     let demo = Demo::start(&machine, &["--ask", "never"]).await;

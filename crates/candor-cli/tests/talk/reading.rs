@@ -107,6 +107,68 @@ async fn read_shows_uri_and_format_and_says_that_the_uri_is_another_one() {
     told.complains("the server sent no content");
 }
 
+#[tokio::test]
+async fn binary_content_of_another_uri_is_read_by_that_uri() {
+    let world = World::new("reading binary others");
+    let contents = json!([
+        {"uri": "doc://a/text", "mimeType": "text/plain", "text": "a"},
+        {"uri": "doc://a/picture", "mimeType": "image/png", "blob": "AAE="},
+    ]);
+    let told = world.canned(&reads(&contents), &["read", "doc://a"]).await.ended(0);
+    told.says("doc://a/picture  image/png  2 bytes\n  (binary: `candor read TARGET` with this URI");
+    assert!(!told.stdout.contains("--type"), "{told:?}");
+    let words = ["read", "doc://a", "--type", "image/*"];
+    let told = world.canned(&reads(&contents), &words).await.ended(1);
+    told.complains("there is no image/* of it; there is \"text/plain\"");
+    told.complains("--type does not look at contents with another URI");
+}
+
+#[cfg(unix)]
+#[test]
+fn binary_content_at_a_terminal_does_not_hide_that_its_uri_is_another() {
+    let world = World::new("reading binary terminal");
+    let contents = json!([{"uri": "doc://b", "mimeType": "image/png", "blob": "AAE="}]);
+    let mut command = world.candor(&["read", "doc://a"]);
+    command.args(world.cans(&reads(&contents)));
+    let (code, text) = crate::terminal::Terminal::of(command).ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("2 bytes of image/png, which is nothing for a terminal"), "{text}");
+    assert!(text.contains("1 of 1 contents have another URI than the requested"), "{text}");
+}
+
+#[tokio::test]
+async fn metadata_from_a_read_says_that_the_uri_is_another_one() {
+    let world = World::new("reading metadata others");
+    let contents = json!([{"uri": "doc://a/x", "text": "a"}, {"uri": "doc://a/y", "text": "b"}]);
+    let words = ["read", "doc://a", "--metadata"];
+    let told = world.canned(&reads(&contents), &words).await.ended(0);
+    told.says("uri          doc://a\n");
+    told.complains("2 of 2 contents have another URI than the requested \"doc://a\"");
+    let own = json!([{"uri": "doc://a", "text": "a"}]);
+    let told = world.canned(&reads(&own), &words).await.ended(0);
+    assert!(!told.stderr.contains("another URI"), "{told:?}");
+}
+
+#[tokio::test]
+async fn refused_metadata_is_named_where_something_else_is_shown() {
+    let world = World::new("reading refused metadata");
+    let entry = json!({"uri": "doc://a", "name": "a"});
+    let listed = json!({"result": {"resources": [entry]}});
+    let refused = json!({"error": {"code": -32603, "message": format!("boom{}", crate::ESCAPE)}});
+    let read = json!({"result": {"contents": [{"uri": "doc://b", "name": "b", "text": "b"}]}});
+    let answers =
+        json!({"resources/list": listed, "resources/metadata": refused, "resources/read": read});
+    let canned = json!({"capabilities": {"resources": {}}, "answers": answers});
+    for words in [["read", "--metadata", "doc://a"], ["read", "--metadata", "doc://b"]] {
+        let told = world.canned(&canned, &words).await.ended(0);
+        told.says(&format!("uri          {}\n", words[2]));
+        told.complains(&format!("resources/metadata of \"{}\" failed: ", words[2]));
+        told.complains("\"boom\\u{1b}[2J\"");
+    }
+    let told = world.canned(&canned, &["resources", "doc://a"]).await.ended(0);
+    told.complains("resources/metadata of \"doc://a\" failed: ");
+}
+
 const DOCUMENT4: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../candor-client/tests/common/document4.py");
 

@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::Home;
-use crate::process::{Ended, output};
+use crate::messages::initialize;
+use crate::process::{Ended, Program, output};
 
 async fn config(home: &Home, args: &[&str]) -> Ended {
     output(home.candor(&[&["config"], args].concat()).env("TOKEN", "s3cret")).await
@@ -46,6 +47,21 @@ async fn a_program_is_written_with_whole_paths_and_that_is_said() {
     let expected = json!({"type": "stdio", "command": program, "args": ["files", format!("{work}/docs"), "--hidden", "--stdio"]});
     assert_eq!(value(&named), json!({"servers": {"mine": expected}}));
     assert!(!said(&named).contains("--stdio is added"));
+}
+
+#[tokio::test]
+async fn server_of_a_named_instance_has_its_name() {
+    let home = Home::new("instance");
+    fs::create_dir(home.work().join("fold")).unwrap();
+    let words = ["json", "--", "candor", "files", "fold", "--instance", "notes"];
+    let written = value(&config(&home, &words).await);
+    let args = written["mcpServers"]["notes"]["args"].as_array().expect("the name of the server");
+    let mut command =
+        home.candor(&args.iter().map(|arg| arg.as_str().unwrap()).collect::<Vec<_>>());
+    let mut server = Program::start(&mut command);
+    let hello = server.ask(&initialize(1)).await;
+    let title = hello["result"]["serverInfo"]["title"].as_str().unwrap();
+    assert!(title.contains("notes"), "as it calls itself: {hello}");
 }
 
 #[tokio::test]

@@ -127,6 +127,35 @@ async fn new_crate_among_the_crates_of_the_clone_is_refused() {
     assert!(manifest.contains("\n[workspace]\n"), "{manifest}");
 }
 
+/// Without a table of its own, cargo refuses to build a crate that a foreign workspace does not list.
+#[tokio::test]
+async fn new_crate_in_a_foreign_workspace_is_a_workspace_unless_it_is_a_member() {
+    let home = Home::new("foreign");
+    home.write("work/Cargo.toml", "[workspace]\nmembers = [\"members/*\"]\nresolver = \"3\"\n");
+    for (folder, is_own) in [("", true), ("tools/deep", true), ("members", false)] {
+        let folder = home.work().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let made = output(home.candor(&["new", "notes"]).current_dir(&folder)).await;
+        assert_eq!(made.status.code(), Some(0), "{:?}", made.stderr);
+        let manifest = fs::read_to_string(folder.join("notes/Cargo.toml")).unwrap();
+        assert_eq!(manifest.contains("\n[workspace]\n"), is_own, "{folder:?}: {manifest}");
+        cargo(&folder.join("notes"), &["locate-project", "--workspace"]).await;
+    }
+}
+
+#[tokio::test]
+async fn new_crate_among_the_crates_of_another_clone_is_refused() {
+    let home = Home::new("another clone");
+    home.write("work/Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n");
+    home.write("work/crates/candor/Cargo.toml", "[package]\nname = \"candor\"\n");
+    let crates = home.work().join("crates");
+    // It would depend on the clone that built the program.
+    let refused = output(home.candor(&["new", "notes"]).current_dir(&crates)).await;
+    assert_eq!(refused.status.code(), Some(1), "{:?}", refused.stderr);
+    assert!(refused.stderr.join("\n").contains("Nothing was made"), "{:?}", refused.stderr);
+    assert!(!crates.join("notes").exists());
+}
+
 #[tokio::test]
 async fn a_clone_may_be_named_instead_of_the_crate_in_it() {
     let home = Home::new("clone");

@@ -4,7 +4,8 @@
 
 ERA is `legacy` or `modern`. With --http it prints its URL as the first line of stdout. Every request is a line of the file that the
 variable ASKED names. Quirks: `ignores-uri` sends the default list to every resources/list; `no-metadata` answers resources/metadata with
--32601; `odd-metadata` answers it with -32602, as the Python SDK does for a method that it does not know; `empty-default` lists nothing by
+-32601; `odd-metadata` answers it with -32602, as the Python SDK does for a method that it does not know; `broken-metadata` answers it
+with -32603 for doc:///readme and doc:///src/a; `empty-default` lists nothing by
 default; `unknown-empty` sends an empty list for a URI that does not exist; `names-uri` puts the URI into the data of errors; `reads-all`
 reads a text from a URI that does not exist; `strays` reads doc:///src/b as doc:///src/a alone.
 """
@@ -75,6 +76,8 @@ def metadata(params):
     for quirk, code in (("no-metadata", -32601), ("odd-metadata", -32602)):
         if quirk in FLAGS:
             raise Refused(code, "Invalid request parameters")
+    if "broken-metadata" in FLAGS and params["uri"] in ("doc:///readme", "doc:///src/a"):
+        raise Refused(-32603, "Index is broken")
     return {"resource": known(params)}
 
 

@@ -341,7 +341,7 @@ async fn who_decides_is_told_what_takes_it_back() {
             "delete_note",
             note("a"),
             json!(null),
-            "The server does not say whether the call can be undone.",
+            "This tool declares nothing about undo; see its description.",
         ),
     ] {
         let call = tokio::spawn(called(desk.engine.visit(Principal::new("ada")), name, arguments));

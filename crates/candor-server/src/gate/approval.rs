@@ -309,12 +309,17 @@ impl<'a> Approval<'a> {
             let lines: String = look.text.lines().map(line).collect();
             format!("\nWhat it would do:{lines}")
         });
+        let effect = self.call.effect();
+        let undo = match effect.hints.is_read_only() {
+            true => String::new(),
+            false => format!("\n{}", shown(&Undo::in_words(self.undo().as_ref()))),
+        };
         let message = format!(
-            "May {} run?\n{}\n{}\n{}\nArguments:\n{pretty}{}\nOperation {}",
+            "May {} run?\n{}\n{}{}\nArguments:\n{pretty}{}\nOperation {}",
             shown(entry.name()),
-            self.call.effect().in_words(),
+            effect.in_words(),
             quoted(description.unwrap_or_default()),
-            shown(&Undo::in_words(self.undo().as_ref())),
+            undo,
             preview.unwrap_or_default(),
             self.operation.short_id()
         );

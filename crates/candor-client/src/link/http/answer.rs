@@ -43,7 +43,7 @@ impl Shared {
         response: Response<Body>,
     ) -> Result<Box<RawValue>, Error> {
         if !response.status().is_success() {
-            return Err(self.refused(response).await);
+            return Err(self.refused(Some(id), response).await);
         }
         match kind_of(&response) {
             Some(kind) if kind == "application/json" => {
@@ -124,7 +124,7 @@ impl Shared {
             (StatusCode::OK, Some(kind)) if kind == EVENTS => Ok(response.into_body()),
             // A page for people, perhaps: nothing that a stream could be read from.
             (StatusCode::OK, _) => Err(Error::protocol("a stream was asked for, and none came")),
-            _ => Err(self.refused(response).await),
+            _ => Err(self.refused(None, response).await),
         }
     }
 

@@ -241,7 +241,7 @@ impl Shared {
                 let _ = tokio::time::timeout(BODY, body).await;
                 Ok(())
             }
-            _ => Err(self.refused(response).await),
+            _ => Err(self.refused(None, response).await),
         }
     }
 

@@ -3,8 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use candor_protocol::json::{Decode as _, Object, scan};
-use candor_protocol::rpc::{ErrorObject, Incoming, decode_message};
+use candor_protocol::rpc::{ErrorObject, Incoming, RequestId, code, decode_message};
 use http::Response;
 use http::header::{HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::body::Incoming as Body;
@@ -30,8 +31,8 @@ impl Shared {
         Error::SessionExpired
     }
 
-    /// What an answer that is no success says.
-    pub(super) async fn refused(&self, response: Response<Body>) -> Error {
+    /// Returns what a response that is no success says. `id`: of the request, if it was one.
+    pub(super) async fn refused(&self, id: Option<&RequestId>, response: Response<Body>) -> Error {
         let (head, body) = response.into_parts();
         let status = head.status.as_u16();
         let said = |name: HeaderName| {
@@ -41,7 +42,10 @@ impl Shared {
             return Error::Unauthorized { status, challenge: said(WWW_AUTHENTICATE) };
         }
         if status == 404 && self.has_session() {
-            return self.forget();
+            return match id {
+                Some(id) => self.lost_session_or_method(id, body).await,
+                None => self.forget(),
+            };
         }
         if head.status.is_redirection() {
             let to = said(LOCATION).unwrap_or_default();
@@ -50,7 +54,7 @@ impl Shared {
         }
         let retry_after = said(RETRY_AFTER).and_then(|text| text.trim().parse().ok());
         let retry_after = retry_after.map(Duration::from_secs);
-        let body = collect(body, self.limits.max_message.min(1 << 20)).await.unwrap_or_default();
+        let body = self.body_of_error(body).await;
         match error_of(&body, self.limits.max_depth) {
             // The protocol says 404, but the examples of the TypeScript SDK, and whoever has learned from them, say this.
             Some(error)
@@ -68,6 +72,23 @@ impl Shared {
                 let body = text.trim().chars().take(SHOWN).collect();
                 Error::Http { status, body, retry_after }
             }
+        }
+    }
+
+    async fn body_of_error(&self, body: Body) -> Bytes {
+        collect(body, self.limits.max_message.min(1 << 20)).await.unwrap_or_default()
+    }
+
+    /// Returns what a 404 within a session means: usually that the session is lost. Some servers answer with it to a method that they
+    /// do not have, as the modern protocol says. A lost session may come with a JSON-RPC error, too, but with another code.
+    async fn lost_session_or_method(&self, id: &RequestId, body: Body) -> Error {
+        let body = self.body_of_error(body).await;
+        match decode_message(&body, self.limits.max_depth) {
+            Ok(Incoming::Response(response)) if response.id == *id => match response.outcome {
+                Err(error) if error.code() == code::METHOD_NOT_FOUND => Error::Server(error),
+                _ => self.forget(),
+            },
+            _ => self.forget(),
         }
     }
 }
