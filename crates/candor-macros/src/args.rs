@@ -1,7 +1,7 @@
 //! `#[args]` on a type: fit for arguments and results.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Path, Result, Token};
@@ -35,6 +35,8 @@ struct Read {
     checks: Vec<TokenStream>,
     /// Whether one of them takes in members that are not known.
     is_open: bool,
+    /// The names of the type's own parameters.
+    parameters: Vec<String>,
 }
 
 fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
@@ -46,6 +48,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     let mut read = Read::default();
     let mut style = Vec::new();
     let mut variants = TokenStream::new();
+    read.parameters = item.generics.type_params().map(|of| of.ident.to_string()).collect();
     let owner = &item.ident;
     match &mut item.data {
         Data::Struct(data) => {
@@ -113,7 +116,7 @@ impl Read {
             return Err(Error::new_spanned(&field, "only parameters of a tool can be injected"));
         }
         self.is_open |= marks.is_flat();
-        let written = match &field.ident {
+        let mut written = match &field.ident {
             // Left out, a field is what the default of the whole says.
             Some(_) if has_default && marks.default.is_none() && !marks.optional => {
                 marks.described(&field.ty)?
@@ -129,8 +132,12 @@ impl Read {
             }
             None => marks.described(&field.ty)?,
         };
+        let ty = &field.ty;
+        // serde asks nothing of a parameter of the type that is only in such a field.
+        if !is_about(&ty.to_token_stream(), &self.parameters) {
+            written.extend(marks.read_in_a_way(ty));
+        }
         if marks.speaks_for_itself() {
-            let ty = &field.ty;
             let check = quote_spanned!(ty.span()=> ::candor::__private::is_argument::<#ty>(););
             self.checks.push(check);
         }
@@ -139,6 +146,15 @@ impl Read {
         field.attrs.extend(syn::parse::Parser::parse2(Attribute::parse_outer, written)?);
         Ok(())
     }
+}
+
+/// Whether one of the names is in the tokens.
+fn is_about(tokens: &TokenStream, names: &[String]) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => names.iter().any(|name| ident == name),
+        TokenTree::Group(group) => is_about(&group.stream(), names),
+        _ => false,
+    })
 }
 
 /// What the author has told serde about the type, word by word.

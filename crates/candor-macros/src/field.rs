@@ -112,15 +112,23 @@ impl Marks {
         }
         let mut attributes = self.passed.clone();
         attributes.extend(constraints::repeat(&self.constraints));
-        let with = match option_of(ty).filter(|_| self.optional) {
+        let with = match option_of(ty).filter(|_| self.optional && !self.is_flat()) {
             Some(within) => Some(maps::described(within).unwrap_or_else(|| quote!(#within))),
-            None if self.speaks_for_itself() && !self.is_flat() => maps::described(ty),
-            None => None,
+            None if !self.speaks_for_itself() => None,
+            None if self.is_flat() => maps::described_flat(ty),
+            None => maps::described(ty),
         };
         if let Some(with) = with.map(|with| with.to_string()) {
             attributes.push(quote!(#[schemars(with = #with)]));
         }
         Ok(attributes)
+    }
+
+    /// The attribute that has the field read in a way of its own, where serde's own copies would not give it.
+    pub(crate) fn read_in_a_way(&self, ty: &Type) -> Option<TokenStream> {
+        let way = maps::way(ty).filter(|_| self.speaks_for_itself())?;
+        let function = quote!(::candor::__private::read_as::<#way, _, _>).to_string();
+        Some(quote!(#[serde(deserialize_with = #function)]))
     }
 
     /// The attributes of the field, and the function that makes its default. `owner` tells the defaults of fields of one

@@ -3,14 +3,20 @@
 //! schemars drops a constraint that does not fit the type, or that is beside a reference. The macros therefore repeat
 //! each constraint under [`KEYWORD`]: here it becomes keywords of JSON Schema, or a mistake with its place.
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
 
+use serde_json::{Map, Value, json};
+
+use crate::keys::OF_ANY_WIDTH;
 use crate::schema::Schema;
 use crate::violation::below;
 use crate::words::article;
 
 /// Holds the constraints of a field until its schema is published.
 pub(crate) const KEYWORD: &str = "x-candor-constraints";
+
+/// The keywords of constraints, as far as they limit strings and numbers.
+const LIMITS: [&str; 6] = ["minLength", "maxLength", "pattern", "format", "minimum", "maximum"];
 
 /// Turns constraints into keywords, everywhere in a schema. Returns what is wrong with them.
 pub(crate) fn apply(schema: &mut Value) -> Vec<String> {
@@ -23,11 +29,27 @@ fn apply_at(schema: &mut Value, at: &str, mistakes: &mut Vec<String>) {
     let Value::Object(keywords) = schema else { return };
     if let Some(Value::Object(constraints)) = keywords.shift_remove(KEYWORD) {
         for (name, limits) in &constraints {
-            if let Err(found) = constrain(keywords, name, limits) {
-                let attribute = format!("`#[{name}]`");
-                mistakes
-                    .push(format!("`{at}`: {attribute} {}, and this is {found}", purpose(name)));
-            }
+            let forms = constrain(keywords, name, limits);
+            let others = forms.others.join(" or ");
+            let problem = if !forms.limited {
+                format!("{}, and this is {others}", purpose(name))
+            } else if !forms.others.is_empty() {
+                format!(
+                    "{}, and this can also be {others}; use a type with one form, or check the value in the function",
+                    purpose(name)
+                )
+            } else if name == "regex"
+                && let Err(error) = Schema::compile(&json!({"pattern": limits}).to_string())
+            {
+                let error = error.to_string();
+                format!(
+                    "is invalid: {}; correct the pattern",
+                    error.trim_start_matches("/pattern: ")
+                )
+            } else {
+                continue;
+            };
+            mistakes.push(format!("`{at}`: `#[{name}]` {problem}"));
         }
     }
     each_child(keywords, at, &mut |child, at| apply_at(child, at, mistakes));
@@ -41,29 +63,47 @@ fn purpose(name: &str) -> &'static str {
     }
 }
 
-/// Adds the keywords of a constraint. If they cannot apply, returns what the value is instead.
-fn constrain(schema: &mut Map<String, Value>, name: &str, limits: &Value) -> Result<(), String> {
+/// The forms that a value can have.
+#[derive(Default)]
+struct Forms {
+    /// Whether the constraint limits one of them.
+    limited: bool,
+    /// Those that it does not limit, in words. Null is none of them: it means that there is no value.
+    others: Vec<String>,
+}
+
+/// Adds the keywords of a constraint.
+fn constrain(schema: &mut Map<String, Value>, name: &str, limits: &Value) -> Forms {
+    let mut forms = Forms::default();
     for union in ["anyOf", "oneOf"] {
         if let Some(Value::Array(branches)) = schema.get_mut(union) {
-            let branches: Vec<_> = branches.iter_mut().filter_map(Value::as_object_mut).collect();
-            let results: Vec<_> =
-                branches.into_iter().map(|b| constrain(b, name, limits)).collect();
-            let applied = results.iter().any(Result::is_ok);
-            let found: Vec<String> = results.into_iter().filter_map(Result::err).collect();
-            return if applied { Ok(()) } else { Err(found.join(" or ")) };
+            for branch in branches {
+                let of_branch = match branch {
+                    Value::Object(branch) => constrain(branch, name, limits),
+                    _ => Forms { limited: false, others: vec!["any value".to_owned()] },
+                };
+                forms.limited |= of_branch.limited;
+                forms.others.extend(of_branch.others);
+            }
+            return forms;
         }
     }
     if schema.contains_key("$ref") {
-        return Err("a type that contains itself".to_owned());
+        forms.others.push("a type that contains itself".to_owned());
+        return forms;
     }
     let types: Vec<String> = match schema.get("type") {
-        None => ["number", "string", "array", "object"].map(str::to_owned).into(),
+        None => {
+            if values(schema).is_empty() {
+                forms.others.push("any other value".to_owned());
+            }
+            ["number", "string", "array", "object"].map(str::to_owned).into()
+        }
         Some(Value::Array(names)) => {
             names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         }
         Some(name) => vec![name.as_str().unwrap_or_default().to_owned()],
     };
-    let mut applied = false;
     for name_of_type in &types {
         let suffix = match (name, name_of_type.as_str()) {
             ("range", "integer" | "number") => "imum",
@@ -71,9 +111,15 @@ fn constrain(schema: &mut Map<String, Value>, name: &str, limits: &Value) -> Res
             ("length", "array") => "Items",
             ("length", "object") => "Properties",
             ("email" | "url" | "regex", "string") => "",
-            _ => continue,
+            (_, "null") => continue,
+            (_, other) => {
+                if schema.contains_key("type") {
+                    forms.others.push(article(other).to_owned());
+                }
+                continue;
+            }
         };
-        applied = true;
+        forms.limited = true;
         match name {
             "email" => drop(schema.insert("format".to_owned(), "email".into())),
             "url" => drop(schema.insert("format".to_owned(), "uri".into())),
@@ -87,8 +133,7 @@ fn constrain(schema: &mut Map<String, Value>, name: &str, limits: &Value) -> Res
             }
         }
     }
-    let found = types.iter().filter(|name| *name != "null").map(|name| article(name));
-    if applied { Ok(()) } else { Err(found.collect::<Vec<_>>().join(" or ")) }
+    forms
 }
 
 /// Returns what no caller could obey: limits that exclude each other, and defaults that their own schema refuses.
@@ -111,26 +156,62 @@ fn contradictions_at(root: &Value, schema: &mut Value, at: &str, mistakes: &mut 
             ));
         }
     }
+    let schema = enforced(root, keywords);
+    let refusal = |value: &Value| schema.as_ref()?.check(value).err();
     if let Some(default) = keywords.get("default")
-        && let Some(problem) = refusal(root, keywords, default)
+        && let Some(problem) = refusal(default)
     {
         mistakes.push(format!(
             "`{at}`: its own schema refuses the default {default}: {problem}; change the default or the limits"
         ));
     }
+    let values = values(keywords);
+    if let Some(problem) = values.first().and_then(refusal)
+        && values.iter().all(|value| refusal(value).is_some())
+    {
+        mistakes.push(format!(
+            "`{at}`: its limits refuse each of its values: {problem}; change the limits"
+        ));
+    }
+    if has_loose_keys(keywords) {
+        mistakes.push(format!(
+            "`{at}`: serde reads no integer keys beside other members; write the map in a type with `#[candor::args]`, as a `HashMap` or a `BTreeMap`"
+        ));
+    }
     each_child(keywords, at, &mut |child, at| contradictions_at(root, child, at, mistakes));
 }
 
-/// Why a schema refuses its own default.
-fn refusal(root: &Value, keywords: &Map<String, Value>, default: &Value) -> Option<String> {
+/// The values that a schema names, if it names all.
+fn values(keywords: &Map<String, Value>) -> &[Value] {
+    match (keywords.get("const"), keywords.get("enum")) {
+        (Some(only), _) => std::slice::from_ref(only),
+        (None, Some(Value::Array(values))) => values,
+        _ => &[],
+    }
+}
+
+/// The schema by itself, if it has a default, or values and limits.
+fn enforced(root: &Value, keywords: &Map<String, Value>) -> Option<Arc<Schema>> {
+    let has_limits = LIMITS.iter().any(|limit| keywords.contains_key(*limit));
+    if !keywords.contains_key("default") && (values(keywords).is_empty() || !has_limits) {
+        return None;
+    }
     let mut alone = keywords.clone();
     if let Some(definitions) = root.get("$defs") {
         alone.entry("$defs").or_insert_with(|| definitions.clone());
     }
-    let alone = Value::Object(alone);
     // A schema that cannot be compiled is refused where the whole is compiled.
-    let compiled = Schema::compile(&alone.to_string()).ok()?;
-    compiled.check(default).err().map(|invalid| invalid.to_string())
+    Schema::compile(&Value::Object(alone).to_string()).ok()
+}
+
+/// Whether a flattened map has integer keys that its type reads in serde's own way. A map that `#[candor::args]` reads
+/// has the bounds of its keys in its patterns.
+fn has_loose_keys(keywords: &Map<String, Value>) -> bool {
+    let members = |keyword| keywords.get(keyword).and_then(Value::as_object);
+    members("properties").is_some_and(|members| !members.is_empty())
+        && members("patternProperties").is_some_and(|patterns| {
+            OF_ANY_WIDTH.iter().any(|(_, pattern)| patterns.contains_key(*pattern))
+        })
 }
 
 /// Calls `visit` for each schema inside a schema, with the JSON Pointer that a value there has. Items and other members
@@ -161,8 +242,6 @@ fn each_child(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[track_caller]
@@ -192,6 +271,26 @@ mod tests {
     }
 
     #[test]
+    fn limits_that_refuse_each_value_are_a_mistake() {
+        let of = |limit: Value| {
+            let modes = json!({"type": "string", "enum": ["on", "auto"]});
+            let mode = crate::merge::merge(
+                modes.as_object().unwrap().clone(),
+                limit.as_object().unwrap().clone(),
+            );
+            contradictions(&json!({"properties": {"mode": {"anyOf": [mode, {"type": "null"}]}}}))
+        };
+        assert_eq!(
+            of(json!({"maxLength": 1})),
+            [
+                "`/mode`: its limits refuse each of its values: expected at most 1 character, received 2 characters; change the limits"
+            ]
+        );
+        assert!(of(json!({"maxLength": 2})).is_empty(), "one of them can be sent");
+        assert!(of(json!({})).is_empty());
+    }
+
+    #[test]
     fn constraint_that_cannot_apply_is_a_mistake() {
         let owner = |property: Value| json!({"type": "object", "properties": {"a": property}});
         for (property, mistake) in [
@@ -206,6 +305,22 @@ mod tests {
             (
                 json!({"anyOf": [{"type": "boolean"}, {"type": "number"}], KEYWORD: {"email": {}}}),
                 "`/a`: `#[email]` limits strings, and this is true or false or a number",
+            ),
+            (
+                json!({"type": ["string", "number"], KEYWORD: {"range": {"min": 1}}}),
+                "`/a`: `#[range]` limits numbers, and this can also be a string; use a type with one form, or check the value in the function",
+            ),
+            (
+                json!({"anyOf": [{"type": "array"}, {"type": "integer"}, {"type": "null"}], KEYWORD: {"length": {"min": 1}}}),
+                "`/a`: `#[length]` limits strings, lists and maps, and this can also be an integer; use a type with one form, or check the value in the function",
+            ),
+            (
+                json!({KEYWORD: {"regex": "^a"}}),
+                "`/a`: `#[regex]` limits strings, and this can also be any other value; use a type with one form, or check the value in the function",
+            ),
+            (
+                json!({"type": "string", KEYWORD: {"regex": "("}}),
+                "`/a`: `#[regex]` is invalid: the pattern \"(\" cannot be used: unclosed group; correct the pattern",
             ),
         ] {
             assert_eq!(applied(owner(property)).1, [mistake]);

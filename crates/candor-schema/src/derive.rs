@@ -3,6 +3,7 @@
 //! schemars reads the type; [`crate::inline`], [`crate::unions`] and [`crate::tidy`] bring what it writes
 //! into the form that hosts accept: no references, no titles, closed objects, `anyOf`.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
@@ -57,6 +58,9 @@ pub(crate) fn inspect<T: JsonSchema>(view: View) -> (Value, Vec<String>) {
     if view == View::Input {
         mistakes.extend(constraints::contradictions(&schema));
     }
+    // Alternatives share the members of their owner, and its mistakes.
+    let mut seen = BTreeSet::new();
+    mistakes.retain(|mistake| seen.insert(mistake.clone()));
     (schema, mistakes)
 }
 
@@ -97,8 +101,9 @@ fn generator(view: View, inline: bool) -> SchemaGenerator {
 }
 
 fn tidied(mut schema: Value, view: View) -> Value {
-    if view == View::Output {
-        walk::from_the_leaves(&mut schema, &write::allow_digits);
+    match view {
+        View::Input => walk::from_the_leaves(&mut schema, &widths::shorten),
+        View::Output => walk::from_the_leaves(&mut schema, &write::allow_digits),
     }
     walk::from_the_leaves(&mut schema, &|schema| {
         tidy::prune(schema);

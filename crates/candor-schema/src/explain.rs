@@ -151,26 +151,30 @@ impl Explanation<'_> {
     fn unknown(&self, failure: &Failure<'_>, name: &str) -> String {
         let schema = self.surrounding(failure);
         let known = schema.and_then(|s| s.get("properties")?.as_object());
+        let patterns = schema.and_then(|s| s.get("patternProperties")?.as_object());
+        let names = patterns.filter(|patterns| !patterns.is_empty()).map(|patterns| {
+            let names = patterns.keys().map(|pattern| {
+                keys::described(pattern)
+                    .unwrap_or_else(|| format!("a text that matches {}", shorten(pattern)))
+            });
+            names.collect::<Vec<_>>().join(" or ")
+        });
         let Some(known) = known.filter(|known| !known.is_empty()) else {
-            if let Some(patterns) = schema.and_then(|s| s.get("patternProperties")?.as_object())
-                && !patterns.is_empty()
-            {
-                let names = patterns.keys().map(|pattern| {
-                    keys::described(pattern)
-                        .unwrap_or_else(|| format!("a text that matches {}", shorten(pattern)))
-                });
-                let names = names.collect::<Vec<_>>().join(" or ");
-                return format!("expected {names} as a name, received {}", quoted(&name.into()));
-            }
-            return "unknown member; no more members are allowed here".to_owned();
+            return match names {
+                Some(names) => {
+                    format!("expected {names} as a name, received {}", quoted(&name.into()))
+                }
+                None => "unknown member; no more members are allowed here".to_owned(),
+            };
         };
         // A member that is there already was not meant.
         let free = known.keys().filter(|name| failure.value.get(name).is_none());
         match nearest(name, free.map(String::as_str)) {
             Some(meant) => format!("unknown member; did you mean `{meant}`?"),
             None => format!(
-                "unknown member; known are {}",
-                listed(known.keys().map(|name| format!("`{name}`")))
+                "unknown member; known are {}{}",
+                listed(known.keys().map(|name| format!("`{name}`"))),
+                names.map(|names| format!(", and {names}")).unwrap_or_default()
             ),
         }
     }
@@ -361,7 +365,7 @@ fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&
         "minProperties" => (format!("at least {}", limit("member")), length("member")),
         "maxProperties" => (format!("at most {}", limit("member")), length("member")),
         "pattern" => (format!("a string that matches {}", shorten(text())), quoted(value)),
-        "format" => (format!("a string of format {}", text()), quoted(value)),
+        "format" => (words::format(text()), quoted(value)),
         "uniqueItems" => return Said::expected("items that all differ".to_owned(), "equal ones"),
         "contains" => return "expected at least one item of the required form".into(),
         "unevaluatedItems" => return unevaluated(failure).into(),

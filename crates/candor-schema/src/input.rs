@@ -69,9 +69,7 @@ fn as_input(derived: Map<String, Value>) -> Value {
             describe(name, property);
         }
     }
-    if !["additionalProperties", "patternProperties"].iter().any(|k| schema.contains_key(*k)) {
-        schema.insert("additionalProperties".to_owned(), Value::Bool(false));
-    }
+    schema.entry("additionalProperties").or_insert(Value::Bool(false));
     crate::tidy::order(&mut schema);
     Value::Object(schema)
 }

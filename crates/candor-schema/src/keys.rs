@@ -18,6 +18,11 @@ use crate::widths;
 /// Marks the schema of a map until it is published: a map is never all the arguments of a tool.
 pub(crate) const MARK: &str = "x-candor-map";
 
+/// What schemars writes of integer keys, and the patterns of the integers that serde reads: JSON numbers have no leading
+/// zeros.
+pub(crate) const OF_ANY_WIDTH: [(&str, &str); 2] =
+    [(r"^\d+$", "^(0|[1-9][0-9]*)$"), (r"^-?\d+$", "^(0|-?[1-9][0-9]*)$")];
+
 /// Describes a map from `K` to `V` exactly: a key that the type refuses is refused by its schema.
 ///
 /// ```
@@ -34,9 +39,11 @@ pub(crate) const MARK: &str = "x-candor-map";
 ///     }),
 /// );
 /// ```
-pub struct KeyedMap<K, V>(PhantomData<fn() -> (K, V)>);
+///
+/// `FLAT` describes a flattened map: its keys are among the members of its owner.
+pub struct KeyedMap<K, V, const FLAT: bool = false>(PhantomData<fn() -> (K, V)>);
 
-impl<K: JsonSchema, V: JsonSchema> JsonSchema for KeyedMap<K, V> {
+impl<K: JsonSchema, V: JsonSchema, const FLAT: bool> JsonSchema for KeyedMap<K, V, FLAT> {
     fn inline_schema() -> bool {
         true
     }
@@ -54,13 +61,17 @@ impl<K: JsonSchema, V: JsonSchema> JsonSchema for KeyedMap<K, V> {
         let value = generator.subschema_for::<V>().to_value();
         let mut keys = Keys::default();
         keys.add(&key, generator.definitions(), 0);
-        let mut schema = json_schema!({"type": "object", MARK: true});
+        let mut schema = json_schema!({"type": "object"});
+        if !FLAT {
+            schema.insert(MARK.to_owned(), true.into());
+        }
         let object = |names: Vec<String>| -> Value {
             names.into_iter().map(|name| (name, value.clone())).collect::<Map<_, _>>().into()
         };
         if let Some(names) = keys.open {
             schema.insert("additionalProperties".to_owned(), value);
-            if names != json!({}) {
+            // The members of the owner have other names.
+            if names != json!({}) && !FLAT {
                 schema.insert("propertyNames".to_owned(), names);
             }
             return schema;
@@ -183,9 +194,10 @@ fn up_to(greatest: u128) -> Vec<String> {
 /// What a pattern of integer keys asks for, in words; none if it is another pattern.
 pub(crate) fn described(asked: &str) -> Option<String> {
     static WORDS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+        let [(_, unsigned), (_, signed)] = OF_ANY_WIDTH;
         let mut words = vec![
-            ("^(0|[1-9][0-9]*)$".to_owned(), "an integer that is not negative".to_owned()),
-            ("^(0|-?[1-9][0-9]*)$".to_owned(), "an integer".to_owned()),
+            (unsigned.to_owned(), "an integer that is not negative".to_owned()),
+            (signed.to_owned(), "an integer".to_owned()),
         ];
         for sign in ["int", "uint"] {
             for width in ["8", "16", "32", "64", "128"] {

@@ -39,7 +39,7 @@ pub use input::{InputSchema, input, input_schema, is_struct, permissive, plain_o
 pub use keys::KeyedMap;
 pub use nearest::nearest;
 pub use output::{BOX_FIELD, BOX_KEYWORD, OutputSchema, output};
-pub use read::read;
+pub use read::{MapKey, Natural, ReadAs, WideInteger, read, read_as};
 pub use schema::{Schema, SchemaError};
 pub use validate::References;
 pub use violation::{Invalid, Violation};

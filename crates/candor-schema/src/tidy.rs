@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::derive::View;
+use crate::keys;
 use crate::unions::is_nullable;
 use crate::walk::is_type;
 
@@ -29,11 +30,12 @@ const LAST: [&str; 8] =
 pub(crate) fn prune(schema: &mut Map<String, Value>) {
     schema.shift_remove("title");
     schema.shift_remove("$schema");
-    schema.shift_remove(crate::keys::MARK);
+    if schema.shift_remove(keys::MARK).is_some() && schema.contains_key("properties") {
+        // The tag of a variant is no key of the map.
+        schema.shift_remove("propertyNames");
+    }
     if let Some(Value::Object(patterns)) = schema.get_mut("patternProperties") {
-        // Keys that are integers: serde reads them as JSON numbers, which have no leading zeros.
-        for (loose, exact) in [(r"^\d+$", "^(0|[1-9][0-9]*)$"), (r"^-?\d+$", "^(0|-?[1-9][0-9]*)$")]
-        {
+        for (loose, exact) in keys::OF_ANY_WIDTH {
             if let Some(value) = patterns.shift_remove(loose) {
                 patterns.insert(exact.to_owned(), value);
             }
@@ -49,9 +51,8 @@ pub(crate) fn close(schema: &mut Value) {
 fn close_at(schema: &mut Value, whole: bool) {
     let Value::Object(keywords) = schema else { return };
     let shared = is_type(keywords, "object") && IN_PLACE.iter().any(|k| keywords.contains_key(*k));
-    let says = ["additionalProperties", "unevaluatedProperties", "patternProperties"]
-        .iter()
-        .any(|k| keywords.contains_key(*k));
+    let says =
+        ["additionalProperties", "unevaluatedProperties"].iter().any(|k| keywords.contains_key(*k));
     if whole && !says && keywords.contains_key("properties") {
         let keyword = if shared { "unevaluatedProperties" } else { "additionalProperties" };
         keywords.insert(keyword.to_owned(), Value::Bool(false));

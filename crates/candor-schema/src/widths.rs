@@ -33,6 +33,63 @@ pub(crate) fn of_format(format: &str) -> Option<(i128, u128)> {
     }
 }
 
+/// The keywords that limit a number.
+const LIMITS: [&str; 5] =
+    ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+
+/// Writes what a schema says of an `f32` in the shortest form. An author's 0.1 is 0.1, and not 0.10000000149011612.
+pub(crate) fn shorten(schema: &mut Map<String, Value>) {
+    for keyword in LIMITS.into_iter().chain(["default"]) {
+        if let Some(mut value) = schema.get(keyword).cloned() {
+            shorten_value(schema, &mut value);
+            schema.insert(keyword.to_owned(), value);
+        }
+    }
+}
+
+/// Shortens the numbers in a value of which the schema says that they are of 32 bits.
+fn shorten_value(schema: &Map<String, Value>, value: &mut Value) {
+    let each = |schema: Option<&Value>, value: &mut Value| {
+        if let Some(Value::Object(schema)) = schema {
+            shorten_value(schema, value);
+        }
+    };
+    for union in ["anyOf", "oneOf", "allOf"] {
+        let branches = schema.get(union).and_then(Value::as_array);
+        branches.into_iter().flatten().for_each(|branch| each(Some(branch), value));
+    }
+    match value {
+        Value::Number(number) if schema.get("format").is_some_and(|format| format == "float") => {
+            if let Some(shortest) = number.as_f64().filter(|_| number.is_f64()).and_then(shortest) {
+                *number = shortest;
+            }
+        }
+        Value::Array(items) => {
+            let places = schema.get("prefixItems").and_then(Value::as_array);
+            for (index, item) in items.iter_mut().enumerate() {
+                let place = places.and_then(|places| places.get(index));
+                each(place.or(schema.get("items")), item);
+            }
+        }
+        Value::Object(members) => {
+            let known = schema.get("properties");
+            for (name, member) in members {
+                let member_schema = known.and_then(|known| known.get(name));
+                each(member_schema.or(schema.get("additionalProperties")), member);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The shortest number that is the same one in 32 bits; none if it is none of 32 bits.
+fn shortest(number: f64) -> Option<Number> {
+    #[expect(clippy::cast_possible_truncation, reason = "compared below")]
+    let narrow = number as f32;
+    let is_narrow = f64::from(narrow) == number;
+    is_narrow.then(|| narrow.to_string().parse().ok().and_then(Number::from_f64)).flatten()
+}
+
 /// Replaces the name of a width by its bounds. What the author demands beyond that stays.
 pub(crate) fn bound(schema: &mut Map<String, Value>, view: View) {
     decimal(schema);

@@ -45,9 +45,12 @@ pub(crate) fn expected(root: &Value, schema: &Value) -> String {
         let mut forms: Vec<String> = Vec::new();
         for branch in branches.iter().take(LISTED) {
             // One level is enough to choose from; a union in a union is just named.
-            let form = match resolve(root, branch).get("anyOf") {
-                Some(_) => "another form".to_owned(),
-                None => expected(root, branch),
+            let branch = resolve(root, branch);
+            let form = match (branch.get("anyOf"), branch.get("format").and_then(Value::as_str)) {
+                (Some(_), _) => "another form".to_owned(),
+                // Several forms may be strings.
+                (None, Some(name)) if branch["type"] == "string" => format(name),
+                _ => expected(root, branch),
             };
             if !forms.contains(&form) {
                 forms.push(form);
@@ -82,6 +85,16 @@ fn object(schema: &Value) -> String {
     } else {
         format!("an object with {}", members.join(", "))
     }
+}
+
+/// A string of a format, with an example where the name of the format does not say enough.
+pub(crate) fn format(name: &str) -> String {
+    let example = match name {
+        "partial-time" => " (such as 14:30:00)",
+        "partial-date-time" => " (such as 2024-12-31T14:30:00)",
+        _ => "",
+    };
+    format!("a string of format {name}{example}")
 }
 
 /// A JSON type with its article.

@@ -238,3 +238,29 @@ fn long_values_and_long_lists_are_cut() {
     let members: serde_json::Map<_, _> = (0..500).map(|i| (i.to_string(), json!(0))).collect();
     assert_eq!(schema.check(&members.into()).unwrap_err().violations.len(), 20);
 }
+
+#[derive(JsonSchema)]
+struct Visit {
+    from: std::net::IpAddr,
+    at: chrono::NaiveTime,
+}
+
+#[test]
+fn formats_of_strings_are_named() {
+    let schema = Schema::compile(&input::<Visit>().to_string()).unwrap();
+    assert_eq!(
+        schema.check(&json!({"from": "a", "at": "25:00"})).unwrap_err().to_string(),
+        "/from: expected a string of format ipv4 or a string of format ipv6, received the string \"a\"; \
+         /at: expected a string of format partial-time (such as 14:30:00), received \"25:00\""
+    );
+}
+
+#[test]
+fn unknown_member_beside_keys_is_refused_with_the_keys_that_are_read() {
+    let text = r#"{"properties": {"id": {}}, "patternProperties": {"^(0|[1-9][0-9]*)$": {}}, "additionalProperties": false}"#;
+    let invalid = Schema::compile(text).unwrap().check(&json!({"x": 1})).unwrap_err();
+    assert_eq!(
+        invalid.to_string(),
+        "/x: unknown member; known are `id`, and an integer that is not negative"
+    );
+}

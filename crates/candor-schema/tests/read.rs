@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use candor_schema::read;
+use candor_schema::{MapKey, Natural, WideInteger, read, read_as};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -66,6 +66,7 @@ fn a_number_that_is_too_wide_is_named_with_its_place() {
         said::<Order>(&json!({"name": "a", "count": 3_000_000_000_u32, "price": 1})),
         "/count: 3000000000 is out of range for a 32-bit integer"
     );
+    assert_eq!(said::<i8>(&json!(128)), "128 is out of range for an 8-bit integer");
     assert_eq!(said::<u32>(&json!(-1)), "-1 is out of range for an unsigned 32-bit integer");
     assert_eq!(said::<i64>(&json!(1e20)), "1e+20 is out of range for a 64-bit integer");
     assert_eq!(
@@ -232,4 +233,61 @@ fn refusals_name_no_rust_type() {
         said::<std::num::NonZeroU8>(&json!(0)),
         "0 is out of range for an unsigned 8-bit integer other than 0"
     );
+}
+
+/// What `#[candor::args]` writes.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+enum Copied {
+    Wide {
+        #[serde(deserialize_with = "read_as::<Vec<Option<WideInteger>>, _, _>")]
+        sizes: Vec<Option<u128>>,
+        #[serde(deserialize_with = "read_as::<BTreeMap<MapKey, Natural>, _, _>")]
+        by_id: BTreeMap<i128, i8>,
+    },
+    Pair(
+        #[serde(deserialize_with = "read_as::<(WideInteger, Natural), _, _>")] (i128, u8),
+        #[serde(deserialize_with = "read_as::<[WideInteger; 2], _, _>")] [u128; 2],
+    ),
+}
+
+#[test]
+fn copies_give_wide_integers_and_keys_of_any_type() {
+    let value = json!({"sizes": [u64::MAX, null, 3.0], "by_id": {"-5": 1, "170141183460469231731687303715884105727": 2}});
+    let copied = Copied::Wide {
+        sizes: vec![Some(u64::MAX.into()), None, Some(3)],
+        by_id: [(-5, 1), (i128::MAX, 2)].into(),
+    };
+    assert_eq!(read::<Copied>(&value).unwrap(), copied);
+    assert_eq!(read::<Copied>(&json!([[-1, 2], [3, 4]])).unwrap(), Copied::Pair((-1, 2), [3, 4]));
+    for (value, expected) in [
+        (
+            json!({"sizes": [1, -2], "by_id": {}}),
+            "/sizes/1: -2 is out of range for an unsigned 128-bit integer",
+        ),
+        (
+            json!({"sizes": [], "by_id": {"7": 128}}),
+            "/by_id/7: 128 is out of range for an 8-bit integer",
+        ),
+        (json!([[1, 256], [3, 4]]), "/0/1: 256 is out of range for an unsigned 8-bit integer"),
+        (json!([[1, 2], [3, -4]]), "/1/1: -4 is out of range for an unsigned 128-bit integer"),
+    ] {
+        assert_eq!(said::<Copied>(&value), expected);
+    }
+}
+
+#[test]
+fn wide_integers_that_copies_do_not_give_are_named_in_words_of_json() {
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    enum Foreign {
+        Unsigned { size: u128 },
+        Signed { shift: i128 },
+    }
+    for value in [json!({"size": 1}), json!({"shift": 1})] {
+        let said = said::<Foreign>(&value);
+        let expected =
+            "a 128-bit integer cannot be read inside a tagged, untagged or flattened type";
+        assert!(said.ends_with(expected), "{said}");
+    }
 }

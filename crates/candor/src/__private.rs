@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 pub use candor_server::Need;
 pub use candor_server::prompt::PromptSpec;
 pub use candor_server::tool::{
-    Asked, Carried, Input, KeyedMap, Spec, published, published_as, returned,
+    Asked, Carried, Input, KeyedMap, MapKey, Natural, Spec, WideInteger, published, published_as,
+    read_as, returned,
 };
 pub use {schemars, serde};
 

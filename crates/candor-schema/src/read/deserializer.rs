@@ -1,6 +1,7 @@
 //! serde's view of a value, with the place of whatever it refuses.
 
 use std::cell::RefCell;
+use std::marker::PhantomData;
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -15,7 +16,7 @@ use super::refusal::Refusal;
 /// Requests of serde that are answered in one way.
 macro_rules! visits {
     ($self:ident.$visit:ident($visitor:ident): $($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>($self, $visitor: V) -> Result<V::Value, Refusal> {
+        fn $method<V: Visitor<'de>>($self, $visitor: V) -> Result<V::Value, Self::Error> {
             $self.$visit($visitor)
         }
     )*};
@@ -219,8 +220,9 @@ impl<'de> MapAccess<'de> for Members<'de> {
     ) -> Result<Option<K::Value>, Refusal> {
         let Some((name, value)) = self.members.next() else { return Ok(None) };
         self.current = Some((name, value));
-        let key = NameReader { name, is_integer: self.integer_keys };
-        seed.deserialize(key).map(Some).map_err(|refusal| refusal.of_name(name))
+        let key = NameReader { is_integer: self.integer_keys, ..NameReader::new(name) };
+        let read = seed.deserialize(key).map(Some);
+        read.map_err(|refusal: Refusal| refusal.of_name(name))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
@@ -249,13 +251,19 @@ fn integer(name: &str) -> Option<i128> {
 }
 
 /// The name of a member as serde reads it.
-struct NameReader<'de> {
+pub(super) struct NameReader<'de, E> {
     name: &'de str,
+    /// Whether a type that does not say what it expects gets an integer.
     is_integer: bool,
+    error: PhantomData<E>,
 }
 
-impl<'de> NameReader<'de> {
-    fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+impl<'de, E: de::Error> NameReader<'de, E> {
+    pub(super) fn new(name: &'de str) -> Self {
+        Self { name, is_integer: false, error: PhantomData }
+    }
+
+    fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         match integer(self.name) {
             Some(number) => match (i64::try_from(number), u64::try_from(number)) {
                 (Ok(number), _) => visitor.visit_i64(number),
@@ -263,20 +271,20 @@ impl<'de> NameReader<'de> {
                 _ => Err(self.too_wide(&visitor)),
             },
             None if is_integer(self.name) => Err(self.too_wide(&visitor)),
-            None => Err(de::Error::invalid_type(Unexpected::Str(self.name), &visitor)),
+            None => Err(E::invalid_type(Unexpected::Str(self.name), &visitor)),
         }
     }
 
-    fn too_wide(&self, expected: &dyn de::Expected) -> Refusal {
+    fn too_wide(&self, expected: &dyn de::Expected) -> E {
         let number = format!("the number {}", self.name);
-        de::Error::invalid_value(Unexpected::Other(&number), expected)
+        E::invalid_value(Unexpected::Other(&number), expected)
     }
 }
 
-impl<'de> Deserializer<'de> for NameReader<'de> {
-    type Error = Refusal;
+impl<'de, E: de::Error> Deserializer<'de> for NameReader<'de, E> {
+    type Error = E;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         if self.is_integer {
             self.visit_integer(visitor)
         } else {
@@ -289,29 +297,29 @@ impl<'de> Deserializer<'de> for NameReader<'de> {
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
     }
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         match integer(self.name) {
             Some(number) => visitor.visit_i128(number),
             None => self.visit_integer(visitor),
         }
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         match self.name.parse() {
             Ok(number) if is_integer(self.name) => visitor.visit_u128(number),
             _ => self.visit_integer(visitor),
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         match self.name {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            other => Err(de::Error::invalid_type(Unexpected::Str(other), &visitor)),
+            other => Err(E::invalid_type(Unexpected::Str(other), &visitor)),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         visitor.visit_some(self)
     }
 
@@ -319,7 +327,7 @@ impl<'de> Deserializer<'de> for NameReader<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, E> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -328,7 +336,7 @@ impl<'de> Deserializer<'de> for NameReader<'de> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, E> {
         BorrowedStrDeserializer::new(self.name).deserialize_enum(name, variants, visitor)
     }
 

@@ -6,6 +6,7 @@
 mod deserializer;
 mod locate;
 mod refusal;
+mod ways;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
@@ -13,6 +14,8 @@ use serde_json::{Number, Value};
 use crate::violation::Invalid;
 use deserializer::{Log, Reading, ValueReader};
 use refusal::Refusal;
+
+pub use ways::{MapKey, Natural, ReadAs, WideInteger, read_as};
 
 /// The ends of what integers hold: -2^63, 2^63 and 2^64, each a float exactly.
 const LEAST: f64 = -9_223_372_036_854_775_808.0;

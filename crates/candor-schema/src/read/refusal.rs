@@ -43,6 +43,8 @@ pub(super) enum Reason {
     },
     /// None of the alternatives, each of which has its own reason.
     NoAlternative,
+    /// A 128-bit integer in a copy of serde's, whatever its value is.
+    Wide,
     /// In the words of the type.
     Said(String),
 }
@@ -139,6 +141,9 @@ impl Reason {
         if message.starts_with("overflow deserializing ") {
             return Self::Said("too large".to_owned());
         }
+        if ["u128 is not supported", "i128 is not supported"].contains(&message) {
+            return Self::Wide;
+        }
         if message.starts_with("can only flatten structs and maps") {
             return Self::Said("expected an object".to_owned());
         }
@@ -161,7 +166,7 @@ impl Reason {
             // A float that no integer holds fits the schema of `i64`.
             Self::Value { received: Received::Float(_), expected, .. } => width(expected).is_none(),
             Self::Value { is_type, .. } => *is_type,
-            Self::Said(_) => false,
+            Self::Wide | Self::Said(_) => false,
             _ => true,
         }
     }
@@ -216,6 +221,10 @@ impl Reason {
             Self::NoAlternative => {
                 Violation::new(pointer, "expected one of the forms that the schema names")
             }
+            Self::Wide => Violation::new(
+                pointer,
+                "a 128-bit integer cannot be read inside a tagged, untagged or flattened type",
+            ),
             Self::Said(message) => Violation::new(pointer, message),
         }
     }
@@ -271,7 +280,8 @@ fn width(expected: &str) -> Option<String> {
         return width(nonzero).map(|integer| format!("{integer} other than 0"));
     }
     Some(match expected {
-        "i8" | "i16" | "i32" | "i64" | "i128" => format!("a {}-bit integer", &expected[1..]),
+        "i8" => "an 8-bit integer".to_owned(),
+        "i16" | "i32" | "i64" | "i128" => format!("a {}-bit integer", &expected[1..]),
         "u8" | "u16" | "u32" | "u64" | "u128" => {
             format!("an unsigned {}-bit integer", &expected[1..])
         }

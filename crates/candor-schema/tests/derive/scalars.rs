@@ -236,3 +236,58 @@ fn keyed_map_names_the_keys_that_its_type_reads() {
         reads::<HashMap<Unit, f64>>()["properties"].as_object().unwrap().len()
     );
 }
+
+#[derive(JsonSchema)]
+struct Flat {
+    id: u8,
+    #[serde(flatten)]
+    #[schemars(with = "KeyedMap<i8, f64, true>")]
+    by_number: (),
+}
+
+#[derive(JsonSchema)]
+struct FlatByText {
+    id: u8,
+    #[serde(flatten)]
+    #[schemars(with = "KeyedMap<uuid::Uuid, f64, true>")]
+    by_text: (),
+}
+
+#[test]
+fn flattened_keyed_map_leaves_the_members_of_its_owner() {
+    let schema = reads::<Flat>();
+    assert_eq!(schema["patternProperties"].as_object().unwrap().len(), 1);
+    assert_eq!(schema["properties"].as_object().unwrap().len(), 1);
+    assert_eq!(
+        (&schema["required"], &schema["additionalProperties"]),
+        (&json!(["id"]), &json!(false))
+    );
+    assert!(candor_schema::is_struct::<Flat>(), "a struct may be all the arguments");
+    let schema = reads::<FlatByText>();
+    assert_eq!(schema["additionalProperties"], json!({"type": "number"}));
+    assert_eq!(schema.get("propertyNames"), None, "`id` is no UUID: {schema}");
+}
+
+fn tenth() -> f32 {
+    0.1
+}
+
+#[derive(JsonSchema)]
+struct Share {
+    #[serde(default = "tenth")]
+    #[schemars(range(max = 0.1))]
+    narrow: f32,
+    #[serde(default = "f64_of_tenth")]
+    wide: f64,
+}
+
+fn f64_of_tenth() -> f64 {
+    f64::from(tenth())
+}
+
+#[test]
+fn defaults_of_32_bits_are_in_the_shortest_form() {
+    let schema = reads::<Share>();
+    let of = |name: &str| schema["properties"][name]["default"].to_string();
+    assert_eq!((of("narrow"), of("wide")), ("0.1".to_owned(), "0.10000000149011612".to_owned()));
+}

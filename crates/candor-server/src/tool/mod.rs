@@ -54,8 +54,8 @@ pub use provider::{IntoTools, ToolsProvider, shape};
 pub(crate) use publish::Form;
 pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
 
-#[doc(hidden)] // for what `#[tool]` writes
-pub use candor_schema::KeyedMap;
+#[doc(hidden)] // for what `#[tool]` and `#[args]` write
+pub use candor_schema::{KeyedMap, MapKey, Natural, WideInteger, read_as};
 pub(crate) use set::Found;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;

@@ -157,8 +157,13 @@ async fn effects_of_unchecked_arguments_are_the_worst_case() {
 
 #[tokio::test]
 async fn broken_schema_costs_its_own_tool_over_stdio() {
+    /// Opens at a place. The log warns of a tool once in a process, so this one is only here.
+    #[tool(reads)]
+    fn open_at(day: Weekday) -> String {
+        format!("open on {}", day.0)
+    }
     let log = Log::listen();
-    let engine = server(tools![open_on, greet]).build().unwrap();
+    let engine = server(tools![open_at, greet]).build().unwrap();
     let ((mut input, theirs), (output, ours)) = (duplex(1 << 16), duplex(1 << 16));
     tokio::spawn(async move { stdio::serve(&engine, Principal::new("t"), theirs, ours).await });
     let mut output = BufReader::new(output).lines();
@@ -171,14 +176,14 @@ async fn broken_schema_costs_its_own_tool_over_stdio() {
     assert_eq!(listed["result"]["tools"][0]["inputSchema"].to_string(), PERMISSIVE, "{listed}");
     for (tool, arguments, text) in [
         ("greet", json!({"name": "Ann"}), "Hello, Ann!"),
-        ("open_on", json!({"day": 3}), "open on 3"),
+        ("open_at", json!({"day": 3}), "open on 3"),
     ] {
         let answer = ask("tools/call", json!({"name": tool, "arguments": arguments})).await;
         assert_eq!(answer["result"]["content"][0]["text"], text, "{answer}");
     }
     let text = log.text();
     let warned = |line: &str| {
-        line.contains("WARN") && line.contains("open_on") && line.contains("input schema cannot")
+        line.contains("WARN") && line.contains("open_at") && line.contains("input schema cannot")
     };
     assert_eq!(text.lines().filter(|line| warned(line)).count(), 1, "{text}");
 }

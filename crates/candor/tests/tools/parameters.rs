@@ -2,6 +2,8 @@
 
 use candor::json;
 use candor::prelude::*;
+use rust_decimal::Decimal;
+use serde_json::Value;
 
 use crate::{both, call, input, server};
 
@@ -246,6 +248,103 @@ async fn constraints_are_published_and_enforced() {
             "{arguments}: {}",
             refused.text()
         );
+    }
+}
+
+#[candor::args]
+struct Weights {
+    #[default([0.1, 0.7])]
+    two: [f32; 2],
+}
+
+#[tool(reads)]
+fn mix(
+    #[default(0.1)]
+    #[range(min = 0.0, max = 0.1)]
+    share: f32,
+    #[default(1e30)]
+    #[range(max = 1e30)]
+    far: f32,
+    #[default(0.7)]
+    #[range(min = 0.7)]
+    perhaps: Option<f32>,
+    #[default(Weights { two: [0.3, 0.4] })] weights: Weights,
+) -> String {
+    format!("{share} {far} {perhaps:?} {:?}", weights.two)
+}
+
+#[tokio::test]
+async fn default_of_32_bits_is_published_as_it_is_written() {
+    let client = server(tools![mix]).test();
+    let schema = input(&client, "mix").await;
+    let of = |name: &str| schema["properties"][name]["default"].to_string();
+    assert_eq!([of("share"), of("far"), of("perhaps")], ["0.1", "1e+30", "0.7"]);
+    assert_eq!(of("weights"), r#"{"two":[0.3,0.4]}"#);
+    let two = &schema["properties"]["weights"]["properties"]["two"]["default"];
+    assert_eq!(two.to_string(), "[0.1,0.7]");
+    let expected = "0.1 1000000000000000000000000000000 Some(0.7) [0.3, 0.4]";
+    assert_eq!(call(&client, "mix", json!({})).await.text(), expected);
+    let same = json!({"share": 0.1, "perhaps": 0.7, "weights": {"two": [0.3, 0.4]}});
+    assert_eq!(call(&client, "mix", same).await.text(), expected);
+}
+
+#[tool(reads)]
+fn pay(
+    #[range(min = 1)] amount: Decimal,
+    #[length(max = 3)] digits: Option<Decimal>,
+    #[range(min = 1)] anything: Value,
+) -> String {
+    format!("{amount} {digits:?} {anything}")
+}
+
+#[tool(reads)]
+fn matching(#[regex("(")] text: Option<String>, #[regex("^a")] other: String) -> String {
+    format!("{text:?} {other}")
+}
+
+#[candor::args]
+enum Speed {
+    Slow,
+    Fast,
+}
+
+#[tool(reads)]
+fn drive(#[length(max = 2)] speed: Option<Speed>) -> bool {
+    matches!(speed, Some(Speed::Fast))
+}
+
+#[test]
+fn constraint_that_the_schema_cannot_enforce_is_not_registered() {
+    let form = "use a type with one form, or check the value in the function";
+    let also = |at: &str, what: &str, other: &str| {
+        format!("`{at}`: {what}, and this can also be {other}; {form}")
+    };
+    for (tools, expected) in [
+        (
+            tools![pay],
+            vec![
+                also("/amount", "`#[range]` limits numbers", "a string"),
+                also("/digits", "`#[length]` limits strings, lists and maps", "a number"),
+                also("/anything", "`#[range]` limits numbers", "any other value"),
+            ],
+        ),
+        (
+            tools![matching],
+            vec![
+                r#"`/text`: `#[regex]` is invalid: the pattern "(" cannot be used: unclosed group; correct the pattern"#
+                    .to_owned(),
+            ],
+        ),
+        (
+            tools![drive],
+            vec!["`/speed`: its limits refuse each of its values: expected at most 2 characters".to_owned()],
+        ),
+    ] {
+        let error = server(tools).build().unwrap_err().to_string();
+        for expected in expected {
+            assert!(error.contains(&expected), "{expected} is not in {error}");
+        }
+        assert!(!error.contains("/other"), "{error}");
     }
 }
 

@@ -233,12 +233,15 @@ fn unit_struct() -> Done {
 }
 
 #[tokio::test]
-async fn nothing_is_no_content_and_no_schema() {
+async fn unit_is_no_content_and_a_unit_struct_is_null() {
     for client in both_ways(|| tools![unit, fallible_unit, unit_struct]).await {
-        for tool in ["unit", "fallible_unit", "unit_struct"] {
+        let null = json!([{"type": "text", "text": "null"}]);
+        for (tool, content) in
+            [("unit", json!([])), ("fallible_unit", json!([])), ("unit_struct", null)]
+        {
             assert_eq!(output(&client, tool).await, None, "{tool}");
             let called = call(&client, tool, json!({})).await;
-            assert_eq!(called.raw()["content"], json!([]), "{tool}");
+            assert_eq!(called.raw()["content"], content, "{tool}");
             assert_eq!(called.raw().get("structuredContent"), None, "{tool}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | file | formats |
 //! |---|---|
-//! | `time` | `date`, `time`, `date-time`, `duration` |
+//! | `time` | `date`, `time`, `date-time`, `duration`, and those without an offset that schemars names |
 //! | `net` | `hostname`, `email`, `ipv4`, `ipv6` |
 //! | `idn` | `idn-hostname`, `idn-email`, and what hosts are in Punycode |
 //! | `uri` | `uri`, `uri-reference`, `iri`, `iri-reference` |
@@ -32,6 +32,8 @@ impl Format {
             "date" => (Four, time::is_date),
             "time" => (Four, time::is_time),
             "date-time" => (Four, time::is_date_time),
+            "partial-time" => (Four, time::is_partial_time),
+            "partial-date-time" => (Four, time::is_partial_date_time),
             "duration" => (Nineteen, time::is_duration),
             "email" => (Four, net::is_email),
             "idn-email" => (Four, idn::is_email),

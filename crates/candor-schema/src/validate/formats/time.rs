@@ -20,26 +20,43 @@ pub(super) fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// `HH:MM:SS`, parts of seconds, and `Z` or an offset.
-pub(super) fn is_time(text: &str) -> bool {
-    let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else { return false };
-    let (Some(hour), Some(minute), Some(second)) = (pair(*h1, *h2), pair(*m1, *m2), pair(*s1, *s2))
-    else {
-        return false;
-    };
+/// `HH:MM:SS` and parts of seconds, and what is after them.
+fn clock(text: &str) -> Option<(i32, i32, i32, &[u8])> {
+    let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else { return None };
+    let (hour, minute, second) = (pair(*h1, *h2)?, pair(*m1, *m2)?, pair(*s1, *s2)?);
     if hour > 23 || minute > 59 || second > 60 {
-        return false;
+        return None;
     }
     let rest = match rest {
         [b'.', fraction @ ..] => {
             let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
             if digits == 0 {
-                return false;
+                return None;
             }
             &fraction[digits..]
         }
         rest => rest,
     };
+    Some((hour, minute, second, rest))
+}
+
+/// A time without an offset. The seconds may be left out: chrono reads such a time, too.
+pub(super) fn is_partial_time(text: &str) -> bool {
+    let has_no_seconds = text.len() == "HH:MM".len();
+    let text = if has_no_seconds { format!("{text}:00") } else { text.to_owned() };
+    clock(&text).is_some_and(|(.., rest)| rest.is_empty())
+}
+
+/// A date, `T`, and a time without an offset.
+pub(super) fn is_partial_date_time(text: &str) -> bool {
+    text.split_once('T').is_some_and(|(date, time)| {
+        is_date(date) && clock(time).is_some_and(|(.., rest)| rest.is_empty())
+    })
+}
+
+/// `HH:MM:SS`, parts of seconds, and `Z` or an offset.
+pub(super) fn is_time(text: &str) -> bool {
+    let Some((hour, minute, second, rest)) = clock(text) else { return false };
     let offset = match rest {
         [b'Z' | b'z'] => 0,
         [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => match (pair(*h1, *h2), pair(*m1, *m2)) {
