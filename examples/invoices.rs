@@ -66,7 +66,7 @@ fn search_issues(
 
 /// Creates a user or updates if exists. Idempotent.
 // Not destructive, because it overwrites nothing: every version of a user is a row of its own, and the latest counts.
-#[tool(adds, idempotent, closed_world, blocking, unsaid(retry))]
+#[tool(adds, idempotent, closed_world, blocking, omit(retry))]
 fn upsert_user(
     #[email] email: String,
     name: String,
@@ -112,7 +112,7 @@ fn upsert_user(
 /// The customer receives the hosted payment link in the email body. This can be reverted by calling `revoke_sent_invoice` if
 /// sent in error.
 // What is declared is said already, in words of its own.
-#[tool(changes, idempotent, blocking, undo = "revoke_sent_invoice", unsaid(retry, undo))]
+#[tool(changes, idempotent, blocking, undo = "revoke_sent_invoice", omit(retry, undo))]
 fn send_invoice_email(
     /// An id from list_invoices
     invoice_id: String,

@@ -63,7 +63,7 @@ pub(crate) fn update_invoice(
 }
 
 /// Voids an invoice: nobody is charged for it any more. One that was not paid can be opened again with `update_invoice`.
-#[tool(deletes, idempotent, closed_world, blocking, undo = "update_invoice", unsaid(undo))]
+#[tool(deletes, idempotent, closed_world, blocking, undo = "update_invoice", omit(undo))]
 pub(crate) fn void_invoice(
     /// An id from list_invoices
     invoice_id: String,

@@ -48,7 +48,7 @@ impl World {
             .ask(Ask::Destructive)
             .hold(Duration::from_millis(20))
             .ledger(Arc::new(MemoryStore::new(Options::default())))
-            .tool(JsonTool::new("fixed", &schema, ran()).does(Hints::DELETES))
+            .tool(JsonTool::new("fixed", &schema, ran()).hints(Hints::DELETES))
             .tool(JsonTool::new("dynamic", &schema, ran()).effects(table));
         Self { engine: server.build().unwrap(), runs }
     }

@@ -36,8 +36,8 @@ fn server() -> Server {
         .ask(Ask::Destructive)
         .hold(Duration::from_millis(100))
         .ledger(Arc::new(MemoryStore::new(Options::default())))
-        .tool(JsonTool::new("wipe", &schema, wipe).does(Hints::DELETES))
-        .tool(JsonTool::new("ask", &schema, ask).does(Hints::READS))
+        .tool(JsonTool::new("wipe", &schema, wipe).hints(Hints::DELETES))
+        .tool(JsonTool::new("ask", &schema, ask).hints(Hints::READS))
 }
 
 fn accept(name: &str, value: Value) -> Elicited {

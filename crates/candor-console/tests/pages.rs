@@ -55,7 +55,7 @@ async fn a_tool_in_the_list_says_whether_it_reaches_outside_and_is_repeatable() 
         ("sends", Hints::new(false, false, false, true), "reaches outside · not repeatable"),
         ("notes", Hints::new(false, false, false, false), "stays local · not repeatable"),
     ];
-    let of = |(name, hints, _): &(&str, Hints, &str)| tool(name, &schema).does(*hints);
+    let of = |(name, hints, _): &(&str, Hints, &str)| tool(name, &schema).hints(*hints);
     let server = rows.iter().map(of).fold(server(), Server::tool);
     let html = page(&Site::of(server), "/").await;
     for (name, _, says) in rows {
@@ -102,7 +102,7 @@ async fn a_preview_stands_behind_its_tool_and_makes_no_group() {
 #[tokio::test]
 async fn no_tool_is_lost_behind_its_preview() {
     let schema = json!({"type": "object"});
-    let reads = |name: &str| tool(name, &schema).does(Hints::READS);
+    let reads = |name: &str| tool(name, &schema).hints(Hints::READS);
     let all = [
         tool("move", &schema).previewed_by("look"),
         reads("look").previewed_by("glance"),

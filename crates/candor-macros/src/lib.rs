@@ -64,8 +64,8 @@ use proc_macro::TokenStream;
 ///   `preview_<name>`. In a toolbox, a method: `preview = Self::plan`. Or `preview = "name"`, a read-only tool with the same arguments. With
 ///   `requires_preview`, a call needs the token of a fresh preview; if that returned a `Plan`, it is made again before the start, and
 ///   its digest must be the same.
-/// - `unsaid(retry, undo, instead, preview, approval, rate)`: sentences that the description does not get from all this, because its text says so
-///   already; `unsaid` alone: none of them.
+/// - `omit(retry, undo, instead, preview, approval, rate)`: sentences that the description does not get from all this, because its text says so
+///   already; `omit` alone: none of them.
 /// - `ask = always`, `writes` or `destructive`: a person is asked about these calls before they start, whatever the server does.
 /// - `blocking`, on a plain function that waits for a disk or a lock: it gets a thread of its own. Without it, a plain function runs where others
 ///   wait for their turn, so it should not take long.

@@ -292,13 +292,18 @@ impl Parse for Word {
         let word: Ident = input.parse()?;
         let value = if input.parse::<Option<Token![=]>>()?.is_some() {
             Given::Value(input.parse()?)
+        } else if word == "unsaid" {
+            return Err(Error::new(
+                word.span(),
+                "write `omit`: the option `unsaid` has a new name",
+            ));
         } else if input.peek(syn::token::Paren) {
             let inside;
             syn::parenthesized!(inside in input);
             match word.to_string().as_str() {
                 "effects" => Given::Table(inside.parse()?),
                 "at_most" => Given::Words(inside.parse()?),
-                "recorded" | "unsaid" => Given::Names(Punctuated::parse_terminated(&inside)?),
+                "recorded" | "omit" => Given::Names(Punctuated::parse_terminated(&inside)?),
                 "idempotency" => return Err(Error::new(word.span(), IDEMPOTENCY)),
                 _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
             }
@@ -334,10 +339,8 @@ impl Word {
             ("requires_preview", Given::Nothing) => {
                 set(&mut options.safeguards.requires_preview, word.clone(), &word)
             }
-            ("unsaid", Given::Names(names)) => set(&mut options.safeguards.unsaid, names, &word),
-            ("unsaid", Given::Nothing) => {
-                set(&mut options.safeguards.unsaid, Punctuated::new(), &word)
-            }
+            ("omit", Given::Names(names)) => set(&mut options.safeguards.omit, names, &word),
+            ("omit", Given::Nothing) => set(&mut options.safeguards.omit, Punctuated::new(), &word),
             ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
             ("title", Given::Value(value)) => set(&mut options.title, text(value)?, &word),
             ("description", Given::Value(value)) => {
@@ -358,9 +361,9 @@ impl Word {
                 | "unclassified" | "blocking" | "requires_preview",
                 _,
             ) => Err(Error::new(word.span(), format!("write `{name}` alone, without a value"))),
-            ("unsaid", _) => Err(Error::new(
+            ("omit", _) => Err(Error::new(
                 word.span(),
-                "name the sentences that the description need not have: `unsaid(retry, undo)`; or `unsaid` for all",
+                "name the sentences that the description need not have: `omit(retry, undo)`; or `omit` for all",
             )),
             (
                 "name" | "title" | "description" | "input_schema" | "output_schema" | "undo"
@@ -387,7 +390,7 @@ impl Word {
                 word.span(),
                 format!(
                     "`{name}` is none of: {WORDS}, unclassified, effects, at_most, idempotency, recorded, ask, undo, instead, rate, \
-                     serial, preview, requires_preview, unsaid, blocking, name, title, description, input_schema, output_schema"
+                     serial, preview, requires_preview, omit, blocking, name, title, description, input_schema, output_schema"
                 ),
             )),
         }

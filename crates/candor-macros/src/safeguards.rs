@@ -1,4 +1,4 @@
-//! What is declared beside effects: `undo`, `instead`, `rate`, `serial`, `preview`, `requires_preview`, `unsaid`.
+//! What is declared beside effects: `undo`, `instead`, `rate`, `serial`, `preview`, `requires_preview`, `omit`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -27,7 +27,7 @@ pub(crate) struct Safeguards {
     pub(crate) serial: Option<(Ident, LitStr)>,
     pub(crate) preview: Option<(Ident, Expr)>,
     pub(crate) requires_preview: Option<Ident>,
-    pub(crate) unsaid: Option<Punctuated<Ident, Token![,]>>,
+    pub(crate) omit: Option<Punctuated<Ident, Token![,]>>,
 }
 
 /// What shows the effects of a call.
@@ -78,9 +78,9 @@ impl Safeguards {
             (_, None) => None,
         };
         let required = self.requires_preview.as_ref().map(|_| quote!(.requires_preview()));
-        let unsaid = self.unsaid.as_ref().map(unsaid).transpose()?;
+        let omit = self.omit.as_ref().map(omit).transpose()?;
         Ok(quote! {
-            ::candor::tool::Safeguards::new() #(#undo)* #(#instead)* #(#serial)* #rate #preview #required #unsaid
+            ::candor::tool::Safeguards::new() #(#undo)* #(#instead)* #(#serial)* #rate #preview #required #omit
         })
     }
 }
@@ -101,9 +101,9 @@ fn rate(text: &LitStr) -> Result<TokenStream> {
     Ok(quote!(.rate(::candor::tool::Rate::#per(#calls))))
 }
 
-fn unsaid(words: &Punctuated<Ident, Token![,]>) -> Result<TokenStream> {
+fn omit(words: &Punctuated<Ident, Token![,]>) -> Result<TokenStream> {
     if words.is_empty() {
-        return Ok(quote!(.unsaid(::candor::tool::Sentence::ALL)));
+        return Ok(quote!(.omit(::candor::tool::Sentence::ALL)));
     }
     let sentence = |word: &Ident| {
         let known = SENTENCES.iter().find(|(name, _)| word == name);
@@ -115,5 +115,5 @@ fn unsaid(words: &Punctuated<Ident, Token![,]>) -> Result<TokenStream> {
         Ok(quote!(::candor::tool::Sentence::#variant))
     };
     let sentences = words.iter().map(sentence).collect::<Result<Vec<_>>>()?;
-    Ok(quote!(.unsaid([#(#sentences),*])))
+    Ok(quote!(.omit([#(#sentences),*])))
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 ///     let number = args["number"].as_i64().ok_or(ToolError::new("`number` is a whole number"))?;
 ///     Ok((2 * number).to_string())
 /// })
-/// .does(Hints::READS);
+/// .hints(Hints::READS);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Arguments(Arc<Value>);

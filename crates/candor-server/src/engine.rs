@@ -324,7 +324,7 @@ impl Engine {
             if parts.policy.asks() {
                 let policy = &parts.policy;
                 let asks_client =
-                    caller.map_or(!policy.out_of_band, |caller| policy.asks_client_of(caller));
+                    caller.map_or(!policy.operators_only, |caller| policy.asks_client_of(caller));
                 let settings = Object::new()
                     .with("version", &1)
                     .with("ask", parts.policy.ask.as_str())

@@ -31,7 +31,7 @@ use candor_hints::Ask;
 /// ```
 /// use candor_server::{hints::Hints, tool::{JsonTool, ToolError}, Server};
 ///
-/// let greet = JsonTool::open("greet", |_args, _ctx| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS);
+/// let greet = JsonTool::open("greet", |_args, _ctx| async { Ok::<_, ToolError>("Hello!") }).hints(Hints::READS);
 /// let engine = Server::new("greeter", "1.0.0").tool(greet).build()?;
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
@@ -396,8 +396,8 @@ impl Server {
 
     /// Only operators decide: approvals that come through the caller's own client do not count. Those of anonymous callers never do.
     #[must_use]
-    pub fn out_of_band(mut self) -> Self {
-        self.policy.out_of_band = true;
+    pub fn operators_only(mut self) -> Self {
+        self.policy.operators_only = true;
         self
     }
 

@@ -178,7 +178,7 @@ async fn no_is_no_and_leaving_is_neither() {
 #[tokio::test]
 async fn where_only_operators_decide_the_client_is_not_asked() {
     let (tool, starts) = tool("delete");
-    let client = asking().out_of_band().tool(tool).test();
+    let client = asking().operators_only().tool(tool).test();
     let client = client.on_elicit(|_| -> Value { panic!("it must not be asked") });
     assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
     assert_eq!(starts.load(Ordering::SeqCst), 0);
@@ -213,7 +213,7 @@ async fn an_approval_is_void_when_the_tool_or_the_policy_is_another() {
     let others: [fn(Server, JsonTool) -> Server; 3] = [
         |server, tool| server.tool(tool.description("Deletes more than it did")),
         |server, tool| server.tool(tool).ask(Ask::Always),
-        |server, tool| server.tool(tool).out_of_band(),
+        |server, tool| server.tool(tool).operators_only(),
     ];
     for other in others {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Options::default()));

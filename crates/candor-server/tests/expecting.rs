@@ -30,7 +30,7 @@ fn server(ask: Ask) -> (Server, Arc<AtomicUsize>) {
         }
     };
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}, "action": {"enum": ["read", "delete"]}}});
-    let fixed = JsonTool::new("fixed", &schema, ran()).does(Hints::DELETES);
+    let fixed = JsonTool::new("fixed", &schema, ran()).hints(Hints::DELETES);
     let is = |value: &str| Row::when("/action", Test::OneOf(vec![value.into()]));
     let table =
         Table::new().row(is("read").then(Hints::READS)).row(is("delete").then(Hints::DELETES));

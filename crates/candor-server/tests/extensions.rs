@@ -89,7 +89,7 @@ async fn capabilities_are_as_described() {
     let act = || Work::new().tool("act");
     for (server, ask, client) in [
         (asking(act()), "destructive", true),
-        (asking(act()).ask(Ask::Always).out_of_band(), "always", false),
+        (asking(act()).ask(Ask::Always).operators_only(), "always", false),
         (asking(act()).ask(Ask::Never).ask_for("act", Ask::Writes), "never", true),
     ] {
         let site = Site::guarded(server);

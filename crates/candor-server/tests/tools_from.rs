@@ -231,13 +231,13 @@ fn acts(name: &str) -> JsonTool {
 }
 
 fn looks(name: &str) -> JsonTool {
-    acts(name).does(Hints::READS)
+    acts(name).hints(Hints::READS)
 }
 
 /// Its schema cannot be compiled.
 fn unreadable(name: &str) -> JsonTool {
     let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/nothing"}}});
-    JsonTool::new(name, &schema, |_, _| async { Ok::<_, ToolError>("done") }).does(Hints::READS)
+    JsonTool::new(name, &schema, |_, _| async { Ok::<_, ToolError>("done") }).hints(Hints::READS)
 }
 
 #[track_caller]

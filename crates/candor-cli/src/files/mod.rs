@@ -109,8 +109,8 @@ impl Args {
         for tool in denied.filter(|tool| tools.contains(tool)) {
             add(&format!("--deny {}", quoted(&tool)));
         }
-        if self.serve.out_of_band {
-            add("--out-of-band");
+        if self.serve.operators_only() {
+            add("--operators-only");
         }
         if let Some(time) = self.serve.hold {
             add(&match time.subsec_millis() {

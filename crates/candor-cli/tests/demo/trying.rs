@@ -209,7 +209,7 @@ async fn call_says_that_it_waits_for_the_lease_of_a_silent_server() {
 #[tokio::test]
 async fn a_deletion_waits_until_somebody_says_yes() {
     let machine = Machine::new("asks");
-    let demo = Demo::start(&machine, &["--hold", "0", "--out-of-band"]).await;
+    let demo = Demo::start(&machine, &["--hold", "0", "--operators-only"]).await;
     let delete = json!({"path": "notes/old.md", "action": "delete"});
     let waits = demo.call("manage_files", delete.clone()).await;
     assert_eq!(waits["_meta"]["dev.candor/error"]["code"], "approval_required", "{waits}");

@@ -32,7 +32,7 @@ async fn a_value_that_a_server_cannot_mean_is_refused_with_what_to_write() {
         ("--hold", &["nonsense", "1d"], "500ms"),
         ("--log-format", &["nonsense"], "text, json"),
         ("--deadline", &["nonsense", "0"], "500ms"),
-        ("--peer-time", &["nonsense", "0s"], "500ms"),
+        ("--peer-timeout", &["nonsense", "0s"], "500ms"),
         ("--session-idle", &["nonsense"], "500ms"),
         ("--drain", &["nonsense"], "500ms"),
         ("--max-message", &["nonsense", "0", "-1", "4M"], "from 1 to 1000000000"),

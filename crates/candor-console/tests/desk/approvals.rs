@@ -328,7 +328,7 @@ async fn who_decides_is_told_what_takes_it_back() {
     assert!(desk.page("/ui/approvals").await.contains(link));
     call.abort();
     // Without such a tool a call that deletes is final, and of an unclassified one nothing is known.
-    let burn = |server: Server| server.tool(tool("burn").does(Hints::DELETES));
+    let burn = |server: Server| server.tool(tool("burn").hints(Hints::DELETES));
     let desk = Desk::with(burn, Console::allow_execute);
     for (name, arguments, undo, said) in [
         (

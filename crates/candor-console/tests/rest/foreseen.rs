@@ -278,7 +278,7 @@ async fn expectation_of_a_call_fails_under_a_grant() {
     let own = JsonTool::new("own", &schema, |args, _| async move {
         Ok::<_, ToolError>(json!({"got": args["expect"]}))
     });
-    let own = own.does(Hints::READS);
+    let own = own.hints(Hints::READS);
     let site = Site::of(server.ledger(store.clone()).tool(manage()).tool(own));
     let delete = |path: &str| json!({"path": path, "action": "delete"});
     let expecting = |path: &str| json!({"path": path, "action": "delete", "expect": "ask"});

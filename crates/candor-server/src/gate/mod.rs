@@ -29,7 +29,7 @@ pub(crate) struct Policy {
     pub(crate) ask: Ask,
     pub(crate) by_tool: HashMap<String, Rule>,
     /// The caller's own client cannot decide.
-    pub(crate) out_of_band: bool,
+    pub(crate) operators_only: bool,
     /// How long a call that waits for a person is held.
     pub(crate) hold: Duration,
 }
@@ -39,7 +39,7 @@ impl Default for Policy {
         Self {
             ask: Ask::default(),
             by_tool: HashMap::new(),
-            out_of_band: false,
+            operators_only: false,
             hold: Duration::from_secs(45),
         }
     }
@@ -66,7 +66,7 @@ impl Policy {
     /// Whether a caller's own client may be asked about its calls. Not that of a caller who is nobody in particular: whatever
     /// reaches the port could call and say yes itself, and no person would have been asked.
     pub(crate) fn asks_client_of(&self, caller: &Principal) -> bool {
-        !self.out_of_band && !caller.is_anonymous()
+        !self.operators_only && !caller.is_anonymous()
     }
 
     /// Whether anybody may ever be asked.
@@ -104,7 +104,7 @@ impl Policy {
         hash.update(entry.digest());
         let of_tool = self.by_tool.get(entry.name()).map_or("", |rule| rule.as_str());
         hash.update(format!("{} {of_tool}", self.ask.as_str()));
-        hash.update([u8::from(self.out_of_band)]);
+        hash.update([u8::from(self.operators_only)]);
         candor_ledger::Binding::new(&hash.finalize().into(), world.as_ref())
     }
 }
@@ -116,7 +116,7 @@ mod tests {
 
     fn entry(ask: Ask) -> Entry {
         let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") });
-        Entry::of(std::sync::Arc::new(tool.does(Hints::READS).ask(ask))).unwrap()
+        Entry::of(std::sync::Arc::new(tool.hints(Hints::READS).ask(ask))).unwrap()
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             policy(Ask::Always).binding(&tool, None),
             denied(Rule::Deny).binding(&tool, None),
             denied(Rule::Ask(Ask::Never)).binding(&tool, None),
-            Policy { out_of_band: true, ..policy(Ask::Writes) }.binding(&tool, None),
+            Policy { operators_only: true, ..policy(Ask::Writes) }.binding(&tool, None),
         ];
         for (at, one) in all.iter().enumerate() {
             assert!(!all[..at].contains(one), "the one at {at} is like another");

@@ -20,7 +20,7 @@
 //!             Ok::<_, ToolError>(format!("Hello, {}!", name["name"].as_str().unwrap_or_default()))
 //!         }
 //!     })
-//!     .does(Hints::READS);
+//!     .hints(Hints::READS);
 //!     Server::new("greeter", "1.0.0").tool(greet)
 //! }
 //!

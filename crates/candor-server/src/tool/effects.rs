@@ -62,7 +62,7 @@ impl<T: Variants> Variants for Option<T> {
 const EVALUATION_TIME: Duration = Duration::from_secs(1);
 
 /// What the author of a tool is told who does not say what it does.
-const UNSAID: &str = "it does not say what its calls do, so callers expect the worst: say it (`does`, `annotations`, \
+const UNSAID: &str = "it does not say what its calls do, so callers expect the worst: say it (`hints`, `annotations`, \
                       `effects`), or say that it cannot be said (`unclassified`)";
 
 /// What is known of a call.

@@ -32,7 +32,7 @@ type Handler =
 ///     Ok::<_, ToolError>(format!("Hello, {}!", args["name"].as_str().unwrap_or_default()))
 /// })
 /// .description("Greets somebody")
-/// .does(Hints::READS);
+/// .hints(Hints::READS);
 /// ```
 pub struct JsonTool {
     definition: Definition,
@@ -156,9 +156,9 @@ impl JsonTool {
         self
     }
 
-    /// The same in a word: what every call does, all four hints of it.
+    /// Declares what every call does, with all four hints.
     #[must_use]
-    pub fn does(mut self, hints: Hints) -> Self {
+    pub fn hints(mut self, hints: Hints) -> Self {
         let mut annotations =
             self.definition.annotations.take().unwrap_or_else(ToolAnnotations::new);
         effects::write(hints.declared(), &mut annotations);
@@ -263,8 +263,8 @@ impl JsonTool {
 
     /// Sentences that are not added to the description, because it says so already.
     #[must_use]
-    pub fn unsaid(self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
-        self.guarded(|declared| declared.unsaid(sentences))
+    pub fn omit(self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
+        self.guarded(|declared| declared.omit(sentences))
     }
 
     fn guarded(mut self, declare: impl FnOnce(Safeguards) -> Safeguards) -> Self {

@@ -31,7 +31,7 @@ use crate::provider::{Provider, ProviderError};
 /// ```
 /// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
 /// # use std::sync::Arc;
-/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS)) }
+/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).hints(Hints::READS)) }
 /// let tools: Vec<Arc<dyn Tool>> = vec![hello()];
 /// let engine = Server::new("greeter", "1.0.0").tools_from(tools).build()?;
 /// # Ok::<(), candor_server::BuildError>(())
@@ -42,7 +42,7 @@ use crate::provider::{Provider, ProviderError};
 /// ```
 /// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
 /// # use std::sync::Arc;
-/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS)) }
+/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).hints(Hints::READS)) }
 /// # fn read() -> std::io::Result<Vec<Arc<dyn Tool>>> { Ok(vec![hello()]) }
 /// let engine = Server::new("greeter", "1.0.0").tools_from(|| vec![hello()]).build()?;
 /// let engine = Server::new("greeter", "1.0.0").tools_from(|| read()).build()?;
@@ -54,7 +54,7 @@ use crate::provider::{Provider, ProviderError};
 /// ```
 /// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
 /// # use std::sync::Arc;
-/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).does(Hints::READS)) }
+/// # fn hello() -> Arc<dyn Tool> { Arc::new(JsonTool::open("hello", |_, _| async { Ok::<_, ToolError>("Hello!") }).hints(Hints::READS)) }
 /// # async fn fetch() -> std::io::Result<Vec<Arc<dyn Tool>>> { Ok(vec![hello()]) }
 /// let engine = Server::new("greeter", "1.0.0").tools_from(async || vec![hello()]).build()?;
 /// let engine = Server::new("greeter", "1.0.0").tools_from(fetch).build()?;

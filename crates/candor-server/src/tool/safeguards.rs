@@ -14,7 +14,7 @@ use super::Tool;
 /// ```
 /// use candor_server::tool::{Rate, Safeguards, Sentence};
 ///
-/// let declared = Safeguards::new().undo("restore_file").rate(Rate::per_minute(10)).unsaid([Sentence::Retry]);
+/// let declared = Safeguards::new().undo("restore_file").rate(Rate::per_minute(10)).omit([Sentence::Retry]);
 /// ```
 #[derive(Clone, Default)]
 pub struct Safeguards {
@@ -24,7 +24,7 @@ pub struct Safeguards {
     pub(crate) serial: Option<String>,
     pub(crate) preview: Option<Preview>,
     pub(crate) requires_preview: bool,
-    unsaid: Vec<Sentence>,
+    omit: Vec<Sentence>,
 }
 
 /// Where a tool's preview comes from.
@@ -119,13 +119,13 @@ impl Safeguards {
 
     /// Sentences that are not added to the description, because the author's own text says it.
     #[must_use]
-    pub fn unsaid(mut self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
-        self.unsaid.extend(sentences);
+    pub fn omit(mut self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
+        self.omit.extend(sentences);
         self
     }
 
     pub(crate) fn says(&self, sentence: Sentence) -> bool {
-        !self.unsaid.contains(&sentence)
+        !self.omit.contains(&sentence)
     }
 
     /// The name of the preview of a tool of this name.
@@ -146,7 +146,7 @@ impl fmt::Debug for Safeguards {
             .field("serial", &self.serial)
             .field("preview", &self.preview_name("…"))
             .field("requires_preview", &self.requires_preview)
-            .field("unsaid", &self.unsaid)
+            .field("omit", &self.omit)
             .finish()
     }
 }

@@ -180,8 +180,8 @@ mod tests {
             "Acts. This cannot be undone. Not safe to retry with same inputs. Requires human approval before executing. Max \
              2 calls per day."
         );
-        let unsaid = said(&entry("Acts", |tool| tool.unsaid([Sentence::Approval])));
-        assert!(!unsaid.contains("approval"), "{unsaid}");
+        let omitted = said(&entry("Acts", |tool| tool.omit([Sentence::Approval])));
+        assert!(!omitted.contains("approval"), "{omitted}");
     }
 
     #[test]

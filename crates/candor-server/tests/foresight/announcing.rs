@@ -120,16 +120,16 @@ async fn nothing_is_unclassified_by_silence() {
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);
     let row = Row::when("action", Test::equals("read")).then(Hints::READS);
-    let said = "it does not say what its calls do, so callers expect the worst: say it (`does`, `annotations`, `effects`), or \
+    let said = "it does not say what its calls do, so callers expect the worst: say it (`hints`, `annotations`, `effects`), or \
                 say that it cannot be said (`unclassified`)";
     let log = Log::capture();
     for (tool, is_silent) in [
         (named("silent"), true),
         (named("titled").annotations(titled.clone()), true),
         (named("says_so").unclassified(), false),
-        (named("says_it_last").does(Hints::READS).unclassified(), false),
+        (named("says_it_last").hints(Hints::READS).unclassified(), false),
         (named("reads").annotations(reads), false),
-        (named("does").unclassified().does(Hints::ADDS), false),
+        (named("hints").unclassified().hints(Hints::ADDS), false),
         (named("by_table").effects(Table::new().row(row)), false),
         (named("by_function").effects_by(Hints::ADDS, |_| Hints::READS), false),
     ] {
@@ -139,7 +139,7 @@ async fn nothing_is_unclassified_by_silence() {
         assert_eq!(log.take(), Vec::from_iter(expected), "{name}");
         let published = client.tool(&name).await.annotations;
         let hints = |text: &str| match name.as_str() {
-            "reads" | "does" | "by_table" | "by_function" => text.contains("Hint"),
+            "reads" | "hints" | "by_table" | "by_function" => text.contains("Hint"),
             _ => !text.contains("Hint"),
         };
         assert!(

@@ -30,7 +30,7 @@ fn row_that_no_call_matches_does_not_build() {
 /// A provider's other tools stay, and nothing is promised of this one.
 #[tokio::test]
 async fn provided_tool_with_a_dead_row_is_listed_and_its_calls_are_refused() {
-    let fine = || JsonTool::open("fine", |_, _| async { Ok("done") }).does(Hints::READS);
+    let fine = || JsonTool::open("fine", |_, _| async { Ok("done") }).hints(Hints::READS);
     let site =
         Site::of(server().tools_from(move || -> Vec<Arc<dyn Tool>> {
             vec![Arc::new(slip()), Arc::new(fine())]

@@ -142,7 +142,7 @@ async fn prompts_and_resources_with_nulls_are_listed_without_them() {
 fn dynamic_annotations_without_an_evaluator_do_not_build() {
     let flagged = |tool: JsonTool| tool.define(|own| own.dynamic_annotations = Some(true));
     let fixed =
-        JsonTool::open("plain", |_, _| async { Ok::<_, ToolError>("ok") }).does(Hints::READS);
+        JsonTool::open("plain", |_, _| async { Ok::<_, ToolError>("ok") }).hints(Hints::READS);
     let error = Server::new("plain", "1").tool(flagged(fixed)).build().unwrap_err();
     let message = error.to_string();
     assert!(message.contains("plain") && message.contains(".effects"), "{message}");
@@ -166,7 +166,7 @@ async fn dynamic_annotations_bring_the_capability_and_the_method() {
 async fn dynamic_annotations_without_an_evaluator_break_a_provided_tool() {
     let server = Server::new("plain", "1").tools_from(|| {
         let tool = JsonTool::open("plain", |_, _| async { Ok::<_, ToolError>("ok") })
-            .does(Hints::READS)
+            .hints(Hints::READS)
             .define(|own| own.dynamic_annotations = Some(true));
         vec![Arc::new(tool) as Arc<dyn candor_server::tool::Tool>]
     });

@@ -34,7 +34,7 @@ impl Started {
                 Ok::<_, ToolError>("done")
             }
         })
-        .does(Hints::DELETES)
+        .hints(Hints::DELETES)
         .serial("ledger")
     }
 

@@ -32,7 +32,7 @@ fn shape(row: &AuditRow) -> Value {
 #[tokio::test]
 async fn a_call_with_a_key_leaves_its_whole_story() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
-        let act = Work::new().tool("act").does(Hints::ADDS);
+        let act = Work::new().tool("act").hints(Hints::ADDS);
         let client = server().tool(act).test().speaking(revision).keyed("k");
         client.call("act", json!({"name": "Ada", "deep": {"n": 1.5}, "list": [1, 2]})).await;
         let rows = rows(client.engine()).await;

@@ -80,8 +80,12 @@ pub struct ServeArgs {
     pub deny: Vec<String>,
 
     /// Only operators decide: approvals through the caller's own client do not count
-    #[arg(long, env = "CANDOR_OUT_OF_BAND", value_parser = clap::builder::FalseyValueParser::new())]
-    pub out_of_band: bool,
+    #[arg(long, env = "CANDOR_OPERATORS_ONLY", value_parser = clap::builder::FalseyValueParser::new())]
+    pub operators_only: bool,
+
+    /// The former name of `--operators-only`, accepted for one release
+    #[arg(long, env = "CANDOR_OUT_OF_BAND", value_parser = clap::builder::FalseyValueParser::new(), hide = true)]
+    pub(super) out_of_band: bool,
 
     /// How long a call that waits for a person is held before it is answered `approval_required`; 0: at once [default: 45s]
     #[arg(long, value_name = "TIME", env = "CANDOR_HOLD", value_parser = value::length)]
@@ -188,6 +192,12 @@ impl ServeArgs {
         self.instance.as_deref().filter(|name| !name.is_empty())
     }
 
+    /// Returns true if only operators decide.
+    #[must_use]
+    pub fn operators_only(&self) -> bool {
+        self.operators_only || self.out_of_band
+    }
+
     /// The way that was asked for. A flag goes before a variable; two flags contradict each other.
     pub(super) fn way(&self, words: &[String]) -> Result<Way> {
         let flag = |name: &str| {
@@ -254,8 +264,12 @@ pub struct LimitArgs {
     pub max_connections: Option<usize>,
 
     /// How long a client may take to send a request's head, then its body, and to read its answer [default: 30s each]
-    #[arg(long, value_name = "TIME", env = "CANDOR_PEER_TIME", value_parser = value::time)]
-    pub peer_time: Option<Duration>,
+    #[arg(long, value_name = "TIME", env = "CANDOR_PEER_TIMEOUT", value_parser = value::time)]
+    pub peer_timeout: Option<Duration>,
+
+    /// The former name of `--peer-timeout`, accepted for one release
+    #[arg(long, value_name = "TIME", env = "CANDOR_PEER_TIME", value_parser = value::time, hide = true)]
+    pub(super) peer_time: Option<Duration>,
 
     /// Legacy sessions of one peer [default: 1000]
     #[arg(long, value_name = "N", env = "CANDOR_MAX_SESSIONS", value_parser = value::count, allow_negative_numbers = true)]
@@ -277,6 +291,7 @@ pub struct LimitArgs {
 impl LimitArgs {
     /// Changes the limits that were given; the others stay as the server set them.
     pub(super) fn apply(&self, server: Server) -> Server {
+        let peer_timeout = self.peer_timeout.or(self.peer_time);
         server.limits(|limits: &mut Limits| {
             set(&mut limits.message_bytes, self.max_message);
             set(&mut limits.depth, self.max_depth.map(usize::from));
@@ -285,9 +300,9 @@ impl LimitArgs {
             set(&mut limits.http_requests, self.max_requests);
             set(&mut limits.streams, self.max_streams);
             set(&mut limits.connections, self.max_connections);
-            set(&mut limits.head_time, self.peer_time);
-            set(&mut limits.body_time, self.peer_time);
-            set(&mut limits.write_time, self.peer_time);
+            set(&mut limits.head_time, peer_timeout);
+            set(&mut limits.body_time, peer_timeout);
+            set(&mut limits.write_time, peer_timeout);
             set(&mut limits.sessions_per_peer, self.max_sessions);
             set(&mut limits.session_idle, self.session_idle);
             set(&mut limits.queue, self.queue.map(usize::from));

@@ -156,8 +156,8 @@ fn asking(mut server: Server, args: &ServeArgs) -> Result<Server> {
     if let Some(ask) = args.ask {
         server = server.ask(ask.into());
     }
-    if args.out_of_band {
-        server = server.out_of_band();
+    if args.operators_only() {
+        server = server.operators_only();
     }
     if let Some(time) = args.hold {
         server = server.hold(time);

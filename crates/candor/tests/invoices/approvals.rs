@@ -382,8 +382,8 @@ async fn says_yes_unasked(client: &Client, era: Era) {
 
 /// Where only operators decide, the caller's own channel decides nothing, whatever comes through it.
 #[tokio::test]
-async fn out_of_band_the_callers_own_yes_is_none() {
-    let flags = [&ASKING[..], &["--out-of-band"]].concat();
+async fn operators_only_ignores_the_callers_own_answer() {
+    let flags = [&ASKING[..], &["--operators-only"]].concat();
     for kind in Kind::ALL {
         let shop = Shop::new(&format!("band-{kind}"));
         let (person, shown) = Person::approving();
@@ -436,7 +436,7 @@ async fn a_caller_without_a_name_cannot_say_yes_to_itself() {
 
 /// A state from before the caller's channel was closed is no way around it.
 #[tokio::test]
-async fn a_state_from_before_it_was_out_of_band_is_none_after() {
+async fn state_from_before_operators_only_is_refused() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.era == Era::Modern) {
         let shop = Shop::new(&format!("before-{kind}"));
         let secret = shop.file("secret");
@@ -448,7 +448,7 @@ async fn a_state_from_before_it_was_out_of_band_is_none_after() {
         let state = asked["result"]["requestState"].clone();
         assert!(state.is_string(), "{asked}");
         drop((server, client));
-        let flags = [&flags[..], &["--out-of-band"]].concat();
+        let flags = [&flags[..], &["--operators-only"]].concat();
         let (_server, client) = shop.client(kind, &flags, Person::approving().0).await;
         let told = client.call_once("delete_invoice", &one(), &yes(&state)).await;
         assert_eq!(code(&told), Some("approval_required"), "{kind}: {told}");

@@ -51,16 +51,16 @@ fn wipe(path: String, world: State<World>) -> usize {
 }
 
 /// Sends a letter. Once it is out, it is out.
-#[tool(deletes, unsaid(undo), rate = "1/day")]
+#[tool(deletes, omit(undo), rate = "1/day")]
 fn send() {}
 
 /// Burns it. This
 /// cannot be undone.
-#[tool(deletes, unsaid(retry))]
+#[tool(deletes, omit(retry))]
 fn burn() {}
 
 /// Says all itself
-#[tool(deletes, idempotency = argument, rate = "5/s", unsaid)]
+#[tool(deletes, idempotency = argument, rate = "5/s", omit)]
 fn quiet() {}
 
 /// Posts it

@@ -42,7 +42,7 @@ pub(super) enum Arrange {
 }
 
 /// Move, rename or copy a file; folders can be moved
-#[tool(effects(by = action), closed_world, preview = preview::of_move, unsaid(preview))]
+#[tool(effects(by = action), closed_world, preview = preview::of_move, omit(preview))]
 pub(super) async fn move_files(
     /// What to move or copy
     from: String,

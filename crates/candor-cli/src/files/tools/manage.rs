@@ -25,7 +25,7 @@ pub(super) enum Action {
 
 /// Read, append, replace, or delete file contents
 // A read needs no look beforehand, so models are not told to take one.
-#[tool(effects(by = action), closed_world, preview = preview::of_manage, unsaid(preview))]
+#[tool(effects(by = action), closed_world, preview = preview::of_manage, omit(preview))]
 pub(super) async fn manage_files(
     /// File path to operate on
     path: String,

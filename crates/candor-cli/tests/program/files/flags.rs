@@ -149,10 +149,10 @@ async fn the_line_for_a_host_is_one_that_a_shell_takes() {
         ),
         (&["--ask", "never"], "asks before: never", "served-folder", " --ask never"),
         (
-            &["--ask=writes", "--deny", "move_files", "--out-of-band", "--hold=2m"],
+            &["--ask=writes", "--deny", "move_files", "--operators-only", "--hold=2m"],
             "asks before: writes",
             "served-folder",
-            " --ask writes --deny move_files --out-of-band --hold 120s",
+            " --ask writes --deny move_files --operators-only --hold 120s",
         ),
     ] {
         let lines = banner(&path, flags).await;

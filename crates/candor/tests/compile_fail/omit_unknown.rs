@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(deletes, unsaid = retry)]
+#[tool(deletes, omit(warning))]
 fn act(name: String) -> String {
     name
 }

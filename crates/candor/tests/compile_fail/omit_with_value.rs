@@ -1,6 +1,6 @@
 use candor::prelude::*;
 
-#[tool(deletes, unsaid(warning))]
+#[tool(deletes, omit = retry)]
 fn act(name: String) -> String {
     name
 }
