@@ -137,8 +137,8 @@ export class Server {
 
   /** Decides about the oldest call that waits. */
   async decide(verb, more = {}) {
-    const [{ id, question }] = await this.waiting();
-    return this.rest('POST', `/approvals/${id}/${verb}`, { question, ...more });
+    const [{ id, version }] = await this.waiting();
+    return this.rest('POST', `/approvals/${id}/${verb}`, { version, ...more });
   }
 }
 

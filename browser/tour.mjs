@@ -24,7 +24,7 @@ export async function furnished(stage, named) {
   await server.decide('deny', { reason: 'Everybody reads it' });
   await denied;
   const approved = call({ path: 'drafts/outline.md', action: 'delete' });
-  await server.decide('approve', { for: { minutes: 15, any: [], under: { path: 'drafts' } } });
+  await server.decide('approve', { grant: { minutes: 15, any: [], under: { path: 'drafts' } } });
   await approved;
   await server.call('search_files', { text: 'printer' }, { client });
   await server.call('make_folder', { path: 'archive/2026' }, { client });
@@ -45,7 +45,7 @@ export function pages({ waits }) {
     { name: 'approvals', path: '/ui/approvals', ready: unfolded },
     { name: 'one approval', path: `/ui/approvals/${waits.id}`, ready: unfolded },
     { name: 'history', path: '/ui/history', ready: (page) => at(page, 'history').waitFor() },
-    { name: 'operation', path: `/ui/history/${waits.id}`, ready: (page) => at(page, 'story').waitFor() },
+    { name: 'operation', path: `/ui/history/${waits.id}`, ready: (page) => at(page, 'timeline').waitFor() },
     { name: 'resources', path: '/ui/resources', ready: opened },
     { name: 'server', path: '/ui/server' },
     { name: 'keys', path: '/', ready: (page) => page.keyboard.press('?') },

@@ -54,12 +54,12 @@ export async function journey(stage) {
   // Yes, also to what is like it.
   const third = remove('drafts/b.txt');
   await questions.waitFor();
-  await at(page, 'permit').locator('summary').click();
+  await at(page, 'grant-similar').locator('summary').click();
   await questions.locator('[data-like=path]').selectOption('under');
   assert.equal(await questions.locator('[data-minutes]').inputValue(), '15');
-  await questions.getByRole('button', { name: 'Approve, and permit such calls' }).click();
+  await questions.getByRole('button', { name: 'Approve and grant' }).click();
   await third;
-  await says(at(page, 'rule'), 'drafts');
+  await says(at(page, 'grant'), 'drafts');
   const free = await remove('drafts/c.txt');
   assert.equal(free.isError ?? false, false, text(free));
   assert.ok(!there('drafts/c.txt'), 'it ran without asking');
@@ -69,7 +69,7 @@ export async function journey(stage) {
   await questions.getByRole('button', { name: 'Deny', exact: true }).click();
   assert.equal((await outside).isError, true);
   await page.getByRole('button', { name: 'Revoke' }).click();
-  await at(page, 'no-rules').waitFor();
+  await at(page, 'no-grants').waitFor();
   const again = server.call('manage_files', { path: 'drafts/d.txt', action: 'replace', content: 'new' });
   await questions.waitFor();
   // Whoever looks at one card is not disturbed by the next.
@@ -103,7 +103,7 @@ async function large(stage) {
   assert.deepEqual([await questions.count(), await named.count()], [3, 2]);
   assert.equal(await named.getByRole('button', { name: /Approve/ }).count(), 0);
   await named.first().getByRole('button', { name: 'Deny' }).click();
-  await says(at(page, 'decided'), 'You denied asks; its caller is told.');
+  await says(at(page, 'decided'), 'You denied asks. The caller gets the denial.');
   assert.equal((await calls[1]).isError, true);
   await until('two are left', async () => (await questions.count()) === 2);
   await questions.first().getByRole('button', { name: 'Deny', exact: true }).click();
@@ -135,12 +135,12 @@ async function unreadable(stage) {
   const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
   await server.waiting();
   await page.goto(`${server.origin}/ui/approvals`);
-  const problem = { status: 409, code: 'not_readable', detail: 'Nothing was decided: what is asked cannot be read here' };
+  const problem = { status: 409, code: 'request_unreadable', detail: 'Not recorded: this version cannot read the request, so it can only be denied' };
   await page.route('**/approve', (route) => route.fulfill({
     status: 409, contentType: 'application/problem+json', body: JSON.stringify(problem),
   }));
   await at(page, 'question').getByRole('button', { name: 'Approve once' }).click();
-  await says(page.locator('#trouble'), 'cannot be read here');
+  await says(page.locator('#trouble'), 'cannot read the request');
   await at(page, 'question').getByRole('button', { name: 'Deny', exact: true }).click();
   assert.equal((await answer).isError, true);
 }
@@ -151,8 +151,8 @@ async function secret(stage) {
   const page = await stage.operator(server);
   const answer = server.call('asks', { text: 'a', pin: '1234' });
   await page.goto(`${server.origin}/ui/approvals`);
-  await at(page, 'permit').locator('summary').click();
-  const permit = page.getByRole('button', { name: 'Approve, and permit such calls' });
+  await at(page, 'grant-similar').locator('summary').click();
+  const permit = page.getByRole('button', { name: 'Approve and grant' });
   await permit.click();
   await says(page.locator('#trouble'), 'Choose what pin may be');
   await focused(page.locator('[data-like=pin]'));
@@ -160,7 +160,7 @@ async function secret(stage) {
   await page.locator('[data-like=pin]').selectOption('any');
   await permit.click();
   assert.equal((await answer).isError ?? false, false);
-  await at(page, 'rule').waitFor();
+  await at(page, 'grant').waitFor();
 }
 
 /** Two who look at the same question: the slower one is told, and can decide nothing any more. */
@@ -175,11 +175,11 @@ async function quicker(stage) {
   const approve = page.getByRole('button', { name: 'Approve once' });
   await approve.click();
   const trouble = page.locator('#trouble');
-  await says(trouble, 'denied');
+  await says(trouble, 'Denied');
   assert.doesNotMatch(await trouble.innerText(), /candor /, 'commands are for terminals');
   assert.ok(await approve.isDisabled());
-  await trouble.getByRole('link', { name: 'How it stands' }).click();
-  await says(at(page, 'stands'), 'denied by operator');
+  await trouble.getByRole('link', { name: 'View operation' }).click();
+  await says(at(page, 'state'), 'Denied by operator');
 }
 
 /** Somebody who calls and decides alone: each step says what comes next, and the result comes to where the call was made. */
@@ -203,7 +203,7 @@ async function byOneself(stage) {
   await becomes(at(page, 'result'), 'data-state', 'ok');
   assert.ok(!existsSync(join(files, 'a.txt')));
   await at(desk, 'decided').getByRole('link').click();
-  await becomes(at(desk, 'stands'), 'data-state', 'done');
+  await becomes(at(desk, 'state'), 'data-state', 'done');
 
   // Whoever stops it is told that, and nothing else.
   await call('b.txt');
@@ -216,12 +216,12 @@ async function byOneself(stage) {
   await page.getByRole('link', { name: 'Approvals' }).click();
   await at(page, 'question').getByRole('button', { name: 'Approve once' }).click();
   await at(page, 'decided').getByRole('link').click();
-  await says(at(page, 'stands'), 'it runs when its caller repeats the call');
+  await says(at(page, 'state'), 'The call runs if its caller repeats it by');
   assert.ok(existsSync(join(files, 'b.txt')));
   await page.getByRole('link', { name: 'History' }).first().click();
-  await says(at(page, 'call').first(), 'approved, not started');
+  await says(at(page, 'call').first(), 'Approved, not started');
   await page.goto(`${server.origin}/ui/tools/manage_files#args=${encodeURIComponent('{"path":"b.txt","action":"delete"}')}`);
-  await says(at(page, 'standing'), 'Approved by operator: it would start at once');
+  await says(at(page, 'record'), 'Approved by operator. The call can start.');
 }
 
 /** Who decides sees by which tool it could be taken back, and gets there; so does who calls. */

@@ -51,13 +51,13 @@ async function stopped(stage) {
     assert.equal(await page.locator('#progress').getAttribute('value'), '1');
     await at(page, 'cancel').click();
     await becomes(at(page, 'result'), 'data-state', 'cancelled');
-    await says(at(page, 'result-says'), 'You stopped it');
+    await says(at(page, 'result-says'), 'Cancelled. The call may have run. Check History.');
     await says(button, /^Call$/);
     assert.ok(await button.isEnabled());
     assert.ok(await at(page, 'cancel').isHidden());
   }
   await page.goto(`${server.origin}/ui/history`);
-  await says(at(page, 'call').first(), 'its caller left before it ended');
+  await says(at(page, 'call').first(), 'Disconnected');
 }
 
 export async function journey(stage) {
@@ -126,7 +126,7 @@ export async function journey(stage) {
   await at(page, 'call').click();
   await at(page, 'confirm').waitFor();
   await focused(at(page, 'confirm-cancel'));
-  await says(at(page, 'confirm-effect'), /Deletes[\s\S]*may change or delete what is there/);
+  await says(at(page, 'confirm-effect'), /Deletes[\s\S]*may change or delete data/);
   await says(at(page, 'confirm-undo'), /the call cannot be undone/);
   const shown = JSON.parse(await at(page, 'confirm-arguments').textContent());
   assert.deepEqual(shown, { path: 'notes/a.txt', action: 'delete' });

@@ -167,7 +167,7 @@ async function approvals(page, server) {
   await until('one less', async () => (await at(page, 'question').count()) === PAYLOADS.length - 1);
   await harmless(page, 'after a no');
   await page.goto(`${server.origin}/ui/history/${id}`);
-  await says(at(page, 'story'), '<img src=x');
+  await says(at(page, 'timeline'), '<img src=x');
   assert.doesNotMatch(await textOf(page.locator('main')), DECEIVES, 'nor is history written backwards');
   await harmless(page, 'an operation');
   await page.goto(`${server.origin}/ui/history`);

@@ -168,30 +168,30 @@ async function ports(stage) {
   const other = await eavesdropper();
   try {
     const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
-    const [{ id, question }] = await server.waiting();
+    const [{ id, version }] = await server.waiting();
     const visitor = await page.context().newPage();
     await visitor.goto(other.origin);
     const cookie = other.heard.find((one) => one.includes('candor_'));
     assert.ok(cookie, 'cookies know no ports');
-    // As that server: it sees the page and the question, and has nothing to decide it with.
+    // As that server: it sees the page and the version, and has nothing to decide it with.
     const come = (path, init = {}) => fetch(server.origin + path, { ...init, headers: { Cookie: cookie, Accept: 'text/html', ...init.headers } });
     const seen = await (await come('/ui/approvals')).text();
-    assert.ok(seen.includes(question));
+    assert.ok(seen.includes(version));
     const words = [...new Set(seen.match(/[\w-]{40,}/g))];
     const decide = (proof) => come(`/approvals/${id}/approve`, {
-      method: 'POST', body: JSON.stringify({ question }),
+      method: 'POST', body: JSON.stringify({ version }),
       headers: { 'Content-Type': 'application/json', Origin: server.origin, ...(proof ? { 'X-Candor-Csrf': proof } : {}) },
     });
     for (const word of [undefined, ...words, cookie.split('=')[1]]) assert.equal((await decide(word)).status, 403, word);
     for (const path of ['/resources', '/resources/content?uri=x']) assert.equal((await come(path)).status, 403, path);
     // As its page, in that browser: nothing of ours is in its storage, and its requests are not let in.
-    const tried = await visitor.evaluate(async ([url, question]) => {
-      const send = (mode, headers) => fetch(url, { method: 'POST', mode, credentials: 'include', headers, body: JSON.stringify({ question }) }).then(() => 'sent', () => 'held back');
+    const tried = await visitor.evaluate(async ([url, version]) => {
+      const send = (mode, headers) => fetch(url, { method: 'POST', mode, credentials: 'include', headers, body: JSON.stringify({ version }) }).then(() => 'sent', () => 'held back');
       const both = [await send('cors', { 'Content-Type': 'application/json', 'X-Candor-Csrf': 'x' }), await send('no-cors', {})];
       return { both, stored: localStorage.length };
-    }, [`${server.origin}/approvals/${id}/approve`, question]);
+    }, [`${server.origin}/approvals/${id}/approve`, version]);
     assert.deepEqual(tried, { both: ['held back', 'held back'], stored: 0 });
-    assert.equal((await server.waiting())[0].question, question, 'nothing is decided');
+    assert.equal((await server.waiting())[0].version, version, 'nothing is decided');
     assert.ok(existsSync(join(files, 'a.txt')));
     // A new tab of ours needs no login.
     const tab = await page.context().newPage();

@@ -33,7 +33,7 @@ export async function journey(stage) {
   const gone = first.call('create_invoice', order).then(() => 'answered', () => 'broke off');
   await until('it is under way', async () => {
     const { items } = await first.rest('GET', '/history');
-    return items.some((one) => one.state === 'dispatched' || one.state === 'running');
+    return items.some((one) => one.state === 'running');
   });
   await first.stop('SIGKILL');
   assert.equal(await gone, 'broke off');
@@ -48,16 +48,16 @@ export async function journey(stage) {
     await page.reload();
     return (await row.count()) === 1;
   }, LEASE);
-  assert.match(text(await server.call('create_invoice', order)), /nobody knows|unknown/i);
+  assert.match(text(await server.call('create_invoice', order)), /Outcome unknown/);
   await row.getByRole('link').click();
-  await becomes(at(page, 'stands'), 'data-state', 'unknown');
-  await at(page, 'resolve').getByLabel('It was done.').check();
+  await becomes(at(page, 'state'), 'data-state', 'unknown');
+  await at(page, 'resolve').getByLabel('Succeeded').check();
   await page.locator('#text').fill('inv_41, as the bank says');
   const reloaded = once(page, 'load');
-  await at(page, 'resolve').getByRole('button', { name: 'Say so' }).click();
+  await at(page, 'resolve').getByRole('button', { name: 'Record outcome' }).click();
   await reloaded;
-  await becomes(at(page, 'stands'), 'data-state', 'done');
-  await says(at(page, 'story'), 'operator');
+  await becomes(at(page, 'state'), 'data-state', 'done');
+  await says(at(page, 'timeline'), 'operator');
   await says(at(page, 'result'), 'inv_41, as the bank says');
 
   const replayed = await server.call('create_invoice', order);

@@ -79,9 +79,9 @@ enum Command {
     Prompts(talk::prompts::Args),
     /// Find out what is wrong with the connection to a server
     Doctor(talk::doctor::Args),
-    /// What waits for a person: see it, decide it
+    /// Review pending approvals
     Approvals(approvals::Args),
-    /// What happened: operations and calls, from the ledger
+    /// List past calls
     History(history::Args),
     /// Approvals and history in a browser, of every server that writes to a ledger
     Console(console::Args),

@@ -356,16 +356,18 @@ impl Foreseen {
             };
         }
         told += if hints.is_open_world() {
-            " It may reach systems outside."
+            " It may reach external systems."
         } else {
-            " It stays within the server's own world."
+            " It is local to the server."
         };
         told += match (trust, self.basis) {
             (Trust::Known, Basis::Asked) => " The server said so for exactly these arguments.",
             (Trust::Known, Basis::Declared) => " The tool declares so for all its calls.",
-            (Trust::Known, Basis::Nothing) => " Nobody says what it does, so the worst is assumed.",
+            (Trust::Known, Basis::Nothing) => {
+                " The tool is unclassified, so the worst case applies."
+            }
             (Trust::Stranger, _) => {
-                " The server's own description is not believed, so the worst is assumed where the host knows nothing better."
+                " The server is untrusted, so the worst case applies where the host knows nothing better."
             }
         };
         match (self.judgement, self.server) {
@@ -373,9 +375,9 @@ impl Foreseen {
                 told += " It will be refused: do not make it.";
             }
             (Judgement::Ask, _) | (_, Some(Judgement::Ask)) => {
-                told += " A person will be asked before it starts.";
+                told += " It needs approval before it starts.";
             }
-            _ => told += " It will run without asking anybody.",
+            _ => told += " It will run without approval.",
         }
         told
     }
@@ -459,5 +461,5 @@ fn tool_judgement(tool: &KnownTool) -> Option<Judgement> {
 fn judgement(meta: &Object) -> Option<Judgement> {
     let told = meta.get(extension::APPROVAL)?;
     let told = members_of(&told.to_raw()).ok()?;
-    Judgement::of_word(&told.read_str("judgement").ok().flatten()?)
+    Judgement::of_word(&told.read_str("verdict").ok().flatten()?)
 }

@@ -61,9 +61,9 @@ impl Proposal {
         let known = match (self.trust, self.foreseen.basis) {
             (Trust::Known, Basis::Asked) => "the server's answer for these arguments".to_owned(),
             (Trust::Known, Basis::Declared) => "declared by the tool".to_owned(),
-            (_, Basis::Nothing) => "nobody says what it does".to_owned(),
+            (_, Basis::Nothing) => "unclassified".to_owned(),
             (Trust::Stranger, _) => {
-                format!("a stranger says: {}", self.foreseen.said.hints.in_words())
+                format!("reported by an untrusted server: {}", self.foreseen.said.hints.in_words())
             }
         };
         let preview = self.preview.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();

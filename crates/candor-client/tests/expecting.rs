@@ -231,7 +231,7 @@ async fn server_that_cannot_check_the_precondition_is_not_left_to_ask() {
         let server = modern(can, |asked| match asked.method.as_str() {
             "tools/list" => {
                 let mut wipe = tool("wipe", &json!({"destructiveHint": true}));
-                wipe["_meta"] = json!({"dev.candor/approval": {"judgement": "ask"}});
+                wipe["_meta"] = json!({"dev.candor/approval": {"verdict": "ask"}});
                 tools(&json!([wipe]))
             }
             "tools/call" => said("done"),

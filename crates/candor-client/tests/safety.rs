@@ -571,12 +571,12 @@ async fn a_model_is_told_the_same_in_words() {
     assert!(words.contains("only reads") && words.contains("exactly these arguments"), "{words}");
     let words = soon(client.describe_for_model("manage", &delete())).await.unwrap();
     assert!(
-        words.contains("may change or delete") && words.contains("A person will be asked"),
+        words.contains("may change or delete") && words.contains("It needs approval"),
         "{words}"
     );
     let stranger = soon(server.client().into_future()).await.unwrap();
     let words = soon(stranger.describe_for_model("manage", &read())).await.unwrap();
-    assert!(words.contains("not believed") && words.contains("may change or delete"), "{words}");
+    assert!(words.contains("untrusted") && words.contains("may change or delete"), "{words}");
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ function complain(text) {
   if (text) trouble.scrollIntoView({ block: "nearest" });
 }
 
-/** What the card's form permits besides this call. */
-function rule(card) {
+/** The grant that the card's form describes. */
+function grant(card) {
   const wanted = { minutes: Number(card.querySelector("[data-minutes]").value), any: [], under: {} };
   for (const select of card.querySelectorAll("[data-like]")) {
     if (select.value === "any") wanted.any.push(select.dataset.like);
@@ -23,27 +23,27 @@ function rule(card) {
   return wanted;
 }
 
-/** Where its whole story is. */
-const stands = (card) => make("a", { href: `${base}/ui/history/${card.dataset.id}` }, "How it stands");
+/** A link to its operation. */
+const operation = (card) => make("a", { href: `${base}/ui/history/${card.dataset.id}` }, "View operation");
 
 /** What comes next for a call that was decided. */
 function tellDecided(card, verb) {
-  const [word, next] = verb === "approve" ? ["approved", ". It starts now if its caller still waits; otherwise its caller must repeat the call within 15 minutes. "] : ["denied", "; its caller is told. "];
-  done.replaceChildren(`You ${word} `, make("span", { class: "name" }, card.querySelector(".name").textContent), next, stands(card));
+  const [word, next] = verb === "approve" ? ["approved", ". It starts now if its caller still waits. Otherwise the caller must repeat the call within 15 minutes. "] : ["denied", ". The caller gets the denial. "];
+  done.replaceChildren(`You ${word} `, make("span", { class: "name" }, card.querySelector(".name").textContent), next, operation(card));
   done.hidden = false;
 }
 
 async function decide(card, button) {
   // Of a secret nothing is chosen beforehand.
-  const open = button.dataset.with === "rule" && [...card.querySelectorAll("[data-like]")].find((select) => !select.value);
+  const open = button.dataset.with === "grant" && [...card.querySelectorAll("[data-like]")].find((select) => !select.value);
   if (open) {
-    complain(`Choose what ${open.dataset.like} may be: it is a secret, so the same value cannot be asked for again.`);
+    complain(`Choose what ${open.dataset.like} may be: it is a secret, so a grant cannot match its value.`);
     open.focus();
     return;
   }
-  const body = { question: card.dataset.question };
+  const body = { version: card.dataset.version };
   if (button.dataset.with === "reason") body.reason = card.querySelector("[data-reason]").value;
-  if (button.dataset.with === "rule") body.for = rule(card);
+  if (button.dataset.with === "grant") body.grant = grant(card);
   const verb = button.dataset.decide;
   card.querySelectorAll("button").forEach((one) => { one.disabled = true; });
   const response = await ask("POST", `/approvals/${card.dataset.id}/${verb}`, body);
@@ -56,10 +56,10 @@ async function decide(card, button) {
     await refresh();
   } else {
     // Where to look on the command line is not what is needed here.
-    complain((await told(response)).replace(/ (See|Look again): candor .*$/, ""));
+    complain((await told(response)).replace(/ (See|Review it again): candor .*$/, ""));
     // Somebody was quicker, or it is another question by now. What cannot be read still waits for a no.
-    const over = response.status === 409 && (await code(response)) !== "not_readable";
-    if (over) trouble.append(" ", stands(card));
+    const over = response.status === 409 && (await code(response)) !== "request_unreadable";
+    if (over) trouble.append(" ", operation(card));
     card.querySelectorAll("button").forEach((one) => { one.disabled = over; });
     await refresh();
   }
@@ -109,8 +109,8 @@ async function refresh() {
   seen = mine;
   const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
   // Two callers who want the same put the same question, each for a call of their own. And one that had no room may have it now.
-  const name = (card) => `${card.dataset.id} ${card.dataset.question} ${"large" in card.dataset}`;
-  const kept = new Map([...was.querySelectorAll("[data-question]")].map((card) => [name(card), card]));
+  const name = (card) => `${card.dataset.id} ${card.dataset.version} ${"large" in card.dataset}`;
+  const kept = new Map([...was.querySelectorAll("[data-version]")].map((card) => [name(card), card]));
   const inside = was.contains(document.activeElement);
   const cards = [...now.children].map((card) => kept.get(name(card)) ?? document.importNode(card, true));
   for (const card of cards) card.querySelectorAll("[autofocus]").forEach((one) => one.removeAttribute("autofocus"));
@@ -120,7 +120,7 @@ async function refresh() {
     for (const card of [...was.children]) {
       if (cards.includes(card)) continue;
       // Only what stood below it moves.
-      if ("question" in card.dataset && card.nextElementSibling) moved = performance.now();
+      if ("version" in card.dataset && card.nextElementSibling) moved = performance.now();
       card.remove();
     }
     cards.forEach((card, at) => { if (was.children[at] !== card) was.insertBefore(card, was.children[at] ?? null); });
@@ -129,8 +129,8 @@ async function refresh() {
   const moveOn = decided && !decided.isConnected;
   if ((moveOn || inside) && !was.contains(document.activeElement)) (was.querySelector("[data-decide=deny]") ?? document.getElementById("main")).focus();
   if (moveOn) decided = null;
-  const rules = desk.querySelector("#questions").nextSibling;
-  while (rules && desk.lastChild !== desk.querySelector("#questions")) desk.lastChild.remove();
+  const grants = desk.querySelector("#questions").nextSibling;
+  while (grants && desk.lastChild !== desk.querySelector("#questions")) desk.lastChild.remove();
   let node = now.nextSibling;
   while (node) { const next = node.nextSibling; desk.append(document.importNode(node, true)); node = next; }
   count();
@@ -152,10 +152,10 @@ desk.addEventListener("click", async (event) => {
     say("The questions have just moved. Look again.");
     return;
   }
-  if (button?.dataset.decide) decide(button.closest("[data-question]"), button);
+  if (button?.dataset.decide) decide(button.closest("[data-version]"), button);
   if (button?.dataset.revoke) {
     button.disabled = true;
-    const response = await ask("DELETE", `/approvals/rules/${button.dataset.revoke}`);
+    const response = await ask("DELETE", `/approvals/grants/${button.dataset.revoke}`);
     complain(response.ok ? "" : await told(response));
     if (response.ok) say("Revoked");
     await refresh();

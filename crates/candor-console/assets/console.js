@@ -223,7 +223,7 @@ if (operator && document.getElementById("waiting")) {
     source.addEventListener("error", async () => {
       if (source.readyState !== EventSource.CLOSED) { tell({ lost: true }); return; }
       const proof = kept();
-      const { ok, status } = await ask("GET", "/approvals/rules");
+      const { ok, status } = await ask("GET", "/approvals/grants");
       if (anew(proof)) { listen(); return; }
       if (status !== 401 && status !== 403) { tell({ lost: !ok }); setTimeout(listen, AGAIN); return; }
       // A server that was started anew knows nobody.

@@ -2,20 +2,26 @@
 import { json, make } from "./result.js";
 
 const by = (id) => document.getElementById(id);
-const exactly = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes", changes_or_deletes: "May change or delete" };
+const exactly = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes", changes_or_deletes: "May delete" };
 const possibly = { ...exactly, adds: "May add", changes: "May change", deletes: "May delete" };
-const approvals = { none: "Runs without asking", ask: "Waits until a person approves", deny: "Policy denies it" };
+const decisions = { run: "Runs now", replay: "Replays", join: "Joins", ask: "Needs approval", input: "Needs input", refuse: "Refused" };
 const time = (text) => (text ? new Date(text).toLocaleString() : "");
-const standings = {
-  replay: (s) => `This key has run${s.completedAt ? ` (${time(s.completedAt)})` : ""}: you would get the first result again`,
-  running: (s) => `It is running${s.since ? ` since ${time(s.since)}` : ""}: you would wait for that call`,
-  waiting: () => "A person has been asked already, and has not answered",
-  approved: (s) => `Approved by ${s.by}: it would start at once`,
-  denied: (s) => `Denied by ${s.by}${s.reason ? `: ${s.reason}` : ""}`,
-  unknown: () => "It was started, and nobody knows what came of it: it would not start again",
-  reused: () => "This key stands for other arguments: take a new one",
-  closed: () => "This key cannot be used any more: take a new one",
-  unavailable: () => "The ledger cannot be asked just now",
+const ended = (label) => (record) => `${label}${record.completedAt ? ` (${time(record.completedAt)})` : ""}. This key returns the stored result.`;
+const records = {
+  succeeded: ended("Succeeded"),
+  failed: ended("Failed"),
+  result_invalid: ended("Invalid result"),
+  running: (record) => `Running${record.since ? ` since ${time(record.since)}` : ""}. The call waits for its result.`,
+  input_required: () => "Needs input. The call asks for it again.",
+  approval_required: () => "Needs approval. A reviewer has the request.",
+  approved: (record) => `Approved by ${record.by}. The call can start.`,
+  denied: (record) => `Denied by ${record.by}${record.reason ? `: ${record.reason}` : ""}`,
+  outcome_unknown: () => "Outcome unknown. The call does not start again.",
+  result_expired: () => "Result expired. Use a new key.",
+  result_too_large: () => "The result was too large to store. Use a new key.",
+  abandoned: () => "Abandoned. Use a new key.",
+  idempotency_key_reused: () => "This key was already used with different arguments. Use a new key.",
+  ledger_unavailable: () => "The ledger is unavailable.",
 };
 
 /** Returns true if the tool does not declare its effect: the verdict is only what must be assumed. */
@@ -33,8 +39,8 @@ export function foretell(panel, answer, errors) {
   by("verdict").replaceChildren(make("span", { class: `verdict ${color}` }, unclassified ? "Unclassified" : words));
   const hints = answer.annotations;
   by("besides").className = "besides";
-  by("besides").textContent = unclassified ? "treated as the worst case" : `${hints.openWorldHint ? "reaches outside" : "stays local"} · ${hints.idempotentHint ? "repeatable" : "not repeatable"}`;
-  by("exact").textContent = answer.exact ? "With these very arguments" : "What is still possible with what is written so far";
+  by("besides").textContent = unclassified ? "treated as the worst case" : `${hints.idempotentHint ? "safe to retry" : "not safe to retry"} · ${hints.openWorldHint ? "external" : "local"}`;
+  by("exact").textContent = answer.exact ? "With these arguments" : "What is still possible with what is written so far";
   for (const row of panel.querySelectorAll("[data-hint]")) {
     const name = row.dataset.hint;
     row.children[1].textContent = String(hints[name]);
@@ -43,11 +49,11 @@ export function foretell(panel, answer, errors) {
   by("fits").dataset.valid = String(answer.valid);
   by("fits").replaceChildren(answer.valid ? "fit the schema" : make("ul", {}, ...errors.slice(0, 6).map(({ name, message }) =>
     make("li", {}, make("code", {}, name), ` ${message}`))));
-  by("asks").textContent = approvals[answer.approval] ?? answer.approval;
-  const standing = answer.standing && (standings[answer.standing.state]?.(answer.standing) ?? answer.standing.state);
-  by("standing").hidden = by("standing-is").hidden = !standing;
-  by("standing").dataset.state = answer.standing?.state ?? "";
-  by("standing").textContent = standing ?? "";
+  by("decision").textContent = decisions[answer.decision] ?? answer.decision;
+  const record = answer.record && (records[answer.record.state]?.(answer.record) ?? answer.record.state);
+  by("record").hidden = by("record-is").hidden = !record;
+  by("record").dataset.state = answer.record?.state ?? "";
+  by("record").textContent = record ?? "";
   by("answer").textContent = json(answer);
 }
 

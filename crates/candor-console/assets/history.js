@@ -1,4 +1,4 @@
-// History: saying what came of a call of which nobody knows.
+// History: recording an unknown outcome.
 
 import { ask, say, told } from "./console.js";
 
@@ -6,14 +6,14 @@ const trouble = document.getElementById("trouble");
 document.querySelector("[data-resolve]")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
-  const body = { finding: form.elements.finding.value };
+  const body = { state: form.elements.state.value };
   const text = form.elements.text.value;
-  if (text && (body.finding === "done" || body.finding === "failed")) body.text = text;
+  if (text && (body.state === "succeeded" || body.state === "failed")) body.text = text;
   const button = form.querySelector("button");
   button.disabled = true;
   const response = await ask("POST", `/history/${form.dataset.resolve}/resolve`, body);
   if (response.ok) {
-    say("Written down");
+    say("Outcome recorded");
     location.reload();
   } else {
     trouble.textContent = await told(response);

@@ -289,9 +289,9 @@ let undecided;
 addEventListener("candor:waiting", async () => {
   const { value, text } = written();
   if (running || outcome.dataset.state !== "waiting" || value === undefined || text !== undecided) return;
-  const standing = (await foresee(text))?.standing;
-  if (running || outcome.dataset.state !== "waiting" || standing?.state !== "approved") return;
-  state("waiting", `Approved by ${standing.by}. Nothing was run. Repeat the call within 15 minutes.`);
+  const record = (await foresee(text))?.record;
+  if (running || outcome.dataset.state !== "waiting" || record?.state !== "approved") return;
+  state("waiting", `Approved by ${record.by}. Nothing was run. Repeat the call within 15 minutes.`);
   by("outcome-shows").replaceChildren();
 });
 
@@ -302,7 +302,7 @@ async function run(verb, text) {
   const label = callButton?.textContent;
   if (callButton) { callButton.disabled = true; callButton.textContent = verb === "call" ? "Calling…" : "Previewing…"; }
   if (cancelButton) cancelButton.hidden = false;
-  const decide = verb === "call" && known?.approval === "ask" && (known.standing?.state ?? "waiting") === "waiting" && operator;
+  const decide = verb === "call" && known?.verdict === "ask" && (known.record?.state ?? "approval_required") === "approval_required" && operator;
   by("outcome-shows").replaceChildren(...(decide ? [waitsThere("The result appears here.")] : []));
   state("running", "Running…");
   outcome.scrollIntoView({ block: "nearest" });
@@ -311,7 +311,7 @@ async function run(verb, text) {
   try {
     const sent = { Accept: "text/event-stream, application/json", ...(verb === "call" ? headers() : {}) };
     // The page has shown that the server asks for approval: if that changes before the call arrives, the call must not run.
-    const expects = verb === "call" && known?.exact && known.approval === "ask" ? "?expect=ask" : "";
+    const expects = verb === "call" && known?.exact && known.verdict === "ask" ? "?expect=ask" : "";
     const response = await ask("POST", `${path}/${verb}${expects}`, text, sent, running.signal);
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       const body = await response.json();
@@ -326,7 +326,7 @@ async function run(verb, text) {
     }
     if (!ended) state("unknown", "The answer broke off. Whether it was done is unknown: look into the history before you call again.");
   } catch (error) {
-    if (error.name === "AbortError") state("cancelled", "You stopped it. It was taken back as far as it could be; what it had done by then is done.");
+    if (error.name === "AbortError") state("cancelled", "Cancelled. The call may have run. Check History.");
     else if (!ended) state("unknown", "The server cannot be reached. If the call had started, its outcome is unknown.");
   } finally {
     if (!ended) by("outcome-shows").replaceChildren();
@@ -391,13 +391,13 @@ function undone({ undo, sources }) {
 }
 
 function confirmed({ answer, value }) {
-  if (!answer.annotations?.destructiveHint || answer.standing?.state === "replay") return Promise.resolve(true);
+  if (!answer.annotations?.destructiveHint || answer.decision === "replay") return Promise.resolve(true);
   const dialog = by("confirm");
   const does = isUnclassified(answer)
-    ? " The tool does not declare its effect, so it is treated as the worst case."
-    : ` It may change or delete what is there, ${by("besides").textContent.replace(" · ", ", and is ")}.`;
+    ? " The tool does not declare its effect, so the worst case applies."
+    : ` It may change or delete data: ${by("besides").textContent}.`;
   by("confirm-effect").replaceChildren(make("span", { class: by("verdict").firstElementChild?.className ?? "verdict deletes" }, by("verdict").textContent),
-    `${does}${answer.approval === "ask" ? " A person is asked before it starts." : ""}`);
+    `${does}${answer.decision === "ask" ? " It needs approval before it starts." : ""}`);
   by("confirm-arguments").textContent = json(value);
   const instead = panel.querySelector("[data-testid=instead-tool]")?.textContent;
   by("confirm-undo").textContent = undone(answer)

@@ -82,8 +82,8 @@ pub(crate) fn access(route: &Route) -> Access {
         | Route::ApprovalEvents
         | Route::Approval(_)
         | Route::Decision(..)
-        | Route::Rules
-        | Route::Rule(_)
+        | Route::Grants
+        | Route::Grant(_)
         | Route::History
         | Route::Export
         | Route::Operation(_)

@@ -81,7 +81,7 @@ impl Problem {
         };
         let trace_id = trace::new();
         tracing::warn!(trace_id, bytes, "there is no room for an answer");
-        Self::new(status, failure::RESULT_OMITTED, full.unheld(bytes).message)
+        Self::new(status, failure::RESULT_TOO_LARGE, full.unheld(bytes).message)
             .member("trace_id", trace_id)
     }
 

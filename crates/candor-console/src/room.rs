@@ -49,8 +49,8 @@ pub(crate) fn needs(route: &Route) -> Needs {
         | Route::ApprovalEvents
         | Route::Approval(_)
         | Route::Decision(..)
-        | Route::Rules
-        | Route::Rule(_)
+        | Route::Grants
+        | Route::Grant(_)
         | Route::History
         | Route::Operation(_)
         | Route::Resolve(_) => Needs::Nothing,

@@ -200,8 +200,8 @@ async fn act(console: &Arc<Inner>, asked: &Asked, route: Route) -> Result<Respon
         Route::ApprovalEvents => rest::approvals::events(console, asked),
         Route::Approval(id) => rest::approvals::one(console, asked, &id).await,
         Route::Decision(id, decided) => rest::approvals::decide(console, asked, &id, decided).await,
-        Route::Rules => rest::approvals::rules(console, asked).await,
-        Route::Rule(id) => rest::approvals::revoke(console, asked, &id).await,
+        Route::Grants => rest::approvals::grants(console, asked).await,
+        Route::Grant(id) => rest::approvals::revoke(console, asked, &id).await,
         Route::History => rest::history::list(console, asked).await,
         Route::Export => rest::history::export(console, asked),
         Route::Operation(id) => rest::history::one(console, asked, &id).await,
@@ -215,7 +215,7 @@ pub(crate) fn allowed(route: &Route) -> &'static str {
     match route {
         Route::Verb(..) | Route::Decision(..) | Route::Resolve(_) => "POST, OPTIONS",
         Route::Session => "POST, DELETE, OPTIONS",
-        Route::Rule(_) => "DELETE, OPTIONS",
+        Route::Grant(_) => "DELETE, OPTIONS",
         _ => "GET, HEAD, OPTIONS",
     }
 }

@@ -45,15 +45,15 @@ async fn tools_are_listed_with_one_verdict_each() {
     is_harmless(&html);
 }
 
-/// Besides the verdict a line says how far a call reaches, and whether it may be repeated.
+/// Beside the effect, a line says whether a call is safe to retry, and whether it is external.
 #[tokio::test]
-async fn a_tool_in_the_list_says_whether_it_reaches_outside_and_is_repeatable() {
+async fn tool_list_says_whether_calls_are_external_and_safe_to_retry() {
     let schema = json!({"type": "object"});
     let rows = [
-        ("looks", Hints::new(true, false, true, true), "reaches outside · repeatable"),
-        ("keeps", Hints::new(false, true, true, false), "stays local · repeatable"),
-        ("sends", Hints::new(false, false, false, true), "reaches outside · not repeatable"),
-        ("notes", Hints::new(false, false, false, false), "stays local · not repeatable"),
+        ("looks", Hints::new(true, false, true, true), "safe to retry · external"),
+        ("keeps", Hints::new(false, true, true, false), "safe to retry · local"),
+        ("sends", Hints::new(false, false, false, true), "not safe to retry · external"),
+        ("notes", Hints::new(false, false, false, false), "not safe to retry · local"),
     ];
     let of = |(name, hints, _): &(&str, Hints, &str)| tool(name, &schema).hints(*hints);
     let server = rows.iter().map(of).fold(server(), Server::tool);
@@ -309,8 +309,8 @@ async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody
     let site = Site::of(sample().instructions("Be kind"));
     let html = page(&site, "/ui/server").await;
     assert_eq!(at(&html, "instructions"), "Be kind");
-    assert_eq!(at(&html, "health"), "takes requests");
-    assert_eq!(at(&html, "asks"), "about no call; whoever uses the server decides");
+    assert_eq!(at(&html, "health"), "Healthy");
+    assert_eq!(at(&html, "asks"), "No call needs approval");
     let revisions: Vec<&str> = at(&html, "revisions").split(" · ").collect();
     assert!(
         revisions.contains(&"2026-07-28") && revisions.contains(&"2025-11-25"),

@@ -101,42 +101,66 @@ impl Effect {
             Self::Reads => "Reads",
             Self::Adds => "May add",
             Self::Changes => "May change",
-            Self::Deletes => "May delete",
-            Self::ChangesOrDeletes => "May change or delete",
+            Self::Deletes | Self::ChangesOrDeletes => "May delete",
         }
     }
 
-    /// Reads what [`Hints::in_words`] has written: the effect, and the rest of the line. `None` for other words.
+    /// Reads a line of [`Hints::in_words`]: the effect, and the rest of the line. `None` for other words.
+    ///
+    /// A ledger stores such lines, so lines of earlier versions are read as well.
     ///
     /// ```
     /// use candor_hints::{Effect, Hints};
     ///
     /// let words = Hints::DELETES.repeatable().closed_world().in_words();
-    /// let rest = "repeatable · stays local";
+    /// let rest = "safe to retry · local";
     /// assert_eq!(Effect::of_words(&words), Some((Effect::Deletes, rest)));
+    /// assert_eq!(Effect::of_words("DELETES · repeatable · stays local"), Some((Effect::Deletes, rest)));
     /// ```
     #[must_use]
     pub fn of_words(words: &str) -> Option<(Self, &str)> {
         let (word, rest) = words.split_once(BETWEEN)?;
-        let effect = Self::ALL.into_iter().find(|effect| effect.in_a_line() == word)?;
-        Some((effect, rest))
+        let effect = Self::ALL
+            .into_iter()
+            .find(|effect| [effect.label(), effect.former_label()].contains(&word))?;
+        let current = FORMER_RESTS.iter().find(|(former, _)| *former == rest);
+        Some((effect, current.map_or(rest, |(_, current)| current)))
     }
 
-    const fn in_a_line(self) -> &'static str {
+    /// Returns the label for people.
+    const fn label(self) -> &'static str {
         match self {
-            // Nobody should miss it.
-            Self::Deletes => "DELETES",
+            Self::Reads => "Reads",
+            Self::Adds => "Adds",
+            Self::Changes => "Changes",
+            Self::Deletes => "Deletes",
             Self::ChangesOrDeletes => self.worst_case(),
+        }
+    }
+
+    /// Returns the first word of lines that earlier versions stored.
+    const fn former_label(self) -> &'static str {
+        match self {
+            Self::Deletes => "DELETES",
+            Self::ChangesOrDeletes => "May change or delete",
             other => other.as_str(),
         }
     }
 }
 
+/// The ends of lines that earlier versions stored, and what they are now.
+const FORMER_RESTS: [(&str, &str); 4] = [
+    ("repeatable · stays local", "safe to retry · local"),
+    ("repeatable · reaches outside", "safe to retry · external"),
+    ("not repeatable · stays local", "not safe to retry · local"),
+    ("not repeatable · reaches outside", "not safe to retry · external"),
+];
+
 /// What parts the words of a line.
 const BETWEEN: &str = " · ";
 
-/// The words for a tool that does not declare its effect.
-pub const UNCLASSIFIED: &str = "Unclassified (treated as the worst case)";
+/// The label of a tool that declares nothing. The policy treats it as the worst case.
+pub const UNCLASSIFIED: &str = "Unclassified";
 
 impl Effective {
     /// Returns true if nothing at all is declared: the hints are only what must be assumed.
@@ -155,34 +179,34 @@ impl Effective {
 }
 
 impl Hints {
-    /// A line of words: `DELETES · repeatable · stays local`. [`Effect::of_words`] reads it.
+    /// Returns a line of words: `Deletes · safe to retry · local`. [`Effect::of_words`] reads it.
     #[must_use]
     pub fn in_words(self) -> String {
-        [self.effect().in_a_line(), self.again(), self.world()].join(BETWEEN)
+        [self.effect().label(), self.retry(), self.reach()].join(BETWEEN)
     }
 
-    const fn again(self) -> &'static str {
-        if self.is_idempotent() { "repeatable" } else { "not repeatable" }
+    /// Returns whether a call is safe to retry, in words.
+    #[must_use]
+    pub const fn retry(self) -> &'static str {
+        if self.is_idempotent() { "safe to retry" } else { "not safe to retry" }
     }
 
-    const fn world(self) -> &'static str {
-        if self.is_open_world() { "reaches outside" } else { "stays local" }
+    /// Returns whether a call touches external systems, in words.
+    #[must_use]
+    pub const fn reach(self) -> &'static str {
+        if self.is_open_world() { "external" } else { "local" }
     }
 }
 
-/// With a capital letter, for people.
+/// Writes the label for people.
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::ChangesOrDeletes {
-            return f.write_str(self.worst_case());
-        }
-        let (first, rest) = self.as_str().split_at(1);
-        write!(f, "{}{rest}", first.to_ascii_uppercase())
+        f.write_str(self.label())
     }
 }
 
 impl Table {
-    /// What the rows say, a line each, for people: `action is "read": reads · repeatable · stays local`.
+    /// What the rows say, a line each, for people: `action is "read": Reads · safe to retry · local`.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
@@ -239,34 +263,31 @@ mod tests {
         let words = |declared: Declared| declared.effective().in_words();
         assert_eq!(words(Declared::default()), UNCLASSIFIED);
         let local = Declared { open_world: Some(false), ..Declared::default() };
-        assert_eq!(words(local), "May change or delete · not repeatable · stays local");
+        assert_eq!(words(local), "May delete · not safe to retry · local");
         let again = Declared { idempotent: Some(true), ..Declared::default() };
-        assert_eq!(words(again), "May change or delete · repeatable · reaches outside");
+        assert_eq!(words(again), "May delete · safe to retry · external");
         let writes = Declared { read_only: Some(false), ..Declared::default() };
-        assert_eq!(words(writes), "May change or delete · not repeatable · reaches outside");
+        assert_eq!(words(writes), "May delete · not safe to retry · external");
         let deletes = Declared { effect: Some(Effect::Deletes), ..Declared::default() };
-        assert_eq!(words(deletes), "DELETES · not repeatable · reaches outside");
+        assert_eq!(words(deletes), "Deletes · not safe to retry · external");
     }
 
     #[test]
     fn the_words_are_those_of_the_console_and_the_command_line() {
-        assert_eq!(Hints::READS.closed_world().in_words(), "reads · repeatable · stays local");
-        assert_eq!(Hints::ADDS.in_words(), "adds · not repeatable · reaches outside");
+        assert_eq!(Hints::READS.closed_world().in_words(), "Reads · safe to retry · local");
+        assert_eq!(Hints::ADDS.in_words(), "Adds · not safe to retry · external");
         assert_eq!(
             Hints::DELETES.repeatable().closed_world().in_words(),
-            "DELETES · repeatable · stays local"
+            "Deletes · safe to retry · local"
         );
-        assert_eq!(
-            Hints::CHANGES.closed_world().in_words(),
-            "changes · not repeatable · stays local"
-        );
+        assert_eq!(Hints::CHANGES.closed_world().in_words(), "Changes · not safe to retry · local");
         assert_eq!(
             Hints::new(false, true, true, true).in_words(),
-            "May change or delete · repeatable · reaches outside"
+            "May delete · safe to retry · external"
         );
         assert_eq!(
             Effect::ALL.map(|effect| effect.to_string()),
-            ["Reads", "Adds", "Changes", "Deletes", "May change or delete"]
+            ["Reads", "Adds", "Changes", "Deletes", "May delete"]
         );
     }
 
@@ -278,13 +299,37 @@ mod tests {
                 let words = hints.closed_world().in_words();
                 let (read, rest) = Effect::of_words(&words).unwrap();
                 assert_eq!(read, effect, "{words}");
-                assert_eq!(rest.starts_with("repeatable"), hints.is_idempotent(), "{words}");
-                assert!(rest.ends_with("stays local"), "{words}");
+                assert_eq!(rest.starts_with("safe"), hints.is_idempotent(), "{words}");
+                assert!(rest.ends_with(" local"), "{words}");
             }
         }
-        for other in ["", "reads", "READS · repeatable", "deletes · repeatable", "may do anything"]
-        {
+        for other in ["", "reads", "READS · repeatable", "may do anything"] {
             assert_eq!(Effect::of_words(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn lines_of_earlier_versions_are_read() {
+        let lines = [
+            ("reads · repeatable · stays local", Effect::Reads, "safe to retry · local"),
+            (
+                "adds · not repeatable · reaches outside",
+                Effect::Adds,
+                "not safe to retry · external",
+            ),
+            (
+                "DELETES · not repeatable · stays local",
+                Effect::Deletes,
+                "not safe to retry · local",
+            ),
+            (
+                "May change or delete · repeatable · reaches outside",
+                Effect::ChangesOrDeletes,
+                "safe to retry · external",
+            ),
+        ];
+        for (line, effect, rest) in lines {
+            assert_eq!(Effect::of_words(line), Some((effect, rest)));
         }
     }
 
@@ -303,13 +348,13 @@ mod tests {
         assert_eq!(
             table.in_words(),
             [
-                r#"request.method is "GET": reads · repeatable · reaches outside"#,
-                r#"request.method is "POST" or "PUT" and path is like /repos/*/*: adds · not repeatable · reaches outside"#,
-                "size is at most 10: changes · repeatable · reaches outside",
-                "otherwise: May change or delete · not repeatable · reaches outside",
+                r#"request.method is "GET": Reads · safe to retry · external"#,
+                r#"request.method is "POST" or "PUT" and path is like /repos/*/*: Adds · not safe to retry · external"#,
+                "size is at most 10: Changes · safe to retry · external",
+                "otherwise: May delete · not safe to retry · external",
             ]
         );
         let closed = Table::new().row(Row::otherwise(Hints::READS)).closed_world().exhaustive();
-        assert_eq!(closed.in_words(), ["otherwise: reads · repeatable · stays local"]);
+        assert_eq!(closed.in_words(), ["otherwise: Reads · safe to retry · local"]);
     }
 }

@@ -186,8 +186,8 @@ pub mod failure {
     pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
     /// The call has ended, and its result is no longer kept.
     pub const RESULT_EXPIRED: &str = "result_expired";
-    /// The call has ended, and its result was too large to be kept.
-    pub const RESULT_OMITTED: &str = "result_omitted";
+    /// The call has ended, and its result was too large to store.
+    pub const RESULT_TOO_LARGE: &str = "result_too_large";
     /// An operator has closed the call.
     pub const ABANDONED: &str = "abandoned";
     /// The call cannot be recorded just now, so it was not started.
@@ -206,8 +206,10 @@ pub mod failure {
     pub const APPROVAL_REQUIRED: &str = "approval_required";
     /// The caller expected the server to ask for approval, and the server would run the call without it.
     pub const DECISION_CHANGED: &str = "decision_changed";
-    /// A person, or the server's policy, does not let the call start.
+    /// A reviewer or the server's policy denied the call.
     pub const DENIED: &str = "denied";
+    /// The call needs approval, and the server cannot store a request for it.
+    pub const APPROVAL_UNAVAILABLE: &str = "approval_unavailable";
     /// Too much runs already.
     pub const BUSY: &str = "busy";
 }

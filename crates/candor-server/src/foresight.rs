@@ -3,7 +3,7 @@
 //! The pipeline of `tools/call`, cut off before anything happens: nothing is run, nobody is asked, nothing is written down.
 
 use candor_hints::{Declared, Effective, Judgement};
-use candor_ledger::{Answer, Moment, StateKind};
+use candor_ledger::{Answer, Body, Moment, OutcomeKind, StateKind};
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
@@ -32,10 +32,82 @@ pub struct Foresight {
     pub annotations: ToolAnnotations,
     /// Whether that is about these arguments: false if they are invalid, or if the evaluator failed.
     pub exact: bool,
-    /// Whether it may start.
+    /// What the policy says of it.
     pub judgement: Judgement,
     /// What is on record of a call like this, if anything is.
     pub standing: Option<Standing>,
+    /// What the server will do with it now.
+    pub decision: NextStep,
+}
+
+/// What the server will do with a call now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NextStep {
+    /// Run it.
+    Run,
+    /// Return the stored result, and run nothing.
+    Replay,
+    /// Wait for the attempt that runs already.
+    Join,
+    /// Ask a reviewer first.
+    Ask,
+    /// Ask the caller's client again for the input that the handler needs.
+    Input,
+    /// Refuse it.
+    Refuse,
+}
+
+impl NextStep {
+    /// Returns the word for programs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Replay => "replay",
+            Self::Join => "join",
+            Self::Ask => "ask",
+            Self::Input => "input",
+            Self::Refuse => "refuse",
+        }
+    }
+
+    /// Returns the label for people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Run => "Runs now",
+            Self::Replay => "Replays",
+            Self::Join => "Joins",
+            Self::Ask => "Needs approval",
+            Self::Input => "Needs input",
+            Self::Refuse => "Refused",
+        }
+    }
+
+    /// Returns what a verdict means for a call that has no record.
+    #[must_use]
+    pub const fn of_verdict(verdict: Judgement) -> Self {
+        match verdict {
+            Judgement::Allow => Self::Run,
+            Judgement::Ask => Self::Ask,
+            Judgement::Deny => Self::Refuse,
+        }
+    }
+
+    /// The order is that of `tools/call`: the record first, then the policy.
+    fn of(record: Option<&Standing>, verdict: Judgement) -> Self {
+        match (record, verdict) {
+            (Some(Standing::Replay { .. }), _) => Self::Replay,
+            (Some(Standing::Running { .. }), _) => Self::Join,
+            (Some(Standing::InputRequired), _) => Self::Input,
+            (Some(Standing::Approved { .. }), Judgement::Ask) => Self::Run,
+            (None | Some(Standing::Waiting { .. } | Standing::Approved { .. }), verdict) => {
+                Self::of_verdict(verdict)
+            }
+            (Some(_), _) => Self::Refuse,
+        }
+    }
 }
 
 /// What is on record of a call.
@@ -44,10 +116,16 @@ pub struct Foresight {
 pub enum Standing {
     /// It has ended: a repetition gets the first result.
     Replay {
+        /// How it ended.
+        outcome: OutcomeKind,
         /// When.
         completed: Moment,
     },
-    /// It runs, or waits for an answer to a question of its own.
+    /// It has ended, and its result was too large to store.
+    TooLarge,
+    /// It waits for an answer of the caller's client.
+    InputRequired,
+    /// It runs, or is about to.
     Running {
         /// Since when, if that is known.
         since: Option<Moment>,
@@ -73,8 +151,10 @@ pub enum Standing {
     Unknown,
     /// The key stands for other arguments.
     Reused,
-    /// The key cannot be used any more.
-    Closed,
+    /// It has ended, and its result is no longer stored.
+    Expired,
+    /// An operator closed it.
+    Abandoned,
     /// It cannot be found out just now.
     Unavailable,
 }
@@ -113,6 +193,7 @@ impl Visit {
                 exact: false,
                 judgement,
                 standing: None,
+                decision: NextStep::Refuse,
             })
         };
         let taken = match Taken::from(&found, sent, beside, exchange) {
@@ -142,6 +223,10 @@ impl Visit {
             Some(operation) => standing(operation).await,
             None => None,
         };
+        let mut decision = NextStep::of(standing.as_ref(), judgement);
+        if engine.ledger().is_none() && (key.is_some() || decision == NextStep::Ask) {
+            decision = NextStep::Refuse;
+        }
         let effective = entry.of_keyed(nature, key.is_some());
         let mut invalid = Vec::new();
         if lacks_key {
@@ -152,8 +237,19 @@ impl Visit {
         if let Err(error) = plan {
             invalid.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
         }
+        if !invalid.is_empty() && decision != NextStep::Replay {
+            decision = NextStep::Refuse;
+        }
         let annotations = annotations(entry, effective, &fields);
-        Ok(Foresight { invalid, effective, annotations, exact, judgement, standing })
+        Ok(Foresight {
+            invalid,
+            effective,
+            annotations,
+            exact,
+            judgement,
+            standing,
+            decision,
+        })
     }
 }
 
@@ -185,17 +281,23 @@ async fn standing(operation: &Operation) -> Option<Standing> {
         {
             return None;
         }
-        Answer::Replay { completed, .. } => Standing::Replay { completed },
+        Answer::Replay { outcome, .. } if matches!(outcome.body, Body::Omitted { .. }) => {
+            Standing::TooLarge
+        }
+        Answer::Replay { outcome, completed, .. } => {
+            Standing::Replay { outcome: outcome.kind, completed }
+        }
         Answer::InFlight { since, state, .. } => {
             Standing::Running { since: (state == StateKind::Dispatched).then_some(since) }
         }
-        Answer::Suspended { .. } => Standing::Running { since: None },
+        Answer::Suspended { .. } => Standing::InputRequired,
         Answer::Waiting { .. } => Standing::Waiting { operation: operation.short_id() },
         Answer::Approved { by, .. } => Standing::Approved { by },
         Answer::Denied { by, reason, .. } => Standing::Denied { by, reason },
         Answer::OutcomeUnknown { .. } => Standing::Unknown,
         Answer::KeyReused => Standing::Reused,
-        Answer::Expired { .. } | Answer::Abandoned { .. } => Standing::Closed,
+        Answer::Expired { .. } => Standing::Expired,
+        Answer::Abandoned { .. } => Standing::Abandoned,
         _ => return None,
     })
 }

@@ -91,7 +91,7 @@ pub use changes::Changes;
 pub use completion::IntoProposals;
 pub use ctx::Ctx;
 pub use engine::Engine;
-pub use foresight::{Foresight, Standing};
+pub use foresight::{Foresight, NextStep, Standing};
 pub use form::FormAnswer;
 pub use gate::{Pattern, PatternError};
 pub use ledger::{Audit, KeepArguments};

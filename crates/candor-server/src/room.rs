@@ -208,7 +208,7 @@ impl Full {
             Self::Caller => "you have too many responses that you did not read",
         };
         let words = format!("The response of {bytes} bytes was dropped: {whose}. The call ran.");
-        let data = Object::new().with("code", failure::RESULT_OMITTED);
+        let data = Object::new().with("code", failure::RESULT_TOO_LARGE);
         ErrorObject::internal(words).with_data(&data)
     }
 

@@ -385,7 +385,7 @@ async fn the_description_says_that_a_person_is_asked() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_the_answer_is_no() {
+async fn call_that_needs_approval_is_refused_without_a_ledger() {
     let (tool, starts) = tool("delete");
     let tools =
         candor_server::tool::ToolSet::new([Arc::new(tool.ask(Ask::Always)) as Arc<dyn Tool>]);
@@ -393,7 +393,7 @@ async fn where_nobody_can_be_asked_the_answer_is_no() {
     let provider = candor_server::tool::provider_fn(move |_| Ok(tools.clone()));
     let engine = Server::new("files", "1").tools_from(provider).build().unwrap();
     let told = delete(&TestClient::of(&engine), "a").await;
-    assert_eq!(told.code(), Some(code::DENIED), "{}", told.text());
+    assert_eq!(told.code(), Some(code::APPROVAL_UNAVAILABLE), "{}", told.text());
     assert_eq!(starts.load(Ordering::SeqCst), 0);
 }
 

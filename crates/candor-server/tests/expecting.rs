@@ -302,7 +302,7 @@ async fn every_explanation_knows_of_grants() {
                         session.request(method, &params).await.json().await
                     }
                 };
-                verdicts.push(said["result"]["_meta"][APPROVAL]["judgement"].clone());
+                verdicts.push(said["result"]["_meta"][APPROVAL]["verdict"].clone());
             }
             verdicts
         };

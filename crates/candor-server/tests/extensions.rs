@@ -162,8 +162,8 @@ async fn what_the_policy_makes_of_a_call_is_said_before() {
         let asked = json!({"name": "act", "arguments": {}});
         let told = client.request("tools/annotations", asked).await.unwrap();
         let said = &told["_meta"][APPROVAL];
-        fits(&exactly("ApprovalForesightMeta"), said);
-        assert_eq!(said["judgement"], judgement);
+        fits(&exactly("ApprovalVerdictMeta"), said);
+        assert_eq!(said["verdict"], judgement);
     }
 }
 
@@ -272,7 +272,7 @@ async fn refusals_for_a_key_are_as_described() {
     let small = Rules { max_outcome: 10, ..Rules::default() };
     let client = server().ledger(memory(small)).tool(required()).test().keyed("k");
     act(&client).await;
-    refused(&act(&client).await, code::RESULT_OMITTED);
+    refused(&act(&client).await, code::RESULT_TOO_LARGE);
 
     let quotas = Quotas { records: 0, ..Quotas::default() };
     let rules = Rules { quotas, ..Rules::default() };
@@ -438,7 +438,7 @@ fn what_breaks_a_definition_is_found() {
     fits(&exactly("UndoToolMeta"), &json!({"possible": true, "tool": "restore"}));
     fits(&exactly("UndoToolMeta"), &json!({"possible": false}));
     not("UndoToolMeta", json!({"possible": true}));
-    not("ApprovalForesightMeta", json!({"judgement": "perhaps"}));
+    not("ApprovalVerdictMeta", json!({"verdict": "perhaps"}));
     let keys = |sources: Value| json!({"version": 1, "retentionMs": 1, "refusedForMs": 1, "keySources": sources, "maxKeyLength": 255});
     fits(&exactly("IdempotencyCapability"), &keys(json!(["_meta"])));
     not("IdempotencyCapability", keys(json!(["cookie"])));

@@ -327,10 +327,10 @@ async fn large_answers_are_held_while_there_is_room_for_their_bytes() {
     timeout(SOON, deaf.read_exact(&mut begun)).await.unwrap().unwrap();
     assert_eq!(&begun, b"HTTP/1.1 200");
     let told = exchange(address, close("large").as_bytes()).await;
-    assert!(told.len() < 2000 && told.contains(r#""code":"result_omitted""#), "{told}");
+    assert!(told.len() < 2000 && told.contains(r#""code":"result_too_large""#), "{told}");
     assert!(told.contains("The call ran."), "{told}");
     let small = exchange(address, close("echo").as_bytes()).await;
-    assert!(!small.contains("result_omitted") && small.contains(r#""result":"#), "{small}");
+    assert!(!small.contains("result_too_large") && small.contains(r#""result":"#), "{small}");
     drop(deaf);
     let freed = async { while exchange(address, close("large").as_bytes()).await.len() < 2000 {} };
     timeout(SOON, freed).await.expect("whoever hangs up gives the room back");

@@ -49,14 +49,14 @@ pub(crate) async fn approve(
     let Some(asked) = waiting.asked() else {
         show_on_terminal(&waiting, out)?;
         return Err(told(
-            "nothing was decided: what is asked cannot be read here, and nobody should approve what they have not seen; it can be denied",
+            "Not recorded: this version cannot read the request, so it can only be denied",
         ));
     };
     let permission = args.permission.of(&asked)?;
     show_on_terminal(&waiting, out)?;
     if let Some(permission) = &permission {
         let words = permission.in_words(&waiting.id.scope, when::now());
-        writeln!(io::stderr(), "\n{}", out.strong("Besides this call:"))?;
+        writeln!(io::stderr(), "\n{}", out.strong("The grant:"))?;
         writeln!(io::stderr(), "{words}")?;
     }
     let question = match &permission {
@@ -100,7 +100,7 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
     say(store, &waiting, None, out).await
 }
 
-const UNDECIDED: &str = "nothing was decided; the request still waits";
+const UNDECIDED: &str = "Not recorded; the request is still open";
 
 /// Names the command that decides otherwise.
 fn undecided(waiting: &Waiting, otherwise: &str, out: &Out) -> Failure {
@@ -114,7 +114,7 @@ fn undecided(waiting: &Waiting, otherwise: &str, out: &Out) -> Failure {
 fn terminal() -> Result<Terminal, Failure> {
     Terminal::open().ok_or_else(|| {
         Failure::refused(
-            "nothing was decided: a person decides on what they see, at a terminal, and there is none on stdin and stderr; no flag says yes instead. \
+            "Not recorded: an approval needs a terminal on stdin and stderr, and no flag replaces it. \
              In a browser: candor console",
         )
     })
@@ -145,7 +145,7 @@ pub(crate) async fn say(
 ) -> Result<(), Problem> {
     let id = waiting.short();
     let Some(entry) = store.find(&waiting.id).await? else {
-        return Err(told(format!("{id} was decided, and is no longer on record")));
+        return Err(told(format!("{id} was decided, and its record is purged")));
     };
     let operation = Operation::of(store, entry).await?;
     if out.json {
@@ -159,22 +159,22 @@ pub(crate) async fn say(
     }
     out.line(&match operation.state() {
         Some(State::Approved { by, until, .. }) => format!(
-            "{id}  approved, says {}: it may start once, until {}. A caller that no longer waits must repeat the call.",
+            "{id}  Approved by {}: the call may start once, until {}. A caller that no longer waits must repeat it.",
             shown(by),
             when::written(*until)
         ),
         Some(State::Denied { by, until, .. }) => format!(
-            "{id}  denied, says {}: it is refused until {}.",
+            "{id}  Denied by {}: the call is refused until {}.",
             shown(by),
             when::written(*until)
         ),
         // A caller who waited for it has used it already.
-        _ => format!("{id}  approved, and used already: {}.", operation.words()),
+        _ => format!("{id}  Approved, and used already. State: {}.", operation.words()),
     })?;
     if let Some(grant) = grant {
         let (id, until) = (grants::short(grant), when::written(grant.until));
         let back = format!("candor approvals revoke {id}{}", out.same);
-        out.line(&format!("{id}  permitted until {until}. Take it back: {back}"))?;
+        out.line(&format!("{id}  Granted until {until}. Revoke it: {back}"))?;
     }
     Ok(())
 }

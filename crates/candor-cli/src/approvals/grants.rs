@@ -1,4 +1,4 @@
-//! `candor approvals grants` and `revoke ID`: what is permitted for a while, and the end of it.
+//! `candor approvals grants` and `revoke ID`: lists active grants, and revokes one.
 
 use candor_ledger::{Grant, Moment, Scope, Store};
 
@@ -17,10 +17,10 @@ The members of each line with --json (null where there is nothing):
                       who may call what, where
   pattern             with which arguments: each {\"is\": VALUE}, {\"under\": FOLDER} or {\"any\": true}
   binding             what it is bound to: the tool as it was, and the policy; null: void, for no call
-  by, since, until    who permits it, when, and how long
-  inForce             whether it is, now
+  by, since, until    who granted it, when, and when it expires
+  active              whether it counts now
   revokedBy, revokedAt
-                      who has taken it back, and when";
+                      who revoked it, and when";
 
 /// So many digits name a grant where they are shown.
 const SHORT: usize = 8;
@@ -30,7 +30,7 @@ const LEAST: usize = 4;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Those that have ended, too
+    /// List grants that have ended, too
     #[arg(long)]
     all: bool,
 }
@@ -59,11 +59,8 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         return Ok(());
     }
     if listed.is_empty() {
-        let ended = if grants.is_empty() { "" } else { " --all lists what has ended." };
-        eprintln!(
-            "Nothing is permitted for a while in the ledger ({}).{ended}",
-            shown(&store.describe())
-        );
+        let ended = if grants.is_empty() { "" } else { " Use --all for grants that have ended." };
+        eprintln!("No active grants in the ledger ({}).{ended}", shown(&store.describe()));
         return Ok(());
     }
     for grant in listed {
@@ -72,7 +69,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         }
     }
     out.flush()?;
-    eprintln!("Take one back: candor approvals revoke ID{}", out.same);
+    eprintln!("Revoke one: candor approvals revoke ID{}", out.same);
     Ok(())
 }
 
@@ -80,23 +77,21 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
     let Scope { principal, server, instance, tool } = &grant.scope;
     let by = shown(&grant.by);
     let stands = match &grant.revoked {
-        Some((by, at)) => format!("taken back by {} at {}", shown(by), when::written(*at)),
+        Some((by, at)) => format!("revoked by {} at {}", shown(by), when::written(*at)),
         None if grant.binding.is_none() && grant.is_in_force(now) => {
-            format!(
-                "VOID, said {by} by a program that did not bind it to the tool: a person is asked again"
-            )
+            format!("void, by {by}: it is not bound to the tool, so its calls need approval")
         }
         None if grant.is_in_force(now) => format!(
-            "until {} ({} left), says {by}",
+            "until {} ({} left), by {by}",
             when::written(grant.until),
             when::length(now.until(grant.until))
         ),
-        None => format!("ended {}, said {by}", when::written(grant.until)),
+        None => format!("ended {}, by {by}", when::written(grant.until)),
     };
     let mut lines = vec![
         format!("{}  {stands}", short(grant)),
         format!(
-            "  {} may call {} of {} ({}) where",
+            "  {} may call {} of {} ({}) when:",
             shown(principal),
             shown(tool),
             shown(server),
@@ -107,7 +102,7 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
     lines
 }
 
-/// Asks nobody: whoever takes back too much is asked once more than needed, later.
+/// Needs no confirmation: a grant that is revoked by mistake only leads to one more approval request.
 pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> Result<(), Problem> {
     let wanted = args.id.to_lowercase();
     let mut found = kept(store).await?;
@@ -116,7 +111,7 @@ pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> R
         [grant] => grant.id,
         [] => {
             return Err(told(format!(
-                "nothing that is permitted has the id `{}`: at least {LEAST} digits, as `candor approvals grants` lists them",
+                "no grant has the id `{}`: use at least {LEAST} digits from `candor approvals grants`",
                 shown(&args.id)
             )));
         }
@@ -134,9 +129,9 @@ pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> R
     let id = short(&grant);
     out.line(&match &grant.revoked {
         Some((by, at)) => {
-            format!("{id}  taken back by {} at {}.", shown(by), when::written(*at))
+            format!("{id}  revoked by {} at {}.", shown(by), when::written(*at))
         }
-        None => format!("{id}  had ended by itself, {}.", when::written(grant.until)),
+        None => format!("{id}  expired already, {}.", when::written(grant.until)),
     })?;
     Ok(())
 }

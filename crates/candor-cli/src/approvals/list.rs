@@ -1,4 +1,4 @@
-//! `candor approvals`: what waits, the oldest first.
+//! `candor approvals`: approval requests, the oldest first.
 
 use candor_ledger::{Moment, Store};
 
@@ -14,16 +14,17 @@ The members of each line with --json:
   id                  of the operation, 64 hexadecimal digits
   principal, server, instance, tool, key
                       who called what, where, under which key
-  since, until        since when it waits, and for how long
+  requestedAt, expiresAt
+                      when the request was made, and when it expires
   fence, fingerprint, binding
-                      which question it is: a decision is on exactly this one
-  asked               what a person is shown, as it is stored: tool, title, arguments, secrets
-                      (those of them that are covered, by name), effect, annotations, description
+                      version of the request: a decision is on exactly this one
+  request             what the reviewer is shown, as it is stored: tool, title, arguments, secrets
+                      (redacted arguments, by name), effect, annotations, description
                       (the tool author's words), client (as it calls itself), preview (what the
                       tool's own preview shows), undo (null, or possible: whether the call can be undone,
                       and tool: the tool that undoes it), operation";
 
-const HEAD: [&str; 7] = ["ID", "WAITS", "WHO", "WHERE", "TOOL", "EFFECT", "ARGUMENTS"];
+const HEAD: [&str; 7] = ["ID", "AGE", "CALLER", "SERVER", "TOOL", "EFFECT", "ARGUMENTS"];
 
 pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem> {
     let (now, mut lines, mut all) = (when::now(), Vec::new(), All::of(store));
@@ -39,7 +40,7 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem>
     }
     if lines.is_empty() {
         let ledger = store.describe();
-        eprintln!("Nothing waits for approval in the ledger ({}).", shown(&ledger));
+        eprintln!("No approval requests in the ledger ({}).", shown(&ledger));
         return Ok(());
     }
     out.table(HEAD, &lines)?;
@@ -48,7 +49,7 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem>
     let id: &str = if let [(_, [id, ..])] = &lines[..] { id } else { "ID" };
     let same = &out.same;
     eprintln!(
-        "See all of it, then decide:\n  candor approvals show {id}{same}\n  candor approvals approve {id}{same}\n  \
+        "Review it, then decide:\n  candor approvals show {id}{same}\n  candor approvals approve {id}{same}\n  \
          candor approvals deny {id} [--reason TEXT]{same}"
     );
     Ok(())
@@ -60,7 +61,7 @@ pub(crate) fn line(waiting: &Waiting, now: Moment) -> (bool, [String; 7]) {
     let asked = waiting.asked();
     let (effect, arguments) = match &asked {
         Some(asked) => (cut(&asked.effect, 60), cut(&json::compact(asked.arguments.get()), 60)),
-        None => ("not known".to_owned(), "cannot be read".to_owned()),
+        None => ("Not known".to_owned(), "unreadable".to_owned()),
     };
     let cells = [
         waiting.short(),

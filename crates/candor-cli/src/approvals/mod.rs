@@ -1,4 +1,4 @@
-//! `candor approvals`: what waits for a person, and their word on it.
+//! `candor approvals`: approval requests, decisions on them, and grants.
 //!
 //! - `list`, `show`, `decide`, `watch`, `grants`: the commands.
 //! - `waiting`: a question as the ledger keeps it. `permission`: a grant in words.
@@ -29,22 +29,22 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List what waits, the oldest first; what `candor approvals` does by itself
+    /// List approval requests, the oldest first; what `candor approvals` does by itself
     #[command(after_long_help = list::MEMBERS)]
     List,
-    /// All that a person is asked about one call, its arguments in full
+    /// Show one approval request, with its arguments in full
     #[command(after_long_help = list::MEMBERS)]
     Show(show::Args),
-    /// Let a call start, once; asks at the terminal
+    /// Approve a call, once; asks at the terminal
     Approve(decide::Approve),
     /// Deny a call; asks first if there is a terminal
     Deny(decide::Deny),
-    /// Stay, show what comes, and decide it at the terminal
+    /// Watch for approval requests, and decide them at the terminal
     Watch(watch::Args),
-    /// List what is permitted for a while
+    /// List active grants
     #[command(after_long_help = grants::MEMBERS)]
     Grants(grants::Args),
-    /// Take back what is permitted for a while
+    /// Revoke a grant
     Revoke(grants::Revoke),
 }
 

@@ -1,4 +1,4 @@
-//! The flags by which a person permits calls like the one that they approve.
+//! The flags that grant calls like the approved one.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Permit calls like this one, too, for so long: 30s, 15m, 2h, 3d. Like this one: the same arguments, but for --any and --under
+    /// Grant similar calls for this time: 30s, 15m, 2h, 3d. Their arguments are the same, except for --any and --under
     #[arg(long = "for", value_name = "TIME", value_parser = when::read_length)]
     lasts: Option<Duration>,
 
-    /// This argument may be anything, or be left out
+    /// Allow any value of this argument, or none
     #[arg(long, value_name = "ARG", requires = "lasts")]
     any: Vec<String>,
 
-    /// This argument may be this path, or any beneath it
+    /// Allow this path, or any inside it
     #[arg(long, value_name = "ARG=FOLDER", requires = "lasts", value_parser = named_folder)]
     under: Vec<(String, String)>,
 }
@@ -34,8 +34,6 @@ impl Args {
         let under: Vec<_> =
             self.under.iter().map(|(name, at)| (name.as_str(), at.as_str())).collect();
         let permission = Permission::like(asked, &any, &under, lasts);
-        permission
-            .map(Some)
-            .map_err(|problem| Failure::usage(format!("nothing was decided: {problem}")))
+        permission.map(Some).map_err(|problem| Failure::usage(format!("Not recorded: {problem}")))
     }
 }

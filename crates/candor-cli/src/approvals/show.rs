@@ -1,4 +1,4 @@
-//! `candor approvals show ID`: all that a person is asked. Nothing is cut here.
+//! `candor approvals show ID`: everything that a reviewer needs. Nothing is cut here.
 
 use candor_ledger::{Moment, Store};
 
@@ -45,10 +45,10 @@ pub(crate) fn lines(
     let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<10} {value}"));
     fact("id", &waiting.id.digest().to_string());
     fact("key", &shown(waiting.id.key.as_str()).to_string());
-    fact("who", &shown(&scope.principal).to_string());
+    fact("caller", &shown(&scope.principal).to_string());
     fact("server", &format!("{}  {}", shown(&scope.server), shown(&scope.instance)));
     let waits = when::length(waiting.since.until(now));
-    fact("asked", &format!("{} ({waits} ago)", when::written(waiting.since)));
+    fact("requested", &format!("{} ({waits} ago)", when::written(waiting.since)));
     fact("expires", &when::written(waiting.until));
     let Some(asked) = asked else {
         lines.push("\nwhat is asked, which this version of candor cannot read".to_owned());
@@ -66,7 +66,7 @@ pub(crate) fn lines(
     lines.push("\narguments".to_owned());
     lines.push(json::pretty(asked.arguments.get(), "  "));
     if let Some(preview) = &asked.preview {
-        lines.push("\nwhat its preview shows".to_owned());
+        lines.push("\npreview".to_owned());
         lines.extend(preview.lines().map(|line| format!("  | {}", shown(line))));
     }
     let of_author = asked.title.iter().chain(&asked.description);

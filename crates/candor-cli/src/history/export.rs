@@ -1,4 +1,4 @@
-//! `candor history export`: the rows of the audit as lines of JSON, the earliest first, page by page.
+//! `candor history export`: audit rows as lines of JSON, the earliest first, page by page.
 
 use candor::desk::row;
 use candor_ledger::{Export, Store};
@@ -17,16 +17,18 @@ The members of each line (null where nothing is known):
   event               ask, decide, start, claim, dispatch, release, suspend, resume, complete,
                       unknown, discard, resolve, lapse (time alone), grant, revoke, replayed, or
                       what else the server noted
-  from, to            where the operation stood and stands: absent, open, waiting, approved, denied,
-                      claimed, dispatched, suspended, completed, indeterminate, tombstone, abandoned
+  from, to            state of the operation before and after: not_run, approval_required, approved,
+                      denied, starting, running, input_required, succeeded, failed, result_invalid,
+                      outcome_unknown, result_expired, abandoned, purged; from may be completed
   fence, attempt      number of the claim; how often the call was started
-  outcome             success, failure or invalid
-  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
-  by                  the operator who said so; of a start, who has approved it
-  via                 how an approval or a denial came: operator, or client (the caller's own)
-  why                 why it was denied
-  shape, digest       of the arguments: names and kinds, and a keyed digest; never values
-  hints               what the call may do
+  outcome             succeeded, failed or result_invalid
+  unknownReason       why the outcome is unknown: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator; of a start, the reviewer who approved it
+  via                 approval channel: operator or client
+  denialReason        why the reviewer denied it
+  argumentTypes, digest
+                      of the arguments: names and types, and a keyed digest; never values
+  hints               the effect of the call
   durationMs          how long it took
   note                anything else
   error               with which the call failed: an object with code and message";

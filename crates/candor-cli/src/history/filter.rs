@@ -1,7 +1,6 @@
 //! Which operations, and which rows of the audit: the flags.
 
-use candor::desk::filter::Standing;
-use candor::desk::{filter, when};
+use candor::desk::{StateFilter, StateWord, filter, when};
 use candor_ledger::Moment;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 
@@ -12,18 +11,18 @@ pub(crate) struct Filters {
     tool: Option<String>,
 
     /// Only those of this caller
-    #[arg(long, value_name = "NAME")]
-    principal: Option<String>,
+    #[arg(long, value_name = "NAME", alias = "principal")]
+    caller: Option<String>,
 
     /// Only those under this key
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// Only those that stand so; of rows of the audit, those by which one came to stand so
-    #[arg(long, value_parser = standings().try_map(|word| word.parse::<Standing>()))]
-    state: Option<Standing>,
+    /// Only operations in this state; with --rows, rows that led to it
+    #[arg(long, value_parser = states().try_map(|word| word.parse::<StateFilter>()))]
+    state: Option<StateFilter>,
 
-    /// Only those whose outcome nobody knows, so that a person is needed: the same as --state unknown
+    /// Only those whose outcome is unknown, so that an operator must act: the same as --state outcome_unknown
     #[arg(long, conflicts_with = "state")]
     unknown: bool,
 
@@ -36,19 +35,19 @@ pub(crate) struct Filters {
     before: Option<Moment>,
 }
 
-fn standings() -> PossibleValuesParser {
-    let value =
-        |(_, word, alias, help): (Standing, &'static str, Option<&'static str>, &'static str)| {
-            let value = PossibleValue::new(word).help(help);
-            alias.into_iter().fold(value, PossibleValue::alias)
-        };
-    PossibleValuesParser::new(Standing::ALL.map(value))
+fn states() -> PossibleValuesParser {
+    let value = |filter: StateFilter| {
+        let value = PossibleValue::new(filter.as_str()).help(filter.meaning());
+        value.aliases(filter.aliases())
+    };
+    PossibleValuesParser::new(StateFilter::all().map(value))
 }
 
 impl Filters {
     pub(crate) fn meant(&self) -> filter::Filters {
-        let Self { tool, principal, key, state, unknown, since, before } = self.clone();
-        let state = if unknown { Some(Standing::Unknown) } else { state };
-        filter::Filters { tool, principal, key, state, since, before }
+        let Self { tool, caller, key, state, unknown, since, before } = self.clone();
+        let only_unknown = StateFilter::Is(StateWord::OutcomeUnknown);
+        let state = if unknown { Some(only_unknown) } else { state };
+        filter::Filters { tool, principal: caller, key, state, since, before }
     }
 }

@@ -1,4 +1,4 @@
-//! `candor history`: operations, the latest first; with `--calls`, the rows of the audit.
+//! `candor history`: operations, the latest first; with `--rows`, audit rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,19 +16,20 @@ use crate::width::{cut, end};
 
 /// What programs may rely on; written in `desk/operation.rs`, by `Operation::json`.
 pub(crate) const MEMBERS: &str = "\
-The members of each line with --json (null where nothing is known; with --calls, see export):
+The members of each line with --json (null where nothing is known; with --rows, see export):
   id                  64 hexadecimal digits
   principal, server, instance, tool, key
                       who called what, where, under which key
-  state               absent, open, waiting, approved, denied, claimed, dispatched, suspended,
-                      completed, indeterminate, tombstone or abandoned
-  outcome             success, failure or invalid, of the last attempt that ended
+  state               not_run, approval_required, approved, denied, starting, running, input_required,
+                      succeeded, failed, result_invalid, outcome_unknown, result_expired, abandoned
+                      or purged
+  outcome             succeeded, failed or result_invalid, of the last attempt that ended
   error               with which it failed: an object with code and message
   review              the last approval or denial: decision, by, via, at, reason
-  reason              why nobody knows: lease_ended, panicked, stopped, not_resumed, lost, failed
-  by                  the operator who said so, or who approved or denied it
+  unknownReason       why the outcome is unknown: lease_ended, panicked, stopped, not_resumed, lost, failed
+  by                  the operator who resolved, approved or denied it
   attempts            how often the call was started
-  repeatable          whether to start it again does no harm, by its nature
+  idempotent          whether the call is safe to retry without a key
   created, changed    when the key was first seen, when the record was last written
   since, until        since when it stands there, and when time alone changes that
   durationMs          how long it took, or takes already";
@@ -48,9 +49,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = number::many, allow_negative_numbers = true)]
     limit: Option<usize>,
 
-    /// The rows of the audit instead: every change of every operation, and calls without a key
-    #[arg(long)]
-    calls: bool,
+    /// List audit rows instead: every state change, and calls without a key
+    #[arg(long, alias = "calls")]
+    rows: bool,
 }
 
 impl Args {
@@ -63,7 +64,7 @@ impl Args {
 }
 
 pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
-    if args.calls { calls(store, args, out).await } else { operations(store, args, out).await }
+    if args.rows { rows(store, args, out).await } else { operations(store, args, out).await }
 }
 
 async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
@@ -98,7 +99,7 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
         eprintln!("{}", nothing(store, &filters, false).await?);
         return Ok(());
     }
-    let head = ["WHEN", "ID", "STATE", "TOOL", "KEY", "WHO", SERVER, "STARTS", "TOOK"];
+    let head = ["WHEN", "ID", "STATE", "TOOL", "KEY", "CALLER", SERVER, "ATTEMPTS", "DURATION"];
     name_instances(head, &mut lines, &scopes);
     out.table(head, &lines)?;
     out.flush()?;
@@ -111,14 +112,14 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
     if all_unknown > unknown {
         let elsewhere = all_unknown - unknown;
         eprintln!(
-            "Not listed here: {elsewhere} with an outcome UNKNOWN. candor history --unknown{}",
+            "Not listed: {elsewhere} with an unknown outcome. See: candor history --unknown{}",
             out.same
         );
     }
     if unknown > 0 {
         eprintln!(
-            "Where the outcome is UNKNOWN, the call was started and nobody knows what came of it. Find out, then say so:\n  \
-             candor history resolve ID --done | --not-done | --abandon{}",
+            "A call with an unknown outcome may have run. Check the external system, then record the outcome:\n  \
+             candor history resolve ID --succeeded | --failed | --not-run | --abandoned{}",
             out.same
         );
     }
@@ -140,7 +141,7 @@ fn line(operation: &Operation, terminal: bool, now: Moment) -> [String; 9] {
     ]
 }
 
-async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+async fn rows(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
     let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
     let (mut lines, mut scopes, mut listed, mut more) = (Vec::new(), Vec::new(), 0, false);
     let mut page = Some(Page { most: 500, ..Page::default() });
@@ -169,7 +170,7 @@ async fn calls(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Prob
         eprintln!("{}", nothing(store, &filters, true).await?);
         return Ok(());
     }
-    let head = ["WHEN", "ID", "TOOL", "KEY", "WHO", SERVER, "WHAT", "TOOK"];
+    let head = ["WHEN", "ID", "TOOL", "KEY", "CALLER", SERVER, "EVENT", "DURATION"];
     name_instances(head, &mut lines, &scopes);
     out.table(head, &lines)?;
     out.flush()?;
@@ -219,7 +220,7 @@ fn time(at: Moment, terminal: bool, now: Moment) -> String {
 
 fn say_more(more: bool, most: usize) {
     if more {
-        eprintln!("There are more than these {most}: --limit N lists so many, --limit 0 all.");
+        eprintln!("Showing {most}. Use --limit N for more, --limit 0 for all.");
     }
 }
 
@@ -232,10 +233,9 @@ async fn nothing(store: &dyn Store, filters: &Filters, rows: bool) -> Result<Str
     Ok(match (has_records, has_rows) {
         (false, false) => format!("Nothing has been recorded yet in the ledger ({ledger})."),
         (false, true) if !rows && *filters == Filters::default() => format!(
-            "No operation with a key is on record in the ledger ({ledger}). `candor history --calls` lists what was written down \
-             of other calls."
+            "The ledger ({ledger}) has no operation with a key. For other calls: candor history --rows"
         ),
-        _ if rows => "No row of the audit matches.".to_owned(),
+        _ if rows => "No audit row matches.".to_owned(),
         _ => "No operation matches.".to_owned(),
     })
 }

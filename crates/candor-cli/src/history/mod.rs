@@ -1,4 +1,4 @@
-//! `candor history`: what happened, from the ledger itself, also while servers write to it.
+//! `candor history`: past calls, from the ledger itself, also while servers write to it.
 //!
 //! - `list`, `show`, `export`, `resolve`: the commands. `filter`, `find`: which operations they are about.
 //! - What is known, as members of JSON and in words for people, is the desk's ([`candor::desk`]).
@@ -32,13 +32,13 @@ enum Command {
     /// List operations, the latest first; what `candor history` does by itself
     #[command(after_long_help = list::MEMBERS)]
     List(list::Args),
-    /// All that is known of one operation: its story and its result
+    /// Show one operation: its timeline and its result
     #[command(after_long_help = show::MEMBERS)]
     Show(show::Args),
-    /// Write the rows of the audit as lines of JSON, the earliest first
+    /// Export audit rows as lines of JSON, the earliest first
     #[command(after_long_help = export::MEMBERS)]
     Export(export::Args),
-    /// Say what came of an operation of which nobody knows
+    /// Record an unknown outcome
     Resolve(resolve::Args),
 }
 

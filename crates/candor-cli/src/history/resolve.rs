@@ -1,13 +1,13 @@
-//! `candor history resolve ID`: an operator says what came of a call of which nobody knows.
+//! `candor history resolve ID`: an operator records an unknown outcome.
 //!
-//! What it will mean for the next caller is said before it is asked for, and nothing is written without a yes.
+//! It shows what that means for the next caller, and records nothing without confirmation.
 
 use std::io::{self, Write as _};
 
 use candor::desk::find::find;
 use candor::desk::shown::shown;
-use candor::desk::{self, Given, Operation, json, meanwhile, when, words};
-use candor_ledger::{Body, OutcomeKind, Resolution, Rules, State, Store};
+use candor::desk::{self, Given, Operation, StateWord, json, meanwhile, when};
+use candor_ledger::{Body, Resolution, Rules, State, Store};
 use serde_json::Value;
 
 use super::show;
@@ -17,34 +17,41 @@ use crate::out::{Out, Problem, told};
 use crate::terminal::Terminal;
 
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("finding").args(["done", "not_done", "abandon"]).required(true)))]
+#[command(
+    group(clap::ArgGroup::new("state").args(["succeeded", "failed", "not_run", "abandoned"])),
+    override_usage = "candor history resolve [OPTIONS] <--succeeded|--failed|--not-run|--abandoned> <ID>",
+)]
 pub(crate) struct Args {
     /// The first digits of its id, at least 4, or its key
     id: String,
 
-    /// It was done: the next call with this key gets this result
+    /// Record success: the next call with this key returns this result
     #[arg(long)]
+    succeeded: bool,
+
+    /// Record a failure: the next call with this key returns this error
+    #[arg(long)]
+    failed: bool,
+
+    /// Record that the call did not run: the next call with this key starts it
+    #[arg(long, alias = "not-done")]
+    not_run: bool,
+
+    /// Close the operation without an outcome: this key is refused from now on
+    #[arg(long, alias = "abandon")]
+    abandoned: bool,
+
+    /// The former name of `--succeeded`; with `--failed`, that flag counts
+    #[arg(long, hide = true, conflicts_with_all = ["succeeded", "not_run", "abandoned"])]
     done: bool,
 
-    /// It was not done: the next call with this key starts it once more
-    #[arg(long)]
-    not_done: bool,
-
-    /// Nobody will ever know: this key is refused from now on
-    #[arg(long)]
-    abandon: bool,
-
-    /// What it returned: a tool result (an object with `content`), or any value to make one of
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["not_done", "abandon"], allow_hyphen_values = true)]
+    /// The result: a tool result (an object with `content`), or any value to make one of
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["not_run", "abandoned"], allow_hyphen_values = true)]
     result: Option<String>,
 
-    /// What it returned, as text
-    #[arg(long, conflicts_with_all = ["not_done", "abandon", "result"], allow_hyphen_values = true)]
+    /// The result as text
+    #[arg(long, conflicts_with_all = ["not_run", "abandoned", "result"], allow_hyphen_values = true)]
     text: Option<String>,
-
-    /// It ended with an error: that is what the next call gets
-    #[arg(long, conflicts_with_all = ["not_done", "abandon"])]
-    failed: bool,
 
     #[command(flatten)]
     operator: operator::Args,
@@ -56,11 +63,16 @@ pub(crate) struct Args {
 
 impl Args {
     fn resolution(&self) -> Result<Resolution, Failure> {
-        if self.abandon {
+        if self.abandoned {
             return Ok(Resolution::Abandon);
         }
-        if self.not_done {
+        if self.not_run {
             return Ok(Resolution::NotDone);
+        }
+        if !(self.succeeded || self.failed || self.done) {
+            return Err(Failure::usage(
+                "name the outcome: --succeeded, --failed, --not-run or --abandoned",
+            ));
         }
         let given = match (&self.result, &self.text) {
             (Some(json), _) => Given::Json(json),
@@ -79,7 +91,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
     let (by, resolution) = (args.operator.name()?, args.resolution()?);
     let operation = find(store, &args.id).await?;
     let Some(State::Indeterminate { .. }) = operation.state() else {
-        return Err(not_unknown(&operation));
+        return Err(already_resolved(&operation));
     };
     if !args.yes {
         let stderr = io::stderr();
@@ -89,7 +101,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         writeln!(&stderr, "\n{}", meaning(&resolution, &by))?;
         let Some(mut terminal) = Terminal::open() else {
             return Err(Failure::refused(
-                "nothing was changed: this is not said without a yes, and there is no terminal to ask on; use --yes",
+                "Not recorded: this needs confirmation, and no terminal is available. Use --yes",
             )
             .into());
         };
@@ -109,55 +121,57 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
     Ok(())
 }
 
-/// What will be written, and what that means for who calls next.
+/// What will be recorded, and what that means for the next call.
 fn meaning(resolution: &Resolution, by: &str) -> String {
     let Rules { retention, tombstone, .. } = Rules::default();
     let by = shown(by);
     match resolution {
         Resolution::Done(outcome) => {
-            let ended = if outcome.kind == OutcomeKind::Success { "was done" } else { "failed" };
+            let label = StateWord::of_outcome(outcome.kind);
             let result = match &outcome.body {
                 Body::Kept(bytes) => json::text(bytes).unwrap_or_default(),
                 Body::Omitted { .. } => "",
             };
             format!(
-                "{by} says that it {ended}, with this result:\n{}\n\
-                 The next call with this key gets this result, for {}; then the key is refused for {}.",
+                "{by} records: {label}, with this result:\n{}\n\
+                 The next call with this key returns this result for {}. Then the key is refused for {}.",
                 json::pretty(result, "  "),
                 when::length(retention),
                 when::length(tombstone),
             )
         }
         Resolution::NotDone => format!(
-            "{by} says that it was not done.\n\
-             The next call with this key starts it once more: if it was done after all, it is done twice."
+            "{by} records: {}.\n\
+             The next call with this key starts again. If the call ran after all, it runs twice.",
+            StateWord::NotRun
         ),
         Resolution::Abandon => format!(
-            "{by} gives it up: nobody will know what came of it.\n\
-             This key is refused from now on, and is forgotten after {}.",
+            "{by} records: {}.\n\
+             This key is refused from now on, and is purged after {}.",
+            StateWord::Abandoned,
             when::length(retention + tombstone)
         ),
     }
 }
 
-/// What was written.
+/// What was recorded.
 fn sentence(operation: &Operation, resolution: &Resolution, by: &str) -> String {
     let (id, by) = (operation.short(), shown(by));
-    let (what, then) = match resolution {
+    let (label, then) = match resolution {
         Resolution::Done(outcome) => {
-            (words::ended(outcome.kind), "the next call with this key gets this result")
+            (StateWord::of_outcome(outcome.kind), "the next call with this key returns this result")
         }
-        Resolution::NotDone => ("not done", "the next call with this key starts it once more"),
-        Resolution::Abandon => ("abandoned", "this key is refused from now on"),
+        Resolution::NotDone => (StateWord::NotRun, "the next call with this key starts again"),
+        Resolution::Abandon => (StateWord::Abandoned, "this key is refused from now on"),
     };
-    format!("{id}  {what}, says {by}: {then}.")
+    format!("{id}  {label}, resolved by {by}: {then}.")
 }
 
 async fn confirm(terminal: &mut Terminal) -> Result<(), Problem> {
-    if terminal.agrees("Go on?").await? {
+    if terminal.agrees("Record it?").await? {
         Ok(())
     } else {
-        Err(Failure::refused("nothing was changed").into())
+        Err(Failure::refused("Not recorded").into())
     }
 }
 
@@ -172,11 +186,9 @@ async fn unchanged(store: &dyn Store, operation: &Operation) -> Result<(), Probl
     }
 }
 
-fn not_unknown(operation: &Operation) -> Problem {
+fn already_resolved(operation: &Operation) -> Problem {
     let (id, words) = (operation.short(), operation.words());
-    told(format!(
-        "only what is unknown can be resolved, and {id} is not: it stands at `{words}`; nothing was changed"
-    ))
+    told(format!("Not recorded: only an unknown outcome can be resolved. State of {id}: {words}"))
 }
 
 fn gone(operation: &Operation) -> Problem {

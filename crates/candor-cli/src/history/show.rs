@@ -14,12 +14,13 @@ use crate::out::{Out, Problem};
 pub(crate) const MEMBERS: &str = "\
 With --json, one object with the members of the list (see list --help) and these:
   fence, fingerprint  number of the last claim; digest of the arguments
-  shape, hints        of the arguments, and what the call may do
+  argumentTypes       names and types of the arguments
+  hints               the effect of the call
   arguments           as operators may see them, if the server stores them (--keep-arguments)
-  story               its rows in the audit (see export --help), the earliest first
+  timeline            its audit rows (see export --help), the earliest first
   resultBytes         size of the result
   omittedDigest       SHA-256 of a result that was too large to keep
-  result              as it is stored; while the state is suspended, what was asked";
+  result              as it is stored; while the state is input_required, the input that is requested";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,7 +40,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
         out.line("\narguments")?;
         out.line(&json::pretty(arguments, "  "))?;
     }
-    story(&operation, out)?;
+    timeline(&operation, out)?;
     result(&operation, out)?;
     advice(&operation, out)?;
     Ok(())
@@ -63,14 +64,14 @@ pub(crate) fn lines(
     let unknown = operation.reason().is_some();
     let words = if unknown { strong(operation.words()) } else { operation.words().to_owned() };
     let mut lines = vec![format!("{}  {words}", shown(&scope.tool))];
-    let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<10} {value}"));
+    let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<12} {value}"));
     let at = |moment: Moment| match (when::written(moment), when::ago(moment, now)) {
         (written, ago) if written == ago => written,
         (written, ago) => format!("{written} ({ago})"),
     };
     fact("id", &operation.digits());
     fact("key", &shown(operation.id.key.as_str()).to_string());
-    fact("who", &shown(&scope.principal).to_string());
+    fact("caller", &shown(&scope.principal).to_string());
     fact("server", &format!("{}  {}", shown(&scope.server), shown(&scope.instance)));
     if let Some(created) = operation.created() {
         fact("first seen", &at(created));
@@ -79,7 +80,7 @@ pub(crate) fn lines(
         fact("since", &at(since));
     }
     if let Some(reason) = operation.reason() {
-        fact("because", words::reason(reason));
+        fact("reason", words::reason(reason));
     }
     if let Some(review) = operation.review() {
         fact("review", &reviewed(&review, &at(review.at)));
@@ -90,26 +91,26 @@ pub(crate) fn lines(
     // The review says so already.
     let by = operation.by().filter(|_| !is_reviewed(operation));
     if let Some(by) = by {
-        fact("said by", &shown(by).to_string());
+        fact("resolved by", &shown(by).to_string());
     }
     if let Some((name, until)) = until(operation) {
         fact(name, &when::written(until));
     }
     if let Some(record) = &operation.record {
-        fact("starts", &record.attempt.to_string());
+        fact("attempts", &record.attempt.to_string());
         if record.by_nature {
-            fact("repeatable", "by its nature: to start it again does no harm");
+            fact("idempotent", "safe to retry without a key");
         }
     }
     if let Some(took) = operation.took(now) {
-        fact("took", &when::length(took));
+        fact("duration", &when::length(took));
     }
     let shape = operation.told(|row| row.circumstances.shape.as_deref());
     if let Some(shape) = shape.filter(|_| operation.arguments().is_none()) {
         fact("arguments", &shown(shape).to_string());
     }
     if let Some(hints) = operation.told(|row| row.circumstances.hints.as_deref()) {
-        fact("hints", &shown(hints).to_string());
+        fact("effect", &shown(hints).to_string());
     }
     lines
 }
@@ -122,7 +123,7 @@ fn is_reviewed(operation: &Operation) -> bool {
 /// Who approved or denied it, when and why.
 fn reviewed(review: &Review, at: &str) -> String {
     let through = match review.via {
-        Via::Client => " through the caller's own client",
+        Via::Client => " via client",
         Via::Operator => "",
     };
     let reason = review.reason.as_deref().map(|reason| format!(": {}", shown(reason)));
@@ -136,8 +137,8 @@ fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
     let name = match state {
         State::Claimed { .. } | State::Dispatched { .. } => "lease ends",
         State::Suspended { .. } | State::Waiting { .. } => "expires",
-        State::Completed { .. } => "kept until",
-        State::Open { license: License::First, .. } => "forgotten",
+        State::Completed { .. } => "stored until",
+        State::Open { license: License::First, .. } => "purged at",
         State::Approved { .. } | State::Open { .. } => "may start",
         State::Denied { .. } | State::Tombstone { .. } | State::Abandoned { .. } => "reopens",
         State::Indeterminate { .. } => return None,
@@ -145,15 +146,15 @@ fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
     Some((name, operation.until()?))
 }
 
-fn story(operation: &Operation, out: &mut Out) -> io::Result<()> {
+fn timeline(operation: &Operation, out: &mut Out) -> io::Result<()> {
     if operation.story.is_empty() {
-        return out.line("\nIts rows in the audit are no longer kept.");
+        return out.line("\nIts audit rows are no longer stored.");
     }
-    out.line("\nstory")?;
+    out.line("\ntimeline")?;
     for row in &operation.story {
         let mut line = format!("  {}  {}", when::written(row.at), shown(&words::event(row)));
         if let Some(change) = row.change.filter(|change| change.attempt > 1) {
-            line += &format!(" (start {})", change.attempt);
+            line += &format!(" (attempt {})", change.attempt);
         }
         if let Some(took) = row.circumstances.duration {
             line += &format!(" after {}", when::length(took));
@@ -169,17 +170,17 @@ fn story(operation: &Operation, out: &mut Out) -> io::Result<()> {
 fn result(operation: &Operation, out: &mut Out) -> io::Result<()> {
     let Some(Outcome { body, .. }) = operation.outcome() else { return Ok(()) };
     let asked = matches!(operation.state(), Some(State::Suspended { .. }));
-    out.line(if asked { "\nwhat it asked" } else { "\nresult" })?;
+    out.line(if asked { "\ninput requested" } else { "\nresult" })?;
     match body {
         Body::Kept(bytes) => match json::text(bytes) {
             Some(text) => out.line(&json::pretty(text, "  ")),
             None => {
-                out.line(&format!("  {} bytes that are no JSON:", bytes.len()))?;
+                out.line(&format!("  {} bytes that are not JSON:", bytes.len()))?;
                 out.line(&format!("  {}", shown(&String::from_utf8_lossy(bytes))))
             }
         },
         Body::Omitted { len, digest } => {
-            out.line(&format!("  too large to keep: {len} bytes, SHA-256 {}", hex(digest)))
+            out.line(&format!("  too large to store: {len} bytes, SHA-256 {}", hex(digest)))
         }
     }
 }
@@ -188,7 +189,7 @@ fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
     let (id, same) = (operation.short(), out.same.clone());
     if let Some(State::Waiting { .. }) = operation.state() {
         return out.line(&format!(
-            "\nA person is asked whether it may start. See what, then decide:\n  \
+            "\nA reviewer must approve this call. Review it, then decide:\n  \
              candor approvals show {id}{same}\n  \
              candor approvals approve {id}{same}\n  \
              candor approvals deny {id}{same}"
@@ -198,9 +199,10 @@ fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
         return Ok(());
     }
     out.line(&format!(
-        "\nNobody knows what came of it. Find out, then say so:\n  \
-         candor history resolve {id} --done [--result JSON | --text TEXT] [--failed]{same}\n  \
-         candor history resolve {id} --not-done{same}\n  \
-         candor history resolve {id} --abandon{same}"
+        "\nThe call may have run. Check the external system, then record the outcome:\n  \
+         candor history resolve {id} --succeeded [--result JSON | --text TEXT]{same}\n  \
+         candor history resolve {id} --failed [--result JSON | --text TEXT]{same}\n  \
+         candor history resolve {id} --not-run{same}\n  \
+         candor history resolve {id} --abandoned{same}"
     ))
 }

@@ -35,9 +35,9 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Whether to believe what the server says about its own tools; a stranger's calls are all asked about [default: known for
-    /// programs and for servers on this machine, unless a project's file has the URL; stranger for all others]
-    #[arg(long, value_name = "WHOM", help_heading = HEADING)]
+    /// Whether to trust the hints of the server's tools; every call of an untrusted server needs confirmation [default: hints for
+    /// programs and for servers on this machine, unless a project's file has the URL; none for all others]
+    #[arg(long, value_name = "WHAT", help_heading = HEADING)]
     trust: Option<TrustFlag>,
 
     /// Start this program, and talk to it over its stdin and stdout
@@ -47,10 +47,12 @@ pub(crate) struct Reach {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum TrustFlag {
-    /// Not believed: what it says may add caution and never removes any
-    Stranger,
-    /// Believed
-    Known,
+    /// Untrusted: its hints may add caution and never remove any
+    #[value(alias = "stranger")]
+    None,
+    /// Trusted: its hints count
+    #[value(alias = "known")]
+    Hints,
 }
 
 const HEADING: &str = "The server";
@@ -64,12 +66,12 @@ const AUTHORIZATION: &str = "Authorization";
 const LONGEST_TOKEN: u64 = 64 * 1024;
 
 impl Reach {
-    /// How far a server is believed. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
+    /// Returns whether the hints of a server count. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
     /// A URL of a project's file is nobody's we know, wherever it leads.
     pub(crate) fn trust(&self, found: &Found) -> Trust {
         let of_project = matches!(found.origin, Origin::File { owner: Owner::Project, .. });
         let known = match (self.trust, &found.target) {
-            (Some(flag), _) => flag == TrustFlag::Known,
+            (Some(flag), _) => flag == TrustFlag::Hints,
             (None, Target::Program { .. }) => true,
             (None, Target::Url { url, .. }) => is_local(url) && !of_project,
         };

@@ -63,11 +63,11 @@ const HELP: &str = "\
 Arguments: k=v is read by the tool's schema; k:=JSON is JSON; a.b=v is a member of a member; k=@FILE and k=@- take the text of a file
 or of stdin, and k=@@x is the text @x.
 
-Before a call that may delete or overwrite something, and before every call of a stranger, you are asked; without a terminal that is a
-no, unless --yes says yes. Where a known server asks for approval of the call itself and checks that it does, you are not asked as
-well: its question is the one that counts, and --yes does not answer it. If the server no longer asks when the call arrives, nothing
-is run and you are asked here. Without a terminal, and where the server does not know who calls (HTTP without
-a token), it waits for `candor approvals` or the server's console.";
+A call that may delete or overwrite something needs your confirmation, and so does every call of an untrusted server. Without a
+terminal the call is refused, unless you give --yes. If a trusted server asks for approval of the call itself and checks that it does,
+only its request counts, and --yes does not answer it. If the server no longer asks when the call arrives, nothing is run and you
+confirm here. Without a terminal, or if the server does not know the caller (HTTP without a token), the call waits for
+`candor approvals` or the server's console.";
 
 pub(crate) async fn run(args: Args) -> ExitCode {
     let as_json = args.server.json;
@@ -371,9 +371,9 @@ fn advised(trouble: Trouble, told: &Failure, key: Option<&str>) -> Trouble {
         }
         failure::OUTCOME_UNKNOWN if told.retriable != Some(true) => {
             let id = key.map_or_else(|| "ID".to_owned(), word);
-            trouble
-                .next("find out whether it was done, and say so:")
-                .next(format!("candor history resolve {id} --done (or --not-done, or --abandon)"))
+            trouble.next("find out whether it was done, and say so:").next(format!(
+                "candor history resolve {id} --succeeded (or --failed, --not-run, --abandoned)"
+            ))
         }
         failure::IN_PROGRESS => trouble.next(format!("wait, {again}")),
         _ => suggested(trouble, told),

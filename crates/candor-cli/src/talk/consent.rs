@@ -75,9 +75,7 @@ pub(super) fn nobody_there(
         _ if decision_changed => "the server no longer asks for approval of this call",
         Trust::Known if !destructive => "this call needs your confirmation",
         Trust::Known => "this call may delete or overwrite something",
-        Trust::Stranger => {
-            "this server is a stranger, and each call of a stranger's tool is asked about"
-        }
+        Trust::Stranger => "this server is untrusted, so every call of it needs confirmation",
     };
     let message = format!("{why}, and there is no terminal to ask on; nothing was called");
     let trouble = Trouble::new(Exit::Refused, "refused", message)
@@ -85,7 +83,7 @@ pub(super) fn nobody_there(
     let trouble = notes.into_iter().fold(trouble, Trouble::next);
     match trust {
         Trust::Known => trouble,
-        Trust::Stranger => trouble.next("--trust known, if you know this server"),
+        Trust::Stranger => trouble.next("--trust hints, if you know this server"),
     }
 }
 
@@ -133,17 +131,19 @@ fn is_secret(tool: &KnownTool, name: &str) -> bool {
 fn in_words(proposal: &Proposal) -> String {
     let Proposal { tool, arguments, foreseen, preview, .. } = proposal;
     let known = match (proposal.trust, foreseen.basis) {
-        (Trust::Known, Basis::Asked) => "the server says so for exactly these arguments".to_owned(),
+        (Trust::Known, Basis::Asked) => {
+            "evaluated by the server for exactly these arguments".to_owned()
+        }
         (Trust::Known, Basis::Declared) if foreseen.said.sources.contains(&Source::Default) => {
-            "the tool declares a part of this for all its calls; the rest is the worst case"
+            "declared in part by the tool for all its calls; the worst case applies to the rest"
                 .to_owned()
         }
-        (Trust::Known, Basis::Declared) => "the tool declares so for all its calls".to_owned(),
+        (Trust::Known, Basis::Declared) => "declared by the tool for all its calls".to_owned(),
         (Trust::Stranger, Basis::Asked | Basis::Declared) => format!(
-            "assumed, because it is a stranger; it says: {}",
+            "assumed, because the server is untrusted; it reports: {}",
             foreseen.said.hints.in_words()
         ),
-        _ => "nobody says what it does, so the worst is assumed".to_owned(),
+        _ => "the tool is unclassified, so the worst case applies".to_owned(),
     };
     let described = match tool.description() {
         Some(text) => safe::excerpt(text, DESCRIPTION),
@@ -162,7 +162,7 @@ fn in_words(proposal: &Proposal) -> String {
             .push_str("\nThe server no longer asks for approval of this call: only you are asked.");
     }
     if let Some(preview) = preview {
-        words.push_str("\nwhat its preview shows\n");
+        words.push_str("\npreview\n");
         words.push_str(&safe::excerpt(preview, safe::PREVIEW));
     }
     words

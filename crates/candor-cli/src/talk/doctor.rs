@@ -306,11 +306,11 @@ async fn connect(
         Target::Program { .. } => "without a token, which no program that is started here needs",
     };
     report.ok("authorised", authorised)?;
-    let believed = match trust {
-        Trust::Known => "what it says of its tools is believed (--trust known)",
-        Trust::Stranger => "what it says of its tools is not believed (--trust stranger)",
+    let counted = match trust {
+        Trust::Known => "the hints of its tools count (--trust hints)",
+        Trust::Stranger => "the hints of its tools do not count (--trust none)",
     };
-    report.ok("trust", believed)?;
+    report.ok("trust", counted)?;
     Ok(client)
 }
 

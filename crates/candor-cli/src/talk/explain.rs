@@ -1,4 +1,4 @@
-//! `candor explain`: what a call would do, and what would become of it. Nothing is called.
+//! `candor explain`: the effect of a call and the decision on it. Nothing is called.
 
 use std::process::ExitCode;
 
@@ -115,40 +115,42 @@ fn tell(
     out.line(&format!("{words}   → {}", next.in_words()))?;
     out.line("")?;
     let rows = [
-        ("only reads", said.hints.is_read_only()),
-        ("changes or deletes", said.hints.is_destructive()),
-        ("repeatable", said.hints.is_idempotent()),
-        ("reaches outside", said.hints.is_open_world()),
+        ("read-only", said.hints.is_read_only()),
+        ("destructive", said.hints.is_destructive()),
+        ("safe to retry", said.hints.is_idempotent()),
+        ("external", said.hints.is_open_world()),
     ];
     for ((hint, value), from) in rows.into_iter().zip(said.sources) {
         let value = if value { "yes" } else { "no" };
-        out.line(&format!("  {hint:<18}  {value:<3}  {}", source(from)))?;
+        out.line(&format!("  {hint:<13}  {value:<3}  {}", source(from)))?;
     }
     out.line("")?;
     let name = reached.name();
     out.line(&match (reached.client.trust(), foreseen.basis) {
         (Trust::Known, Basis::Asked) => {
-            format!("{name} is believed, and was asked about exactly these arguments.")
+            format!("{name} is trusted, and evaluated exactly these arguments.")
         }
         (Trust::Known, Basis::Declared) => {
             let declared = match said.sources.contains(&Source::Default) {
-                true => "a part of this for all its calls, and the rest is the worst case",
-                false => "this for all its calls",
+                true => {
+                    "some of these hints for all its calls; the worst case applies to the others"
+                }
+                false => "these hints for all its calls",
             };
-            format!("{name} is believed; the tool declares {declared}.")
+            format!("{name} is trusted. The tool declares {declared}.")
         }
         (Trust::Stranger, Basis::Asked | Basis::Declared) => {
-            format!("{name} says so, and is not believed: the worst is assumed. (--trust known)")
+            format!("{name} is untrusted, so the worst case applies. (--trust hints)")
         }
-        _ => format!("{name} does not classify this tool: the worst is assumed."),
+        _ => format!("{name} does not classify this tool, so the worst case applies."),
     })?;
     if let Some(judgement) = foreseen.server {
         let does = match judgement {
-            Judgement::Allow => "lets this call run",
-            Judgement::Ask => "asks a person before this call",
-            Judgement::Deny => "does not let this call run",
+            Judgement::Allow => "allows this call",
+            Judgement::Ask => "requires approval for this call",
+            Judgement::Deny => "denies this call",
         };
-        out.line(&format!("Its own policy {does}."))?;
+        out.line(&format!("The server's policy {does}."))?;
     }
     for note in notes {
         out.line(note)?;
@@ -156,10 +158,10 @@ fn tell(
     match preview {
         None => {}
         Some(Ok(text)) => {
-            out.line(&format!("\nwhat its preview shows\n{}", safe::quoted(&text)))?;
+            out.line(&format!("\npreview\n{}", safe::quoted(&text)))?;
         }
         Some(Err(why)) => {
-            out.line(&format!("\nits preview shows nothing: {}", why.in_one_line()))?;
+            out.line(&format!("\nno preview: {}", why.in_one_line()))?;
         }
     }
     Ok(())
@@ -199,9 +201,9 @@ fn as_json(
             Basis::Declared => "declared",
             _ => "nothing",
         },
-        "believed": reached.client.trust() == Trust::Known,
-        "here": foreseen.judgement.as_str(),
-        "server": foreseen.server.map(Judgement::as_str),
+        "trusted": reached.client.trust() == Trust::Known,
+        "hostVerdict": foreseen.judgement.as_str(),
+        "serverVerdict": foreseen.server.map(Judgement::as_str),
         "failed": foreseen.failed.as_ref().map(ToString::to_string),
         "preview": preview,
         "noPreview": no_preview,

@@ -1,4 +1,4 @@
-//! What becomes of a call, before it is made.
+//! The decision on a call, before it is made.
 
 use candor::desk::shown::shown;
 use candor_client::{Basis, Foreseen, Judgement, KnownTool, Trust};
@@ -36,23 +36,23 @@ impl Next {
 
     pub(super) fn in_words(self) -> &'static str {
         match self {
-            Self::Runs => "runs without asking",
-            Self::AskedHere => "would be asked here first",
-            Self::Approval => "waits for approval",
-            Self::AskedTwice => "would be asked here first, then waits for approval",
-            Self::RefusedHere => "refused here",
-            Self::RefusedThere => "the server refuses it",
+            Self::Runs => "Runs now",
+            Self::AskedHere => "Needs confirmation",
+            Self::Approval => "Needs approval",
+            Self::AskedTwice => "Needs confirmation, then approval",
+            Self::RefusedHere => "Refused by this host",
+            Self::RefusedThere => "Refused by the server",
         }
     }
 
     /// For programs.
     pub(super) fn word(self) -> &'static str {
         match self {
-            Self::Runs => "runs",
-            Self::AskedHere => "asked_here",
-            Self::Approval => "waits_for_approval",
-            Self::AskedTwice => "asked_here_then_waits_for_approval",
-            Self::RefusedHere => "refused_here",
+            Self::Runs => "run",
+            Self::AskedHere => "confirm",
+            Self::Approval => "ask",
+            Self::AskedTwice => "confirm_then_ask",
+            Self::RefusedHere => "refused_by_host",
             Self::RefusedThere => "refused_by_server",
         }
     }
@@ -77,19 +77,17 @@ pub(super) fn review(
     if foreseen.server == Some(Judgement::Ask) && pins.has_skipped_approval() {
         foreseen.ask_here();
         notes.push(
-            "This server once ran a call without the approval that it had announced, so you are asked here."
+            "This server once ran a call without the approval that it had announced, so you must confirm."
                 .to_owned(),
         );
     }
     if let Some(error) = &foreseen.failed {
         let reason = Trouble::from(error.clone()).in_one_line();
         let counts = match (trust, foreseen.basis) {
-            (Trust::Known, Basis::Declared) => "what the tool declares for all its calls",
-            _ => "the worst case",
+            (Trust::Known, Basis::Declared) => "the tool's own hints apply",
+            _ => "the worst case applies",
         };
-        notes.push(format!(
-            "The server could not be asked what this call does ({reason}). Instead, {counts} counts."
-        ));
+        notes.push(format!("The server could not explain this call ({reason}), so {counts}."));
     }
     notes
 }

@@ -59,11 +59,11 @@ impl Reached {
         }
     }
 
-    /// Tells a person who looks that what follows is only what a stranger says.
-    pub(super) fn warn_of_stranger(&self) {
+    /// Warns that the hints of an untrusted server do not count.
+    pub(super) fn warn_of_untrusted(&self) {
         if self.client.trust() == Trust::Stranger {
             eprintln!(
-                "{} is a stranger: what it says of its tools is not believed. If you know it: --trust known",
+                "{} is untrusted: the hints of its tools do not count. If you know it: --trust hints",
                 self.found
             );
         }

@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 }
 
 /// As wide as the longest of the words.
-const EFFECT: usize = 20;
+const EFFECT: usize = 12;
 
 /// As much of a name and of a reason as fits in one line.
 const NAME: usize = 80;
@@ -81,7 +81,7 @@ async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
         let (name, reason) = (cut(&left_out.name, NAME), cut(&left_out.reason, REASON));
         eprintln!("left out: {}: {reason}", safe::quote(&name));
     }
-    reached.warn_of_stranger();
+    reached.warn_of_untrusted();
     Ok(())
 }
 

@@ -121,7 +121,9 @@ impl Trouble {
         let told = result.failure();
         let word = told.as_ref().map_or("tool_error", |told| told.code.as_str());
         let exit = match word {
-            failure::APPROVAL_REQUIRED | failure::DENIED => Exit::Refused,
+            failure::APPROVAL_REQUIRED | failure::APPROVAL_UNAVAILABLE | failure::DENIED => {
+                Exit::Refused
+            }
             failure::INVALID_ARGUMENTS => Exit::Invalid,
             failure::OUTCOME_UNKNOWN => Exit::Unknown,
             _ => Exit::ToolError,

@@ -64,7 +64,7 @@ impl Console {
 
     async fn decide(&self, verb: &str, waiting: &Value, more: Value) -> Value {
         let mut body = more;
-        body["question"] = waiting["question"].clone();
+        body["version"] = waiting["version"].clone();
         let path = format!("/approvals/{}/{verb}", waiting["id"].as_str().unwrap());
         let reply = self.ask("POST", &path, &body).await;
         assert_eq!(reply.status, 200, "{reply:?}");
@@ -105,9 +105,9 @@ async fn what_waits_at_a_server_over_stdio_is_decided_in_the_console() {
     assert_eq!(console.get("/approvals").await, json!([]));
     delete(&mut host, 1, "notes/a.txt").await;
     let waiting = console.waiting().await;
-    assert_eq!(waiting["asked"]["arguments"], json!({"path": "notes/a.txt", "action": "delete"}));
+    assert_eq!(waiting["request"]["arguments"], json!({"path": "notes/a.txt", "action": "delete"}));
     let preview = "Delete notes/a.txt (4 bytes, text). It cannot be undone.";
-    assert_eq!(waiting["asked"]["preview"], preview);
+    assert_eq!(waiting["request"]["preview"], preview);
     assert!(served.has("notes/a.txt"), "nothing happens before somebody says so");
     let page = console.ask("GET", "/", &Value::Null).await;
     assert_eq!(page.status, 200, "{page:?}");
@@ -127,7 +127,7 @@ async fn what_waits_at_a_server_over_stdio_is_decided_in_the_console() {
     let history = console.get("/history").await;
     let states: Vec<_> =
         history["items"].as_array().unwrap().iter().map(|item| &item["state"]).collect();
-    assert_eq!(states, ["denied", "completed"], "{history}");
+    assert_eq!(states, ["denied", "succeeded"], "{history}");
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn the_token_of_the_link_logs_in() {
     let wrong = [("Authorization", "Bearer guessed")];
     assert_eq!(ask(&console.address, "GET", "/approvals", &wrong, "").await.status, 401);
     console.get("/approvals").await;
-    console.get("/approvals/rules").await;
+    console.get("/approvals/grants").await;
     assert_eq!(console.ask("GET", "/tools", &Value::Null).await.status, 404, "there is no server");
 }
 

@@ -14,7 +14,7 @@ fn at_terminal(ledger: &Ledger, words: &[&str]) -> Terminal {
 fn approve_without_a_terminal_decides_nothing() {
     let ledger = Ledger::asking("no terminal");
     let refused = ledger.approvals(&["approve", "order-17"]);
-    assert!(refused.refused(3).contains("at a terminal"), "{}", refused.stderr);
+    assert!(refused.refused(3).contains("needs a terminal"), "{}", refused.stderr);
     for flag in ["--yes", "-y", "--force"] {
         ledger.approvals(&["approve", "order-17", flag]).refused(2);
     }
@@ -34,7 +34,7 @@ fn a_yes_lets_it_start_once() {
     let ledger = Ledger::asking("approve");
     let mut terminal = at_terminal(&ledger, &["approve", &short("order-17")]);
     terminal.says(
-        "May this call of create_invoice (DELETES · repeatable · stays local) start, once? [y/N]",
+        "May this call of create_invoice (Deletes · safe to retry · local) start, once? [y/N]",
     );
     assert!(terminal.text().contains("\"path\": \"notes/a.txt\""), "{}", terminal.text());
     assert!(terminal.text().contains("claims to be: claude 9.9"), "{}", terminal.text());
@@ -42,7 +42,7 @@ fn a_yes_lets_it_start_once() {
     terminal.types("y");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("approved, says olga: it may start once"), "{text}");
+    assert!(text.contains("Approved by olga: the call may start once"), "{text}");
     match ledger.state("order-17") {
         State::Approved { by, via, binding, .. } => {
             assert_eq!((&by[..], via, binding), ("olga", Via::Operator, TOOL_AS_IT_WAS));
@@ -70,7 +70,7 @@ fn anything_but_a_yes_decides_nothing() {
         terminal.types(said);
         let (code, text) = terminal.ended();
         assert_eq!(code, Some(3), "{text}");
-        assert!(text.contains("nothing was decided; the request still waits"), "{text}");
+        assert!(text.contains("Not recorded; the request is still open"), "{text}");
     }
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
 }
@@ -108,7 +108,7 @@ fn approve_prompt_takes_a_denial_and_deny_prompt_no_approval() {
     terminal.types("approve");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(3), "{text}");
-    let told = format!("still waits. To approve it: candor approvals approve {id}");
+    let told = format!("still open. To approve it: candor approvals approve {id}");
     assert!(text.contains(&told), "{text}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
     // Also where others would be let through: a denial permits nothing.
@@ -117,7 +117,7 @@ fn approve_prompt_takes_a_denial_and_deny_prompt_no_approval() {
     terminal.types("deny");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("denied, says olga") && !text.contains("permitted"), "{text}");
+    assert!(text.contains("Denied by olga") && !text.contains("Granted"), "{text}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Denied);
 }
 
@@ -125,7 +125,7 @@ fn approve_prompt_takes_a_denial_and_deny_prompt_no_approval() {
 fn deny_without_a_terminal_denies() {
     let ledger = Ledger::asking("deny, no terminal");
     let denied = ledger.approvals(&["deny", "order-17", "--reason", "not today", "--by", "olga"]);
-    assert!(denied.text().contains("denied, says olga"), "{}", denied.stdout);
+    assert!(denied.text().contains("Denied by olga"), "{}", denied.stdout);
     assert!(denied.stderr.contains("notes/a.txt"), "shows what it denies: {}", denied.stderr);
     match ledger.state("order-17") {
         State::Denied { by, reason, .. } => {
@@ -165,7 +165,7 @@ fn a_no_has_a_reason_for_the_caller() {
     let Answer::Denied { by, via: Via::Operator, reason, .. } = again else { panic!("{again:?}") };
     assert_eq!((&by[..], reason.as_deref()), ("olga", Some("not on a Friday")));
     let told = ledger.history(&["show", "order-17"]);
-    assert!(told.text().contains("olga denied it: not on a Friday"), "{}", told.stdout);
+    assert!(told.text().contains("Denied by olga: not on a Friday"), "{}", told.stdout);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_question_that_has_changed_is_not_decided() {
     terminal.types("y");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("has changed since it was shown"), "{text}");
+    assert!(text.contains("Not recorded: request "), "{text}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
 }
 
@@ -194,7 +194,7 @@ fn who_was_quicker_is_named() {
     slow.types("y");
     let (code, text) = slow.ended();
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("somebody was quicker") && text.contains("petra"), "{text}");
+    assert!(text.contains("Not recorded: petra already approved "), "{text}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Approved);
 }
 
@@ -204,7 +204,7 @@ fn what_cannot_be_read_can_be_denied_only() {
     ledger.ask("order-17", "no JSON", TOOL_AS_IT_WAS);
     let (code, text) = at_terminal(&ledger, &["approve", "order-17"]).ended();
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("nobody should approve what they have not seen"), "{text}");
+    assert!(text.contains("so it can only be denied"), "{text}");
     let mut terminal = at_terminal(&ledger, &["deny", "order-17"]);
     terminal.says("[y/N]");
     terminal.types("y");
@@ -218,5 +218,5 @@ fn at_a_terminal_what_deletes_stands_out() {
     let mut command = ledger.command(&["show", "order-17"]);
     command.env_remove("NO_COLOR").env("TERM", "xterm");
     let (_, text) = Terminal::of(command).ended();
-    assert!(text.contains("\u{1b}[1;31mDELETES"), "{text:?}");
+    assert!(text.contains("\u{1b}[1;31mDeletes"), "{text:?}");
 }

@@ -61,7 +61,7 @@ async fn approved_it_is_done_once() {
     assert!(host.served.has("notes/a.txt"), "nothing happens before somebody says so");
     let text = host.served.decide(&["approve"], "\"path\": \"notes/a.txt\"").await;
     assert!(text.contains("claims to be: tester 1"), "{text}");
-    assert!(text.contains("DELETES"), "{text}");
+    assert!(text.contains("Deletes"), "{text}");
     let answer = host.answer(1).await;
     assert_ne!(answer["result"]["isError"], true, "{answer}");
     assert!(!host.served.has("notes/a.txt"));
@@ -103,9 +103,7 @@ async fn who_comes_back_with_the_same_call_finds_what_was_decided() {
 async fn permitted_for_a_while_nobody_is_asked() {
     let mut host = Host::new("approvals, permitted").await;
     host.delete(1, "notes/a.txt").await;
-    host.served
-        .decide(&["approve", "--for", "5m", "--under", "path=notes"], "stands beneath it")
-        .await;
+    host.served.decide(&["approve", "--for", "5m", "--under", "path=notes"], "or inside it").await;
     host.answer(1).await;
     host.delete(2, "notes/b.txt").await;
     let answer = host.answer(2).await;

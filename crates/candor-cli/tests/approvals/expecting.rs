@@ -102,12 +102,12 @@ const TOOLS: [(&str, &[&str]); 2] = [("manage_files", &[]), ("manage_files_delet
 async fn grant_before_the_call_makes_the_command_line_ask() {
     for (tool, flags) in TOOLS {
         let site = Site::new(&format!("expecting, before {tool}"), flags).await;
-        assert_eq!(site.next(tool, "notes/b.txt").await, "waits_for_approval");
+        assert_eq!(site.next(tool, "notes/b.txt").await, "ask");
         let waits = ended(&site.call(tool, "notes/a.txt", &[]).await, 3);
         assert!(waits.contains("approval_required"), "{waits}");
         site.served.decide(&["approve", "--for", "15m", "--under", "path=notes"], "notes").await;
         // The approval is of the first call, and the grant covers the others.
-        assert_eq!(site.next(tool, "notes/b.txt").await, "asked_here");
+        assert_eq!(site.next(tool, "notes/b.txt").await, "confirm");
         let refused = ended(&site.call(tool, "notes/b.txt", &[]).await, 3);
         assert!(site.served.has("notes/b.txt"), "{refused}");
         ended(&site.call(tool, "notes/b.txt", &["--yes"]).await, 0);
@@ -117,7 +117,7 @@ async fn grant_before_the_call_makes_the_command_line_ask() {
         let id = grants["id"].as_str().unwrap();
         crate::ledger::told(&mut site.served.approvals(&["revoke", id]));
         site.served.write("notes/b.txt", "again");
-        assert_eq!(site.next(tool, "notes/b.txt").await, "waits_for_approval");
+        assert_eq!(site.next(tool, "notes/b.txt").await, "ask");
         ended(&site.call(tool, "notes/b.txt", &["--yes"]).await, 3);
         assert!(site.served.has("notes/b.txt"), "--yes does not answer the server's question");
     }

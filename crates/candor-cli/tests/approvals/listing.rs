@@ -12,7 +12,7 @@ fn the_oldest_stands_first_with_what_it_would_do() {
     let ledger = Ledger::asking("listed");
     ledger.later(Duration::from_secs(1800));
     let reads = shown("{\"n\":1}")
-        .replace("DELETES", "reads")
+        .replace("Deletes", "Reads")
         .replace("\"destructiveHint\":true", "\"destructiveHint\":false");
     ledger.ask("order-18", &reads, TOOL_AS_IT_WAS);
     ledger.done(&id("order-19"));
@@ -20,12 +20,12 @@ fn the_oldest_stands_first_with_what_it_would_do() {
         let listed = ledger.approvals(words);
         let lines: Vec<_> = listed.text().lines().collect();
         assert_eq!(lines.len(), 3, "{}", listed.stdout);
-        assert!(lines[0].starts_with("ID "), "{}", listed.stdout);
+        assert!(lines[0].starts_with("ID        AGE "), "{}", listed.stdout);
         let (first, second) = (short("order-17"), short("order-18"));
         for part in [&first[..], "1 h", "ada", "invoices sqlite:invoices.db", "create_invoice"] {
             assert!(lines[1].contains(part), "{part} in {}", lines[1]);
         }
-        assert!(lines[1].contains("DELETES · repeatable · stays local"), "{}", lines[1]);
+        assert!(lines[1].contains("Deletes · safe to retry · local"), "{}", lines[1]);
         assert!(lines[1].ends_with(DELETE), "{}", lines[1]);
         assert!(lines[2].starts_with(&second) && lines[2].contains("30 min"), "{}", lines[2]);
         assert!(listed.stderr.contains("candor approvals approve ID"), "{}", listed.stderr);
@@ -61,7 +61,7 @@ fn that_nothing_waits_is_said() {
     ledger.done(&id("order-17"));
     let listed = ledger.approvals(&[]);
     assert_eq!(listed.text(), "");
-    assert!(listed.stderr.contains("Nothing waits"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("No approval requests"), "{}", listed.stderr);
     assert_eq!(ledger.approvals(&["--json"]).text(), "");
     let mut elsewhere = candor();
     elsewhere.arg("approvals").arg("--ledger").arg(folder("approvals, no ledger").join("x.db"));
@@ -81,8 +81,8 @@ fn programs_get_what_is_stored_digit_for_digit() {
         assert_eq!(line["principal"], "ada");
         assert_eq!(line["fingerprint"], SAME.to_string());
         assert_eq!(line["binding"], TOOL_AS_IT_WAS.to_string());
-        assert_eq!(line["asked"]["client"], "claude 9.9");
-        assert!(line["since"].as_str() < line["until"].as_str(), "{line}");
+        assert_eq!(line["request"]["client"], "claude 9.9");
+        assert!(line["requestedAt"].as_str() < line["expiresAt"].as_str(), "{line}");
     }
 }
 
@@ -102,10 +102,13 @@ fn history_tells_of_approvals_in_words() {
         let listed = ledger.history(&[]);
         assert!(listed.text().contains(words), "{words} in {}", listed.stdout);
     };
-    state("waiting for approval");
+    state("Needs approval");
     let told = ledger.history(&["show", "order-17"]);
     assert!(told.text().contains("candor approvals approve"), "{}", told.stdout);
-    assert_eq!(ledger.history(&["--state", "waiting", "--json"]).json()["key"], "order-17");
+    assert_eq!(
+        ledger.history(&["--state", "approval_required", "--json"]).json()["key"],
+        "order-17"
+    );
 
     let question = || {
         let entry = wait(ledger.store().find(&id("order-17"))).unwrap().unwrap();
@@ -118,7 +121,7 @@ fn history_tells_of_approvals_in_words() {
     // An approval does not last an hour.
     ledger.later(Duration::from_secs(3600));
     decide(Via::Client, Decision::Approve);
-    state("approved, not started");
+    state("Approved, not started");
     let start = Event::Start {
         fingerprint: SAME,
         owner: Owner([9; 16]),
@@ -127,11 +130,7 @@ fn history_tells_of_approvals_in_words() {
     };
     ledger.say(&id("order-17"), start, Circumstances::default());
     let told = ledger.history(&["show", "order-17"]);
-    for part in [
-        "a person is asked",
-        "olga approved it through the caller's own client",
-        "started, approved by olga",
-    ] {
+    for part in ["Approval requested", "Approved by olga via client", "Started, approved by olga"] {
         assert!(told.text().contains(part), "{part} in {}", told.stdout);
     }
 }

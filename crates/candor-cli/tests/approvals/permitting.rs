@@ -1,4 +1,4 @@
-//! What a person permits for a while, and takes back.
+//! Grants: given with an approval, listed and revoked.
 
 use candor_ledger::*;
 use serde_json::json;
@@ -23,8 +23,8 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
     let mut terminal = approve(&ledger, &["--under", "path=notes"]);
     terminal.says("start, and those like it? [y/N]");
     for part in [
-        "(3 h from now), ada may call create_invoice of invoices (sqlite:invoices.db) without asking",
-        "\n  action is \"delete\"\n  path is \"notes\" or stands beneath it\n  and no other argument is given",
+        "(3 h from now), ada may call create_invoice of invoices (sqlite:invoices.db) without approval when:",
+        "\n  action is \"delete\"\n  path is \"notes\" or inside it\n  and no other argument is present",
     ] {
         assert!(terminal.text().contains(part), "{part} in {}", terminal.text());
     }
@@ -42,22 +42,22 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
 
     let listed = ledger.approvals(&["grants"]);
     assert!(listed.text().contains(&digits[..8]), "{}", listed.stdout);
-    assert!(listed.text().contains("is \"notes\" or stands beneath it"), "{}", listed.stdout);
+    assert!(listed.text().contains("is \"notes\" or inside it"), "{}", listed.stdout);
     let line = ledger.approvals(&["grants", "--json"]).json();
-    assert_eq!((&line["inForce"], &line["pattern"]), (&json!(true), &pattern));
+    assert_eq!((&line["active"], &line["pattern"]), (&json!(true), &pattern));
     assert_eq!(line["binding"], TOOL_AS_IT_WAS.to_string(), "what was looked at");
 
     let revoked = ledger.approvals(&["revoke", &digits[..8], "--by", "petra"]);
-    assert!(revoked.text().contains("taken back by petra"), "{}", revoked.stdout);
+    assert!(revoked.text().contains("revoked by petra"), "{}", revoked.stdout);
     let none = ledger.approvals(&["grants"]);
     assert_eq!(none.text(), "");
     assert!(none.stderr.contains("--all"), "{}", none.stderr);
     let line = ledger.approvals(&["grants", "--all", "--json"]).json();
-    assert_eq!((&line["inForce"], &line["revokedBy"]), (&json!(false), &json!("petra")));
+    assert_eq!((&line["active"], &line["revokedBy"]), (&json!(false), &json!("petra")));
     ledger.approvals(&["revoke", &digits[..3]]).refused(1);
     ledger.approvals(&["revoke", "ffffffff"]).refused(1);
-    let calls = ledger.history(&["--calls"]);
-    for part in ["olga permitted such calls for a while", "petra took a permission back"] {
+    let calls = ledger.history(&["--rows"]);
+    for part in ["Granted by olga", "Grant revoked by petra"] {
         assert!(calls.text().contains(part), "{part} in {}", calls.stdout);
     }
 }
@@ -72,9 +72,9 @@ fn what_an_older_program_has_given_is_listed_as_void() {
     ledger.place.change("UPDATE grants SET binding = NULL");
     let listed = ledger.approvals(&["grants"]);
     let text = listed.text();
-    assert!(text.contains("VOID") && text.contains("may call create_invoice"), "{text}");
+    assert!(text.contains("void") && text.contains("may call create_invoice"), "{text}");
     let line = ledger.approvals(&["grants", "--json"]).json();
-    assert_eq!((&line["inForce"], &line["binding"]), (&json!(false), &json!(null)));
+    assert_eq!((&line["active"], &line["binding"]), (&json!(false), &json!(null)));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn without_more_it_is_for_exactly_these_arguments() {
     assert_eq!(terminal.ended().0, Some(0));
     let ledger = Ledger::asking("grant any");
     let mut terminal = approve(&ledger, &["--any", "path"]);
-    terminal.says("path is ANYTHING, or is left out");
+    terminal.says("path is anything, or is omitted");
     terminal.says("[y/N]");
     terminal.types("n");
     assert_eq!(terminal.ended().0, Some(3));
@@ -140,7 +140,7 @@ fn of_a_secret_only_any_value_can_be_permitted() {
         let (code, text) = approve(&ledger, words).ended();
         assert_eq!(code, Some(2), "{words:?}: {text}");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in ["nothing was decided", "`password` is a secret", "may be `any` value"] {
+        for part in ["Not recorded", "`password` is or contains a secret", "Allow `any` value"] {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(!text.contains("[y/N]"), "{text}");
@@ -148,7 +148,7 @@ fn of_a_secret_only_any_value_can_be_permitted() {
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
     assert_eq!(kept(&ledger), []);
     let mut terminal = approve(&ledger, &["--any", "password"]);
-    terminal.says("password is ANYTHING, or is left out");
+    terminal.says("password is anything, or is omitted");
     terminal.says("[y/N]");
     terminal.types("y");
     assert_eq!(terminal.ended().0, Some(0));

@@ -49,7 +49,7 @@ async fn every_way_to_decide_shows_it() {
     let mut host = Host::of(&served);
     waits(&host.manage(json!({"action": "delete", "path": NOTE})).await);
     let [item] = &served.queue()[..] else { panic!("one waits") };
-    assert_eq!(item["asked"]["preview"], DELETE);
+    assert_eq!(item["request"]["preview"], DELETE);
     let id = item["id"].as_str().unwrap();
     let shown = told(&mut served.approvals(&["show", &id[..8]]));
     assert!(shown.text().contains(DELETE), "{}", shown.stdout);
@@ -62,7 +62,7 @@ async fn every_way_to_decide_shows_it() {
     let over = json!({"action": "move_over", "from": NOTE, "to": "notes/b.txt"});
     waits(&host.call("move_files", over, json!({})).await);
     let words = "Move notes/a.txt (4 bytes) over notes/b.txt (4 bytes); what notes/b.txt holds now is lost.";
-    assert!(served.queue().iter().any(|item| item["asked"]["preview"] == words));
+    assert!(served.queue().iter().any(|item| item["request"]["preview"] == words));
     assert!(served.has(NOTE));
 }
 
@@ -76,7 +76,7 @@ async fn what_would_be_lost_and_what_would_come_is_shown() {
     let [item] = &served.queue()[..] else { panic!("one waits") };
     let preview = "Replace notes/a.txt (20 bytes) with 10 bytes; what it holds now is lost.\n\n  \
                    (1 line is the same)\n- old \\u{1b}[2J\n- last\n+ new";
-    assert_eq!(item["asked"]["preview"], preview);
+    assert_eq!(item["request"]["preview"], preview);
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn approval_of_a_file_is_stale_once_its_bytes_change_at_the_same_time() {
             waits(&host.manage(delete()).await);
             assert_eq!(fs::read_to_string(&path).unwrap(), "lost");
             let [item] = &served.queue()[..] else { panic!("the operator is asked again") };
-            assert_eq!(item["asked"]["preview"], shown);
+            assert_eq!(item["request"]["preview"], shown);
         }
     }
 }

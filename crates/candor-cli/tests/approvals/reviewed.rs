@@ -58,20 +58,24 @@ async fn approval_is_used_up_before_a_grant() {
     assert_eq!(text(&host.delete(NOTE).await), "Deleted notes/a.txt");
 
     let done = operation(&served, &id);
-    assert_eq!((&done["state"], &done["attempts"]), (&json!("completed"), &json!(1)), "{done}");
+    assert_eq!((&done["state"], &done["attempts"]), (&json!("succeeded"), &json!(1)), "{done}");
     assert_eq!(
         (&done["review"]["decision"], &done["review"]["by"]),
         (&json!("approved"), &json!("olga"))
     );
-    let events: Vec<_> =
-        done["story"].as_array().unwrap().iter().map(|row| (&row["event"], &row["by"])).collect();
+    let events: Vec<_> = done["timeline"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (&row["event"], &row["by"]))
+        .collect();
     let (ask, start) = ((&json!("ask"), &Value::Null), (&json!("start"), &json!("olga")));
     assert_eq!(events[..3], [ask, (&json!("decide"), &json!("olga")), start], "{done}");
 
     // The next call like it runs under the grant, and says so.
     served.write(NOTE, "again");
     assert_eq!(text(&host.delete(NOTE).await), "Deleted notes/a.txt");
-    let rows = told(&mut history(&served, &["--calls", "--json", "--limit", "1"])).json();
+    let rows = told(&mut history(&served, &["--rows", "--json", "--limit", "1"])).json();
     assert!(rows["note"].as_str().is_some_and(|note| note.contains("grant ")), "{rows}");
     assert_eq!(operation(&served, &id)["attempts"], 1, "that was another call");
 }
@@ -92,10 +96,10 @@ async fn start_under_a_grant_closes_the_open_request() {
     let closed = operation(&served, &open);
     assert_eq!(
         (&closed["state"], &closed["review"]),
-        (&json!("completed"), &Value::Null),
+        (&json!("succeeded"), &Value::Null),
         "{closed}"
     );
-    let start = &closed["story"][1];
+    let start = &closed["timeline"][1];
     assert!(start["note"].as_str().is_some_and(|note| note.contains("of olga")), "{closed}");
 }
 
@@ -119,7 +123,7 @@ async fn denied_call_stays_denied_in_history_and_may_ask_again() {
     assert_eq!(denied["arguments"], json!({"action": "delete", "path": NOTE}));
     let shown = told(&mut history(&served, &["show", &id]));
     for part in [
-        "manage_files  denied\n",
+        "manage_files  Denied\n",
         "denied by olga, ",
         ": not on a Friday",
         "\"path\": \"notes/a.txt\"",
@@ -131,7 +135,10 @@ async fn denied_call_stays_denied_in_history_and_may_ask_again() {
 
     assert_eq!(code(&host.delete(NOTE).await), "approval_required");
     let again = operation(&served, &id);
-    assert_eq!((&again["state"], &again["review"]["by"]), (&json!("waiting"), &json!("olga")));
+    assert_eq!(
+        (&again["state"], &again["review"]["by"]),
+        (&json!("approval_required"), &json!("olga"))
+    );
     assert!(served.has(NOTE));
 }
 

@@ -11,9 +11,9 @@ fn whose_words_they_are_is_said() {
     for name in [&short("order-17")[..], "order-17"] {
         let told = ledger.approvals(&["show", name]);
         for part in [
-            "create_invoice  DELETES · repeatable · stays local\n",
+            "create_invoice  Deletes · safe to retry · local\n",
             &format!("  id         {}\n", id("order-17").digest()),
-            "  who        ada\n",
+            "  caller     ada\n",
             "  server     invoices  sqlite:invoices.db\n",
             "  client     claims to be: claude 9.9\n",
             "\narguments\n  {\n    \"action\": \"delete\",\n    \"path\": \"notes/a.txt\"\n  }\n",
@@ -62,9 +62,9 @@ fn whether_the_call_can_be_undone_is_said() {
 fn hostile_text_stands_as_an_escape() {
     let ledger = Ledger::new("approvals, hostile");
     let asked = shown("{\"path\":\"\u{202e}txt.a\\u001b[2J\u{9b}\"}")
-        .replace("claude 9.9", "x\\n  who        root\u{200d}")
+        .replace("claude 9.9", "x\\n  caller     root\u{200d}")
         .replace("Makes invoices.", "\\u001b[8mhidden\\r")
-        .replace("DELETES", "reads\\u001b[2K");
+        .replace("Deletes", "Reads\\u001b[2K");
     ledger.ask("order-17", &asked, TOOL_AS_IT_WAS);
     for words in [&[][..], &["--json"], &["show", "order-17"], &["show", "order-17", "--json"]] {
         let told = ledger.approvals(words);
@@ -73,7 +73,7 @@ fn hostile_text_stands_as_an_escape() {
         assert!(told.stdout.contains(r"\u202e"), "{}", told.stdout);
     }
     let told = ledger.approvals(&["show", "order-17"]);
-    assert_eq!(told.text().matches("\n  who ").count(), 1, "{}", told.stdout);
+    assert_eq!(told.text().matches("\n  caller ").count(), 1, "{}", told.stdout);
     assert!(told.text().contains("\"path\": \"\\u202etxt.a\\u001b[2J\\u009b\""), "{}", told.stdout);
 }
 
@@ -84,8 +84,8 @@ fn what_cannot_be_read_is_shown_as_it_is() {
     let told = ledger.approvals(&["show", "order-17"]);
     assert!(told.text().contains("what it would do is not known"), "{}", told.stdout);
     assert!(told.text().contains(r"no \u{1b} JSON"), "{}", told.stdout);
-    assert!(ledger.approvals(&[]).text().contains("cannot be read"));
-    assert_eq!(ledger.approvals(&["--json"]).json()["asked"], "no \u{1b} JSON");
+    assert!(ledger.approvals(&[]).text().contains("unreadable"));
+    assert_eq!(ledger.approvals(&["--json"]).json()["request"], "no \u{1b} JSON");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_does_not_wait_is_said_to_stand_elsewhere() {
     let ledger = Ledger::new("approvals, elsewhere");
     ledger.done(&id("order-17"));
     let refused = ledger.approvals(&["show", "order-17"]);
-    assert!(refused.refused(1).contains("stands at `done`"), "{}", refused.stderr);
+    assert!(refused.refused(1).contains("State: Succeeded"), "{}", refused.stderr);
     ledger.approvals(&["show", "ffff0000"]).refused(1);
     // The same question again is no second one.
     assert!(matches!(ledger.ask("a", &shown(DELETE), Binding([3; 32])), Answer::Waiting { .. }));

@@ -17,7 +17,7 @@ fn what_comes_is_decided_at_once() {
     terminal.types("what?");
     terminal.says_times("[s]kip:", 2);
     terminal.types("Y");
-    terminal.says("approved, says olga");
+    terminal.says("Approved by olga");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Approved);
 
     ledger.ask("order-18", &shown("{\"n\":18}"), TOOL_AS_IT_WAS);
@@ -26,7 +26,7 @@ fn what_comes_is_decided_at_once() {
     terminal.types("no");
     terminal.says("Why, for the caller?");
     terminal.types("too late");
-    terminal.says("denied, says olga");
+    terminal.says("Denied by olga");
     match ledger.state("order-18") {
         State::Denied { reason, .. } => assert_eq!(reason.as_deref(), Some("too late")),
         other => panic!("{other:?}"),

@@ -34,7 +34,7 @@ async fn a_server_that_is_killed_has_charged_once() {
         let count = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
         assert_eq!(count("outcome_unknown"), 2, "{lines:#?}");
         assert_eq!((count("Charges made: 1"), count("Charges made")), (3, 3), "{lines:#?}");
-        let resolve = place(&lines, "candor history resolve order-1 --done --result");
+        let resolve = place(&lines, "candor history resolve order-1 --succeeded --result");
         assert!(resolve > places[4] && lines[resolve].contains(" --ledger sqlite:"), "{lines:#?}");
         place(&lines, "The ledger goes with this demo");
         machine.has_no_world();
@@ -78,9 +78,9 @@ async fn what_it_tells_stands_in_the_world_that_it_leaves() {
     let shown = output(history.arg(world.join("ledger.db"))).await;
     assert_eq!(shown.status.code(), Some(0), "{:?}", shown.stderr);
     let operation: Value = serde_json::from_str(&shown.stdout[0]).unwrap();
-    assert_eq!(operation["state"], "completed", "{operation}");
+    assert_eq!(operation["state"], "succeeded", "{operation}");
     let kinds: Vec<_> =
-        operation["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+        operation["timeline"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
     assert!(kinds.contains(&&json!("resolve")), "{operation}");
 }
 

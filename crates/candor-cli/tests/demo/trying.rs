@@ -151,8 +151,8 @@ async fn create_invoice_has_one_effect_in_every_view() {
     let waits = demo.ask("tools/call", &params).await;
     assert_eq!(waits["_meta"]["dev.candor/error"]["code"], "approval_required", "{waits}");
     let waiting = demo.operator("GET", "/approvals", &Value::Null).await.json();
-    assert_eq!(&waiting[0]["asked"]["effect"], effect, "{waiting}");
-    assert_eq!(waiting[0]["asked"]["annotations"], evaluated["annotations"], "{waiting}");
+    assert_eq!(&waiting[0]["request"]["effect"], effect, "{waiting}");
+    assert_eq!(waiting[0]["request"]["annotations"], evaluated["annotations"], "{waiting}");
     let id = waiting[0]["id"].as_str().unwrap();
     let operation = demo.operator("GET", &format!("/history/{id}"), &Value::Null).await.json();
     assert_eq!(&operation["hints"], effect, "{operation}");
@@ -202,7 +202,7 @@ async fn call_says_that_it_waits_for_the_lease_of_a_silent_server() {
     ] {
         assert!(told.contains(part), "{part} in {told}");
     }
-    assert!(told.contains("nobody knows what came of it"), "{told}");
+    assert!(told.contains("Outcome unknown: "), "{told}");
     demo.end().await;
 }
 
@@ -216,9 +216,9 @@ async fn a_deletion_waits_until_somebody_says_yes() {
     assert!(demo.has("notes/old.md"), "nothing happens before somebody says so");
 
     let waiting = demo.operator("GET", "/approvals", &Value::Null).await.json();
-    assert_eq!(waiting[0]["asked"]["arguments"], delete);
+    assert_eq!(waiting[0]["request"]["arguments"], delete);
     let path = format!("/approvals/{}/approve", waiting[0]["id"].as_str().unwrap());
-    demo.operator("POST", &path, &json!({"question": waiting[0]["question"]})).await;
+    demo.operator("POST", &path, &json!({"version": waiting[0]["version"]})).await;
     let done = demo.call("manage_files", delete).await;
     assert_ne!(done["isError"], true, "{done}");
     assert!(!demo.has("notes/old.md") && demo.has("notes/plan.md"));

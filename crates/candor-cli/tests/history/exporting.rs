@@ -36,16 +36,16 @@ fn every_row_with_all_its_members_the_earliest_first() {
         "tool": "create_invoice",
         "key": "order-17",
         "event": "complete",
-        "from": "dispatched",
-        "to": "completed",
+        "from": "running",
+        "to": "succeeded",
         "fence": 1,
         "attempt": 1,
-        "outcome": "success",
-        "reason": null,
+        "outcome": "succeeded",
+        "unknownReason": null,
         "by": null,
         "via": null,
-        "why": null,
-        "shape": null,
+        "denialReason": null,
+        "argumentTypes": null,
         "digest": null,
         "hints": null,
         "durationMs": 12.345,
@@ -65,7 +65,7 @@ fn the_filters_of_the_list_hold() {
     let count = |words: &[&str]| ledger.history(&[&["export"], words].concat()).lines().len();
     assert_eq!(count(&["--key", "order-17"]), 3);
     assert_eq!(count(&["--unknown"]), 1);
-    assert_eq!(count(&["--state", "done"]), 1);
+    assert_eq!(count(&["--state", "succeeded"]), 1);
     assert_eq!(count(&["--state", "running"]), 2);
     assert_eq!(count(&["--tool", "other"]), 0);
     assert_eq!(count(&["--since", "30m"]), 0);
@@ -150,7 +150,7 @@ fn a_reader_that_has_enough_is_no_reason_to_complain() {
         }
     });
     for words in
-        [&["export"][..], &["--calls", "--limit", "0"], &["--calls", "--json", "--limit", "0"]]
+        [&["export"][..], &["--rows", "--limit", "0"], &["--rows", "--json", "--limit", "0"]]
     {
         let mut child = candor()
             .arg("history")

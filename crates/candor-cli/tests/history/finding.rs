@@ -39,7 +39,7 @@ fn digits_of_several_list_them() {
     let (one, other) = twins();
     ledger.done(&one);
     ledger.lose(&other);
-    for command in [&["show"][..], &["resolve", "--abandon", "--yes"]] {
+    for command in [&["show"][..], &["resolve", "--abandoned", "--yes"]] {
         let shared = digits(&one, 4);
         let refused = ledger.history(&[command, &[&*shared]].concat());
         let text = refused.refused(1);
@@ -47,7 +47,7 @@ fn digits_of_several_list_them() {
         for id in [&one, &other] {
             assert!(text.contains(&digits(id, 8)) && text.contains(id.key.as_str()), "{text}");
         }
-        assert!(text.contains("outcome UNKNOWN"), "{text}");
+        assert!(text.contains("Outcome unknown"), "{text}");
     }
     let enough = (4..64).find(|many| digits(&one, *many) != digits(&other, *many)).unwrap();
     assert!(ledger.history(&["show", &digits(&one, enough)]).text().contains(one.key.as_str()));
@@ -69,24 +69,24 @@ fn a_key_of_two_callers_is_ambiguous() {
 fn a_key_that_looks_like_digits_is_found() {
     let ledger = Ledger::new("hex key");
     ledger.done(&id("12345678"));
-    assert!(ledger.history(&["show", "12345678"]).text().contains("key        12345678"));
+    assert!(ledger.history(&["show", "12345678"]).text().contains("key          12345678"));
     // Short ones, too: only an id needs four.
     ledger.done(&id("17"));
-    assert!(ledger.history(&["show", "17"]).text().contains("key        17"));
+    assert!(ledger.history(&["show", "17"]).text().contains("key          17"));
 }
 
 #[test]
-fn what_is_forgotten_still_has_its_story() {
+fn purged_operation_still_has_its_timeline() {
     let ledger = Ledger::new("forgotten");
     let order = id("order-17");
     ledger.done(&order);
     ledger.place.change("DELETE FROM records");
     for name in ["order-17", &digits(&order, 8)] {
         let told = ledger.history(&["show", name]);
-        assert!(told.text().contains("create_invoice  forgotten"), "{}", told.stdout);
-        assert!(told.text().contains("done after 12 ms"), "{}", told.stdout);
+        assert!(told.text().contains("create_invoice  Purged"), "{}", told.stdout);
+        assert!(told.text().contains("Succeeded after 12 ms"), "{}", told.stdout);
     }
-    assert_eq!(ledger.history(&["show", "order-17", "--json"]).json()["state"], "absent");
-    let refused = ledger.history(&["resolve", "order-17", "--abandon", "--yes"]);
-    assert!(refused.refused(1).contains("`forgotten`"), "{}", refused.stderr);
+    assert_eq!(ledger.history(&["show", "order-17", "--json"]).json()["state"], "purged");
+    let refused = ledger.history(&["resolve", "order-17", "--abandoned", "--yes"]);
+    assert!(refused.refused(1).contains(": Purged"), "{}", refused.stderr);
 }

@@ -69,7 +69,7 @@ impl Ledger {
         let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
         let circumstances = Circumstances {
             shape: Some("{amount: integer, to: string}".into()),
-            hints: Some("adds · reaches outside".into()),
+            hints: Some("Adds · external".into()),
             digest: Some([0xAB; 32]),
             ..Circumstances::default()
         };

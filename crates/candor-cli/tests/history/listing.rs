@@ -42,15 +42,15 @@ fn the_latest_is_first_and_each_says_where_it_stands() {
     let lines: Vec<&str> = told.text().lines().collect();
     assert!(lines[0].starts_with("WHEN "), "{}", lines[0]);
     let expected = [
-        ("not-done", "not done"),
-        ("abandoned", "abandoned"),
-        ("unknown", "outcome UNKNOWN"),
-        ("waiting", "waiting for an answer"),
-        ("running", "running"),
-        ("starting", "starting"),
-        ("invalid", "invalid result"),
-        ("failed", "failed"),
-        ("done", "done"),
+        ("not-done", "Not run"),
+        ("abandoned", "Abandoned"),
+        ("unknown", "Outcome unknown"),
+        ("waiting", "Needs input"),
+        ("running", "Running"),
+        ("starting", "Starting"),
+        ("invalid", "Invalid result"),
+        ("failed", "Failed"),
+        ("done", "Succeeded"),
     ];
     for (line, (key, state)) in lines[1..].iter().zip(expected) {
         let columns: Vec<&str> =
@@ -60,36 +60,45 @@ fn the_latest_is_first_and_each_says_where_it_stands() {
         let short = digits(&id(key), 8);
         assert_eq!(rest[..6], [&*short, state, "create_invoice", key, "ada", "invoices"], "{line}");
     }
-    assert!(lines[9].ends_with("1       12 ms"), "{}", lines[9]);
-    assert!(told.stderr.contains("candor history resolve ID --done"), "{}", told.stderr);
+    assert!(lines[9].ends_with("1         12 ms"), "{}", lines[9]);
+    assert!(told.stderr.contains("candor history resolve ID --succeeded"), "{}", told.stderr);
     assert!(!told.stdout.contains('\u{1b}'), "no colours in a pipe");
 }
 
 #[test]
-fn a_state_can_be_asked_for_in_both_vocabularies() {
+fn state_filter_accepts_stored_and_former_words_as_aliases() {
     let ledger = every_state("by state");
     for (word, expected) in [
-        ("done", &["done"][..]),
+        ("succeeded", &["done"][..]),
+        ("done", &["done"]),
         ("failed", &["failed"]),
+        ("result_invalid", &["invalid"]),
         ("invalid", &["invalid"]),
-        ("ended", &["invalid", "failed", "done"]),
         ("completed", &["invalid", "failed", "done"]),
+        ("ended", &["invalid", "failed", "done"]),
         ("starting", &["starting"]),
+        ("claimed", &["starting"]),
         ("running", &["running"]),
         ("dispatched", &["running"]),
+        ("input_required", &["waiting"]),
+        ("suspended", &["waiting"]),
         ("asking", &["waiting"]),
+        ("outcome_unknown", &["unknown"]),
         ("unknown", &["unknown"]),
         ("indeterminate", &["unknown"]),
         ("abandoned", &["abandoned"]),
+        ("not_run", &["not-done"]),
         ("not-done", &["not-done"]),
+        ("open", &["not-done"]),
     ] {
         let told = ledger.history(&["--state", word, "--json"]);
         assert_eq!(keys(&told.lines()), expected, "{word}");
     }
     assert_eq!(keys(&ledger.history(&["--unknown", "--json"]).lines()), ["unknown"]);
-    ledger.history(&["--unknown", "--state", "done"]).refused(2);
-    let refused = ledger.history(&["--state", "don"]);
-    assert!(refused.refused(2).contains("done"), "{}", refused.stderr);
+    ledger.history(&["--unknown", "--state", "succeeded"]).refused(2);
+    let refused = ledger.history(&["--state", "succeded"]);
+    assert!(refused.refused(2).contains("succeeded"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("indeterminate"), "{}", refused.stderr);
 }
 
 #[test]
@@ -98,13 +107,16 @@ fn what_is_expired_says_so() {
     ledger.done(&id("old"));
     // As if it were two days later: results are kept for one, and keys refused for thirty more.
     ledger.place.change("UPDATE records SET lapses = lapses - 2 * 86400000");
-    assert!(ledger.history(&[]).text().contains("  expired  "));
-    assert_eq!(ledger.history(&["--state", "expired", "--json"]).json()["state"], "tombstone");
+    assert!(ledger.history(&[]).text().contains("  Result expired  "));
+    assert_eq!(
+        ledger.history(&["--state", "result_expired", "--json"]).json()["state"],
+        "result_expired"
+    );
     ledger.place.change("UPDATE records SET lapses = lapses - 3456000000");
     let told = ledger.history(&[]);
     assert_eq!(told.text(), "", "its time is over");
     let shown = ledger.history(&["show", "old"]);
-    assert!(shown.text().contains("forgotten"), "{}", shown.stdout);
+    assert!(shown.text().contains("Purged"), "{}", shown.stdout);
 }
 
 #[test]
@@ -125,14 +137,14 @@ fn exact_facts_for_programs() {
         "instance": "sqlite:invoices.db",
         "tool": "create_invoice",
         "key": "order-17",
-        "state": "completed",
-        "outcome": "success",
+        "state": "succeeded",
+        "outcome": "succeeded",
         "error": null,
         "review": null,
-        "reason": null,
+        "unknownReason": null,
         "by": null,
         "attempts": 1,
-        "repeatable": false,
+        "idempotent": false,
         "created": "a time",
         "changed": "a time",
         "since": "a time",
@@ -155,7 +167,7 @@ fn instances_of_one_server_are_told_apart() {
     let deep = format!("sqlite:/{}deep.db", "folder/".repeat(20));
     ledger.done(&of("b", "invoices", &deep));
     ledger.done(&of("c", "other", "only"));
-    for words in [&[][..], &["--calls"]] {
+    for words in [&[][..], &["--rows"]] {
         let told = ledger.history(words);
         let lines: Vec<&str> = told.text().lines().skip(1).collect();
         let line = |key: &str| {
@@ -186,9 +198,10 @@ fn filters_pick_and_limits_stop() {
     assert_eq!(count(&[]), 50);
     assert_eq!(count(&["--limit", "0"]), 120);
     assert_eq!(count(&["--limit", "7"]), 7);
-    assert_eq!(count(&["--principal", "bob", "--limit", "0"]), 60);
+    assert_eq!(count(&["--caller", "bob", "--limit", "0"]), 60);
+    assert_eq!(count(&["--principal", "bob", "--limit", "0"]), 60, "the former name");
     assert_eq!(count(&["--tool", "delete_invoice", "--limit", "0"]), 40);
-    assert_eq!(count(&["--tool", "delete_invoice", "--principal", "bob"]), 20);
+    assert_eq!(count(&["--tool", "delete_invoice", "--caller", "bob"]), 20);
     assert_eq!(count(&["--key", "key-17"]), 1);
     assert_eq!(count(&["list", "--key", "key-17"]), 1);
     assert_eq!(count(&["--since", "2h", "--limit", "0"]), 120);
@@ -199,7 +212,12 @@ fn filters_pick_and_limits_stop() {
     assert_eq!(count(&["--since", half, "--limit", "0"]), 60);
     assert_eq!(count(&["--before", half, "--limit", "0"]), 60);
 
-    assert!(ledger.history(&[]).stderr.contains("more than these 50"));
+    assert!(
+        ledger
+            .history(&[])
+            .stderr
+            .contains("Showing 50. Use --limit N for more, --limit 0 for all.")
+    );
     let nothing = ledger.history(&["--tool", "no_such"]);
     assert_eq!(nothing.text(), "");
     assert!(nothing.stderr.contains("No operation matches"), "{}", nothing.stderr);
@@ -212,7 +230,7 @@ fn filters_pick_and_limits_stop() {
 #[test]
 fn an_empty_ledger_says_that_it_is_empty() {
     let ledger = Ledger::new("empty");
-    for words in [&[][..], &["--calls"], &["--tool", "x"]] {
+    for words in [&[][..], &["--rows"], &["--tool", "x"]] {
         let told = ledger.history(words);
         assert_eq!(told.text(), "");
         assert!(told.stderr.contains("Nothing has been recorded yet"), "{}", told.stderr);
@@ -221,7 +239,7 @@ fn an_empty_ledger_says_that_it_is_empty() {
     assert_eq!(ledger.history(&["--json"]).text(), "");
     ledger.note("greet");
     let told = ledger.history(&[]);
-    assert!(told.stderr.contains("--calls"), "{}", told.stderr);
+    assert!(told.stderr.contains("candor history --rows"), "{}", told.stderr);
 }
 
 #[test]
@@ -232,13 +250,13 @@ fn unknown_outcomes_are_told_of_even_if_they_are_old() {
         ledger.done(&id(&format!("key-{at}")));
     }
     let told = ledger.history(&["--limit", "3"]);
-    assert!(!told.text().contains("UNKNOWN"));
+    assert!(!told.text().contains("unknown"));
     assert!(
-        told.stderr.contains("1 with an outcome UNKNOWN. candor history --unknown"),
+        told.stderr.contains("1 with an unknown outcome. See: candor history --unknown"),
         "{}",
         told.stderr
     );
-    let told = ledger.history(&["--state", "done"]);
+    let told = ledger.history(&["--state", "succeeded"]);
     assert!(!told.stderr.contains("--unknown"), "they were not asked for: {}", told.stderr);
 }
 
@@ -248,20 +266,21 @@ fn calls_without_a_key_are_listed_too() {
     ledger.done(&id("order-17"));
     ledger.note("greet");
     ledger.lose(&id("order-18"));
-    let told = ledger.history(&["--calls"]);
+    let told = ledger.history(&["--rows"]);
     let what: Vec<&str> = told.text().lines().skip(1).collect();
     assert_eq!(what.len(), 7);
-    assert!(what[0].contains("outcome UNKNOWN: it panicked"), "{}", what[0]);
-    assert!(what[3].contains("called: done") && what[3].contains("  -  "), "{}", what[3]);
-    assert!(what[4].contains("done") && what[4].ends_with("12 ms"), "{}", what[4]);
-    let rows = ledger.history(&["--calls", "--json"]).lines();
+    assert!(what[0].contains("Outcome unknown: the handler crashed"), "{}", what[0]);
+    assert!(what[3].contains("Called: Succeeded") && what[3].contains("  -  "), "{}", what[3]);
+    assert!(what[4].contains("Succeeded") && what[4].ends_with("12 ms"), "{}", what[4]);
+    let rows = ledger.history(&["--rows", "--json"]).lines();
     assert_eq!(rows[3]["id"], Value::Null);
     assert_eq!(rows[3]["event"], "called");
     // One that ended, with a record or without.
-    assert_eq!(ledger.history(&["--calls", "--state", "done", "--json"]).lines().len(), 2);
-    assert_eq!(ledger.history(&["--calls", "--unknown", "--json"]).lines().len(), 1);
-    assert_eq!(ledger.history(&["--calls", "--limit", "2", "--json"]).lines().len(), 2);
-    assert_eq!(ledger.history(&["--calls", "--tool", "greet", "--json"]).lines().len(), 1);
+    assert_eq!(ledger.history(&["--rows", "--state", "succeeded", "--json"]).lines().len(), 2);
+    assert_eq!(ledger.history(&["--calls", "--json"]).lines().len(), 7, "the former name");
+    assert_eq!(ledger.history(&["--rows", "--unknown", "--json"]).lines().len(), 1);
+    assert_eq!(ledger.history(&["--rows", "--limit", "2", "--json"]).lines().len(), 2);
+    assert_eq!(ledger.history(&["--rows", "--tool", "greet", "--json"]).lines().len(), 1);
 }
 
 #[test]
@@ -281,7 +300,7 @@ fn hostile_names_cannot_write_on_the_terminal() {
     for words in [
         &[][..],
         &["--json"],
-        &["--calls"],
+        &["--rows"],
         &["show", &short],
         &["show", &short, "--json"],
         &["export"],

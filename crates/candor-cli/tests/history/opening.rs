@@ -8,7 +8,7 @@ use crate::ledger::{Ledger, candor, folder, history, id, told};
 fn looking_makes_nothing() {
     let place = folder("missing").join("state/candor");
     for words in
-        [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandon", "--yes"]]
+        [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandoned", "--yes"]]
     {
         let refused = history(place.join("ledger.db"), words);
         let text = refused.refused(1);

@@ -14,7 +14,7 @@ fn looking_makes_nothing() {
     let Some(schema) = Schema::new("postgres::looking_makes_nothing") else { return };
     let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
     for words in
-        [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandon", "--yes"]]
+        [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandoned", "--yes"]]
     {
         let refused = history(schema.url(), words);
         let text = refused.refused(1);

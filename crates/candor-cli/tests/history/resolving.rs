@@ -1,4 +1,4 @@
-//! What an operator says of a call of which nobody knows, and what the next call gets.
+//! What an operator records for an unknown outcome, and what the next call gets.
 
 use candor_ledger::*;
 use serde_json::{Value, json};
@@ -34,35 +34,40 @@ fn replayed(ledger: &Ledger) -> (OutcomeKind, Value) {
 }
 
 #[test]
-fn done_with_a_result() {
+fn success_and_failure_are_recorded_with_a_result() {
     for (at, (words, kind, expected)) in [
         (
-            &["--result", r#"{"content":[{"type":"text","text":"4711"}],"structuredContent":{"n":1}}"#][..],
+            &["--succeeded", "--result", r#"{"content":[{"type":"text","text":"4711"}],"structuredContent":{"n":1}}"#][..],
             OutcomeKind::Success,
             json!({"content": [{"type": "text", "text": "4711"}], "structuredContent": {"n": 1}}),
         ),
         (
-            &["--result", r#"{"n":1}"#],
+            &["--succeeded", "--result", r#"{"n":1}"#],
             OutcomeKind::Success,
             json!({"content": [{"type": "text", "text": "{\"n\":1}"}], "structuredContent": {"n": 1}}),
         ),
         (
-            &["--result", "-5"],
+            &["--succeeded", "--result", "-5"],
             OutcomeKind::Success,
             json!({"content": [{"type": "text", "text": "-5"}]}),
         ),
         (
-            &["--text", "paid"],
+            &["--succeeded", "--text", "paid"],
             OutcomeKind::Success,
             json!({"content": [{"type": "text", "text": "paid"}]}),
         ),
         (
-            &["--text", "declined", "--failed"],
+            &["--failed", "--text", "declined"],
             OutcomeKind::Failure,
             json!({"content": [{"type": "text", "text": "declined"}], "isError": true}),
         ),
         (
-            &["--result", r#"{"content":[],"isError":true}"#],
+            &["--done", "--failed", "--text", "the former flags"],
+            OutcomeKind::Failure,
+            json!({"content": [{"type": "text", "text": "the former flags"}], "isError": true}),
+        ),
+        (
+            &["--done", "--result", r#"{"content":[],"isError":true}"#],
             OutcomeKind::Failure,
             json!({"content": [], "isError": true}),
         ),
@@ -71,34 +76,34 @@ fn done_with_a_result() {
     .enumerate()
     {
         let ledger = lost(&format!("done {at}"));
-        let told = resolve(&ledger, &[&["--done"], words].concat());
-        assert!(told.text().contains("gets this result"), "{}", told.stdout);
+        let told = resolve(&ledger, words);
+        assert!(told.text().contains("returns this result"), "{}", told.stdout);
         assert_eq!(replayed(&ledger), (kind, expected), "{words:?}");
     }
 }
 
 #[test]
-fn done_without_a_result_says_so_to_the_next_caller() {
+fn success_without_a_result_tells_the_next_caller() {
     let ledger = lost("done, no result");
-    resolve(&ledger, &["--done"]).text();
+    resolve(&ledger, &["--succeeded"]).text();
     let (kind, result) = replayed(&ledger);
     assert_eq!(kind, OutcomeKind::Success);
     assert!(result["content"][0]["text"].as_str().unwrap().contains("not known"), "{result}");
     let shown = ledger.history(&["show", "order-17"]);
-    assert!(shown.text().contains("said by    olga"), "{}", shown.stdout);
-    assert!(shown.text().contains("olga said: done"), "{}", shown.stdout);
+    assert!(shown.text().contains("resolved by  olga"), "{}", shown.stdout);
+    assert!(shown.text().contains("Resolved by olga: Succeeded"), "{}", shown.stdout);
 }
 
 #[test]
-fn not_done_starts_once_more_and_abandoned_never() {
+fn not_run_starts_again_and_abandoned_never_does() {
     let ledger = lost("not done");
-    let told = resolve(&ledger, &["--not-done"]);
-    assert!(told.text().contains("starts it once more"), "{}", told.stdout);
+    let told = resolve(&ledger, &["--not-run"]);
+    assert!(told.text().contains("starts again"), "{}", told.stdout);
     assert_eq!(ledger.history(&["--json"]).json()["by"], "olga");
     assert!(matches!(next_call(&ledger), Answer::Claimed { attempt: 2, .. }));
 
     let ledger = lost("abandon");
-    let told = resolve(&ledger, &["--abandon"]);
+    let told = resolve(&ledger, &["--abandoned"]);
     assert!(told.text().contains("refused from now on"), "{}", told.stdout);
     assert!(matches!(next_call(&ledger), Answer::Abandoned { by, .. } if by == "olga"));
 }
@@ -107,7 +112,7 @@ fn not_done_starts_once_more_and_abandoned_never() {
 fn what_nobody_was_heard_of_can_be_resolved() {
     let ledger = Ledger::new("resolve lapsed");
     ledger.start(&id("order-17"));
-    resolve(&ledger, &["--abandon"]).text();
+    resolve(&ledger, &["--abandoned"]).text();
     let events: Vec<_> = ledger.history(&["export"]).lines();
     let events: Vec<_> = events.iter().map(|row| row["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["claim", "dispatch", "lapse", "resolve"]);
@@ -117,27 +122,25 @@ fn what_nobody_was_heard_of_can_be_resolved() {
 fn only_what_is_unknown_can_be_resolved() {
     let ledger = Ledger::new("resolve known");
     ledger.done(&id("order-17"));
-    for finding in ["--done", "--not-done", "--abandon"] {
+    for finding in ["--succeeded", "--not-run", "--abandoned", "--done", "--not-done", "--abandon"]
+    {
         let refused = resolve(&ledger, &[finding]);
-        assert!(refused.refused(1).contains("stands at `done`"), "{}", refused.stderr);
+        assert!(refused.refused(1).contains(": Succeeded"), "{}", refused.stderr);
     }
     let ledger = lost("resolve twice");
-    resolve(&ledger, &["--abandon"]).text();
-    let refused = resolve(&ledger, &["--done"]);
-    assert!(refused.refused(1).contains("stands at `abandoned`"), "{}", refused.stderr);
+    resolve(&ledger, &["--abandoned"]).text();
+    let refused = resolve(&ledger, &["--succeeded"]);
+    assert!(refused.refused(1).contains(": Abandoned"), "{}", refused.stderr);
 }
 
 #[test]
 fn without_a_yes_nothing_is_changed() {
     let ledger = lost("no yes");
-    let refused = ledger.history(&["resolve", "order-17", "--not-done", "--by", "olga"]);
+    let refused = ledger.history(&["resolve", "order-17", "--not-run", "--by", "olga"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(3), ""));
-    for part in [
-        "create_invoice  outcome UNKNOWN",
-        "olga says that it was not done",
-        "starts it once more",
-        "use --yes",
-    ] {
+    for part in
+        ["create_invoice  Outcome unknown", "olga records: Not run", "starts again", "Use --yes"]
+    {
         assert!(refused.stderr.contains(part), "{part} in {}", refused.stderr);
     }
     assert!(matches!(next_call(&ledger), Answer::OutcomeUnknown { .. }));
@@ -150,25 +153,28 @@ fn who_says_so_is_the_user_of_the_system_whatever_variables_claim() {
     let user = String::from_utf8(user).unwrap();
     let ledger = lost("by user");
     let mut command = candor();
-    command.args(["history", "resolve", "order-17", "--abandon", "--yes", "--json", "--ledger"]);
+    command.args(["history", "resolve", "order-17", "--abandoned", "--yes", "--json", "--ledger"]);
     let resolved = told(command.arg(ledger.place.named()).env("USER", "mallory")).json();
     assert_eq!((&resolved["by"], &resolved["state"]), (&json!(user.trim()), &json!("abandoned")));
     assert_eq!(resolved["id"], id("order-17").digest().to_string());
 }
 
 #[test]
-fn a_finding_is_said_once_and_fits() {
+fn outcome_flags_exclude_each_other() {
     let ledger = lost("usage");
     let short = digits(&id("order-17"), 8);
     for words in [
         &[][..],
-        &["--done", "--abandon"],
-        &["--not-done", "--text", "x"],
-        &["--abandon", "--failed"],
-        &["--done", "--text", "x", "--result", "1"],
-        &["--done", "--result", "{"],
-        &["--done", "--result", r#"{"content":[{"type":"text"}]}"#],
-        &["--done", "--by", " "],
+        &["--succeeded", "--abandoned"],
+        &["--succeeded", "--failed"],
+        &["--done", "--abandoned"],
+        &["--done", "--succeeded"],
+        &["--not-run", "--text", "x"],
+        &["--abandoned", "--failed"],
+        &["--succeeded", "--text", "x", "--result", "1"],
+        &["--succeeded", "--result", "{"],
+        &["--succeeded", "--result", r#"{"content":[{"type":"text"}]}"#],
+        &["--succeeded", "--by", " "],
     ] {
         let refused = ledger.history(&[&["resolve", &short, "--yes"], words].concat());
         refused.refused(2);

@@ -15,18 +15,18 @@ fn all_that_is_known() {
     let told = ledger.history(&["show", &digits(&order, 8)]);
     let text = told.text();
     for part in [
-        "create_invoice  done\n",
-        &format!("id         {}", order.digest()),
-        "key        order-17",
-        "who        ada",
-        "server     invoices  sqlite:invoices.db",
-        "took       12 ms",
-        "starts     1",
-        "arguments  {amount: integer, to: string}",
-        "hints      adds · reaches outside",
-        "about to start",
-        "Z  started",
-        "Z  done after 12 ms",
+        "create_invoice  Succeeded\n",
+        &format!("id           {}", order.digest()),
+        "key          order-17",
+        "caller       ada",
+        "server       invoices  sqlite:invoices.db",
+        "duration     12 ms",
+        "attempts     1",
+        "arguments    {amount: integer, to: string}",
+        "effect       Adds · external",
+        "Z  Starting",
+        "Z  Started",
+        "Z  Succeeded after 12 ms",
         "\nresult\n  {\n    \"content\": [\n",
         "\"text\": \"invoice 4711\"",
     ] {
@@ -47,18 +47,18 @@ fn all_that_is_known_for_programs() {
     let told = ledger.history(&["show", "order-17", "--json"]);
     assert!(told.text().ends_with("\"result\":{\"content\":[],\"isError\":true,\"n\":1.10}}\n"));
     let shown = told.json();
-    assert_eq!(shown["outcome"], "failure");
+    assert_eq!(shown["outcome"], "failed");
     assert_eq!(shown["fingerprint"], "07".repeat(32));
-    assert_eq!(shown["shape"], "{amount: integer, to: string}");
+    assert_eq!(shown["argumentTypes"], "{amount: integer, to: string}");
     assert_eq!(shown["resultBytes"], 46);
     assert_eq!(shown["omittedDigest"], Value::Null);
-    let story: Vec<_> =
-        shown["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
-    assert_eq!(story, ["claim", "dispatch", "complete"]);
+    let timeline: Vec<_> =
+        shown["timeline"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert_eq!(timeline, ["claim", "dispatch", "complete"]);
 }
 
 #[test]
-fn replays_are_part_of_the_story() {
+fn replays_are_part_of_the_timeline() {
     let ledger = Ledger::new("show replays");
     let (order, other) = (id("order-17"), id("order-18"));
     ledger.done(&order);
@@ -74,11 +74,11 @@ fn replays_are_part_of_the_story() {
         wait(ledger.store().note(note)).unwrap();
     }
     let told = ledger.history(&["show", "order-17"]);
-    assert_eq!(told.text().matches("Z  replayed\n").count(), 2, "{}", told.stdout);
+    assert_eq!(told.text().matches("Z  Replayed\n").count(), 2, "{}", told.stdout);
     let shown = ledger.history(&["show", "order-17", "--json"]).json();
-    let story: Vec<_> =
-        shown["story"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
-    assert_eq!(story, ["claim", "dispatch", "complete", "replayed", "replayed"]);
+    let timeline: Vec<_> =
+        shown["timeline"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert_eq!(timeline, ["claim", "dispatch", "complete", "replayed", "replayed"]);
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn an_unknown_outcome_says_why_and_what_to_do() {
     let order = id("order-17");
     ledger.lose(&order);
     let told = ledger.history(&["show", "order-17"]);
-    assert!(told.text().contains("create_invoice  outcome UNKNOWN"), "{}", told.stdout);
-    assert!(told.text().contains("because    it panicked"), "{}", told.stdout);
-    let advice = format!("candor history resolve {} --not-done", digits(&order, 8));
+    assert!(told.text().contains("create_invoice  Outcome unknown"), "{}", told.stdout);
+    assert!(told.text().contains("reason       the handler crashed"), "{}", told.stdout);
+    let advice = format!("candor history resolve {} --not-run", digits(&order, 8));
     assert!(told.text().contains(&advice), "{}", told.stdout);
 }
 
@@ -99,8 +99,8 @@ fn an_owner_that_is_not_heard_of_is_seen_as_it_is() {
     // Started an hour ago with a lease of seconds; nobody has written since.
     ledger.start(&id("order-17"));
     let told = ledger.history(&["show", "order-17"]);
-    assert!(told.text().contains("was not heard of in time"), "{}", told.stdout);
-    assert_eq!(ledger.history(&["--unknown", "--json"]).json()["reason"], "lease_ended");
+    assert!(told.text().contains("the server stopped responding"), "{}", told.stdout);
+    assert_eq!(ledger.history(&["--unknown", "--json"]).json()["unknownReason"], "lease_ended");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_is_no_json_or_too_large_is_told() {
     ledger.end(&id("odd"), OutcomeKind::Success, "no \u{1b} JSON");
     let told = ledger.history(&["show", "odd"]);
     assert!(
-        told.text().contains("9 bytes that are no JSON:\n  no \\u{1b} JSON"),
+        told.text().contains("9 bytes that are not JSON:\n  no \\u{1b} JSON"),
         "{}",
         told.stdout
     );
@@ -117,7 +117,7 @@ fn what_is_no_json_or_too_large_is_told() {
 
     ledger.end(&id("large"), OutcomeKind::Success, &format!("\"{}\"", "x".repeat(2 << 20)));
     let told = ledger.history(&["show", "large"]);
-    assert!(told.text().contains("too large to keep: 2097154 bytes, SHA-256 "), "{}", told.stdout);
+    assert!(told.text().contains("too large to store: 2097154 bytes, SHA-256 "), "{}", told.stdout);
     let shown = ledger.history(&["show", "large", "--json"]).json();
     assert_eq!(shown["result"], Value::Null);
     assert_eq!(shown["resultBytes"], 2_097_154);
@@ -132,8 +132,8 @@ fn a_question_is_shown() {
     let asked = Outcome::new(OutcomeKind::Success, *br#"{"message":"which address?"}"#);
     ledger.say(&id("order-17"), Event::Suspend { holder, asked }, Circumstances::default());
     let told = ledger.history(&["show", "order-17"]);
-    assert!(told.text().contains("waiting for an answer"), "{}", told.stdout);
-    assert!(told.text().contains("what it asked\n"), "{}", told.stdout);
+    assert!(told.text().contains("Needs input"), "{}", told.stdout);
+    assert!(told.text().contains("input requested\n"), "{}", told.stdout);
     let shown = ledger.history(&["show", "order-17", "--json"]).json();
     assert_eq!(shown["result"], json!({"message": "which address?"}));
     assert_eq!(shown["outcome"], Value::Null);

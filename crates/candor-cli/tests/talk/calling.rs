@@ -135,7 +135,7 @@ async fn failed_read_never_says_that_it_may_have_run() {
 async fn no_command_has_an_id_that_an_untrusted_server_chose() {
     let world = World::new("calling ids");
     let fails = ["call", "fails", "code=approval_required"];
-    let told = world.scripted(&[&fails[..], &["--trust", "stranger", "--yes"]].concat()).await;
+    let told = world.scripted(&[&fails[..], &["--trust", "none", "--yes"]].concat()).await;
     let told = told.ended(3);
     told.complains("candor approvals lists it");
     assert!(!told.stderr.contains("0123456789ab"), "{told:?}");
@@ -170,6 +170,7 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
     for (code, number) in [
         ("approval_required", 3),
         ("denied", 3),
+        ("approval_unavailable", 3),
         ("invalid_arguments", 6),
         ("outcome_unknown", 7),
         ("anything_else", 5),
@@ -184,7 +185,7 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
     assert!(!told.stderr.contains("approve 0123456789ab"), "an id of the server: {told:?}");
     fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "fails", "code=outcome_unknown", "--key", "k 1"]).await;
-    told.ended(7).complains("candor history resolve 'k 1' --done");
+    told.ended(7).complains("candor history resolve 'k 1' --succeeded");
     let told = world.scripted(&["call", "wrong"]).await.ended(5);
     told.complains("not what the tool's schema promises");
 }
@@ -196,7 +197,7 @@ async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
     told.complains("exit status: 3");
     told.complains("the last word\\u{1b}[2J");
     assert!(!told.stderr.contains("may have"), "it only reads: {told:?}");
-    let told = world.scripted(&["call", "dies", "--trust", "stranger", "--yes"]).await.ended(4);
+    let told = world.scripted(&["call", "dies", "--trust", "none", "--yes"]).await.ended(4);
     told.complains("The call may have run. Check before you repeat it.");
     let told = world.run(&["call", "x", "--json", "--", "no-such-program"]).await.ended(4);
     assert_eq!(told.error()["code"], "unreachable");
@@ -266,8 +267,8 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     // A yes beforehand is no answer to the server's question.
     world.run(&[&delete[..], &["--yes"]].concat()).await.ended(3);
     // A stranger's word that it asks is none.
-    let told = world.run(&[&delete[..], &["--trust", "stranger"]].concat()).await.ended(3);
-    told.complains("this server is a stranger");
+    let told = world.run(&[&delete[..], &["--trust", "none"]].concat()).await.ended(3);
+    told.complains("this server is untrusted");
 }
 
 /// Who reads along in a file wonders as much why nothing happens; a program gets it as JSON.
@@ -337,7 +338,7 @@ async fn a_preview_is_made_of_a_call_that_has_its_token_already() {
     let world = World::new("calling planned again");
     let whole = ["planned", "what=it", "idempotency_key=k1", "plan_token=t0", "--preview"];
     let told = world.scripted(&[&["explain"], &whole[..]].concat()).await.ended(0);
-    told.says("what its preview shows\n  | would do it\n");
+    told.says("preview\n  | would do it\n");
     let told = world.scripted(&[&["call"], &whole[..]].concat()).await.ended(0);
     told.says("would do it\n");
 }

@@ -68,7 +68,7 @@ async fn forged_replay_without_a_key_is_not_stated() {
 #[tokio::test]
 async fn forged_replay_of_a_new_key_is_not_stated() {
     let world = World::new("claiming new keys");
-    for trust in ["known", "stranger"] {
+    for trust in ["hints", "none"] {
         let (told, _) = wipe(&world, &["--trust", trust], "replayed").await;
         let told = told.ended(0);
         assert!(!told.stderr.contains("earlier call"), "{told:?}");
@@ -82,7 +82,7 @@ async fn forged_replay_of_a_new_key_is_not_stated() {
 async fn untrusted_claims_leave_that_the_call_may_have_run() {
     let world = World::new("claiming busy");
     for kind in ["busy", "in_progress", "invalid_arguments"] {
-        let (told, calls) = wipe(&world, &["--trust", "stranger"], kind).await;
+        let (told, calls) = wipe(&world, &["--trust", "none"], kind).await;
         let told = told.ended(5);
         told.complains("The call may have run. Check before you repeat it.");
         assert!(!told.stderr.contains("same call again"), "{told:?}");
@@ -93,7 +93,7 @@ async fn untrusted_claims_leave_that_the_call_may_have_run() {
 #[tokio::test]
 async fn question_without_an_answer_leaves_that_the_call_may_have_run() {
     let world = World::new("claiming unanswerable questions");
-    for trust in ["known", "stranger"] {
+    for trust in ["hints", "none"] {
         let (told, calls) = wipe(&world, &["--trust", trust], "unanswerable").await;
         told.ended(1).complains("The call may have run.");
         assert_eq!(calls, 1);

@@ -10,12 +10,12 @@ fn manage<'a>(action: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 async fn what_reads_runs_and_what_deletes_is_asked_about() {
     let world = World::new("explaining");
     let told = world.over_stdio(&manage("action=read", &[])).await.ended(0);
-    told.says("reads · repeatable · stays local   → runs without asking\n");
-    told.says("only reads          yes  asked\n");
+    told.says("Reads · safe to retry · local   → Runs now\n");
+    told.says("read-only      yes  asked\n");
     told.says("\n\"candor-files ");
-    told.says("\" is believed, and was asked about exactly these arguments.");
+    told.says("\" is trusted, and evaluated exactly these arguments.");
     let told = world.over_stdio(&manage("action=delete", &["--preview"])).await.ended(0);
-    told.says("DELETES · repeatable · stays local   → would be asked here first\n");
+    told.says("Deletes · safe to retry · local   → Needs confirmation\n");
     told.says("  | Delete a.txt (5 bytes, text). It cannot be undone.");
     assert!(world.has("a.txt"), "nothing was called");
 }
@@ -26,38 +26,37 @@ async fn a_server_that_asks_itself_says_so() {
     let (_server, target) = world.serve(&[]).await;
     let words = ["explain", &target, "manage_files", "path=a.txt", "action=delete"];
     let told = world.run(&words).await.ended(0);
-    told.says("DELETES · repeatable · stays local   → waits for approval\n");
-    told.says("Its own policy asks a person before this call.");
-    let stranger = world.run(&[&words[..], &["--trust", "stranger"]].concat()).await.ended(0);
-    stranger.says("May change or delete · not repeatable · reaches outside   → would be asked here first, then waits for approval");
+    told.says("Deletes · safe to retry · local   → Needs approval\n");
+    told.says("The server's policy requires approval for this call.");
+    let untrusted = world.run(&[&words[..], &["--trust", "none"]].concat()).await.ended(0);
+    untrusted
+        .says("May delete · not safe to retry · external   → Needs confirmation, then approval");
     // It is not asked about a tool whose calls all do the same: the list says what becomes of them.
     let (_server, target) = world.serve(&["--ask", "writes"]).await;
     let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);
-    told.says("adds · repeatable · stays local   → waits for approval\n");
-    told.says("Its own policy asks a person before this call.");
-    world.run(&["explain", &target, "list_files"]).await.ended(0).says("→ runs without asking");
+    told.says("Adds · safe to retry · local   → Needs approval\n");
+    told.says("The server's policy requires approval for this call.");
+    world.run(&["explain", &target, "list_files"]).await.ended(0).says("→ Runs now");
     let (_server, target) = world.serve(&["--deny", "manage_files"]).await;
     let words = ["explain", &target, "manage_files", "path=a.txt", "action=read"];
-    world.run(&words).await.ended(0).says("→ the server refuses it");
+    world.run(&words).await.ended(0).says("→ Refused by the server");
 }
 
 #[tokio::test]
 async fn where_each_hint_comes_from_is_told() {
     let world = World::new("explaining sources");
     let told = world.over_stdio(&["explain", "list_files"]).await.ended(0);
-    told.says("only reads          yes  declared\n");
-    told.says("the tool declares this for all its calls");
+    told.says("read-only      yes  declared\n");
+    told.says("The tool declares these hints for all its calls");
     let told = world.scripted(&["explain", "silent"]).await.ended(0);
-    told.says("changes or deletes  yes  default\n");
-    told.says("Unclassified (treated as the worst case)   → would be asked here first\n");
-    told.says("does not classify this tool: the worst is assumed");
-    assert!(!told.stdout.contains("DELETES"), "{told:?}");
-    let told = world.scripted(&["explain", "say", "--trust", "stranger"]).await.ended(0);
-    told.says(
-        "May change or delete · not repeatable · reaches outside   → would be asked here first",
-    );
-    told.says("only reads          yes  declared\n");
-    told.says("says so, and is not believed");
+    told.says("destructive    yes  default\n");
+    told.says("Unclassified   → Needs confirmation\n");
+    told.says("does not classify this tool, so the worst case applies");
+    assert!(!told.stdout.contains("Deletes"), "{told:?}");
+    let told = world.scripted(&["explain", "say", "--trust", "none"]).await.ended(0);
+    told.says("May delete · not safe to retry · external   → Needs confirmation");
+    told.says("read-only      yes  declared\n");
+    told.says("is untrusted, so the worst case applies. (--trust hints)");
 }
 
 #[tokio::test]
@@ -65,11 +64,11 @@ async fn programs_get_all_of_it() {
     let world = World::new("explaining json");
     let told = world.over_stdio(&manage("action=delete", &["--preview", "--json"])).await.ended(0);
     let result = told.result();
-    assert_eq!(result["next"], "asked_here");
-    assert_eq!(result["here"], "ask");
-    assert_eq!(result["server"], "allow");
+    assert_eq!(result["next"], "confirm");
+    assert_eq!(result["hostVerdict"], "ask");
+    assert_eq!(result["serverVerdict"], "allow");
     assert_eq!(result["basis"], "asked");
-    assert_eq!(result["believed"], true);
+    assert_eq!(result["trusted"], true);
     assert_eq!(result["hints"]["destructiveHint"]["value"], true);
     assert_eq!(result["hints"]["destructiveHint"]["source"], "asked");
     assert_eq!(result["arguments"]["path"], "a.txt");
@@ -96,12 +95,12 @@ async fn arguments_that_do_not_fit_are_named() {
 async fn a_preview_that_cannot_be_shown_leaves_the_rest() {
     let world = World::new("explaining previews");
     let told = world.over_stdio(&["explain", "list_files", "--preview"]).await.ended(0);
-    told.says("its preview shows nothing: list_files has no preview\n");
-    let words = manage("action=delete", &["--preview", "--trust", "stranger", "--json"]);
+    told.says("no preview: list_files has no preview\n");
+    let words = manage("action=delete", &["--preview", "--trust", "none", "--json"]);
     let result = world.over_stdio(&words).await.ended(0).result();
-    assert_eq!(result["next"], "asked_here");
+    assert_eq!(result["next"], "confirm");
     assert!(result["noPreview"].as_str().unwrap().contains("may do more than read"));
     let told =
         world.over_stdio(&["explain", "manage_files", "path=no", "action=read", "--preview"]);
-    told.await.ended(0).says("nothing: the tool reports a failure: \"`no` does not exist");
+    told.await.ended(0).says("no preview: the tool reports a failure: \"`no` does not exist");
 }

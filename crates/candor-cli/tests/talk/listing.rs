@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{CANNED, World, names};
 
-const MANAGE: &str = "May delete            manage_files(path: string, action: ";
+const MANAGE: &str = "May delete    manage_files(path: string, action: ";
 
 #[tokio::test]
 async fn tools_are_listed_over_http_and_over_stdio_alike() {
@@ -14,8 +14,8 @@ async fn tools_are_listed_over_http_and_over_stdio_alike() {
     let over_stdio = world.over_stdio(&["tools"]).await.ended(0);
     for told in [&over_http, &over_stdio] {
         assert!(told.stdout.starts_with(MANAGE), "{told:?}");
-        told.says("\nReads                 list_files(path: string = \"\"");
-        told.says("\nAdds                  make_folder(path: string) -> string\n");
+        told.says("\nReads         list_files(path: string = \"\"");
+        told.says("\nAdds          make_folder(path: string) -> string\n");
         assert_eq!(told.stderr, "", "{told:?}");
     }
     assert_eq!(over_http.stdout, over_stdio.stdout);
@@ -54,7 +54,7 @@ async fn json_list_keeps_every_member_of_a_tool() {
     assert_eq!(tool["_meta"], json!({"vendor/x": [1]}));
     assert_eq!((&tool["vendor"], &tool["icons"]), (&json!({"deep": null}), &json!([])));
     assert_eq!(tool["shadowed"], json!({"effect": "harmless"}));
-    assert_eq!(tool["effect"], "reads · repeatable · reaches outside");
+    assert_eq!(tool["effect"], "Reads · safe to retry · external");
     assert_eq!((&tool["title"], &tool["unclassified"]), (&json!("T"), &json!(false)));
 }
 
@@ -82,15 +82,17 @@ async fn a_tool_that_declares_any_hint_is_classified() {
     ];
     let canned = json!({ "tools": tools });
     let told = world.canned(&canned, &["tools"]).await.ended(0);
-    told.says("May change or delete  again()");
-    told.says("May change or delete  local()");
+    told.says("May delete    again()");
+    told.says("May delete    local()");
     told.complains("1 tool is unclassified (treated as the worst case)");
     for (name, effect) in
-        [("again", "repeatable · reaches outside"), ("local", "not repeatable · stays local")]
+        [("again", "safe to retry · external"), ("local", "not safe to retry · local")]
     {
-        let told = world.canned(&canned, &["explain", name, "--trust", "known"]).await.ended(0);
-        told.says(&format!("May change or delete · {effect}"));
-        told.says("declares a part of this for all its calls, and the rest is the worst case");
+        let told = world.canned(&canned, &["explain", name, "--trust", "hints"]).await.ended(0);
+        told.says(&format!("May delete · {effect}"));
+        told.says(
+            "declares some of these hints for all its calls; the worst case applies to the others",
+        );
     }
 }
 
@@ -118,7 +120,7 @@ async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
     let told = world.scripted(&["tools"]).await.ended(0);
     told.complains("left out: \"broken\\u{1b}[2J");
     told.complains("inputSchema");
-    told.says("Unclassified          silent()");
+    told.says("Unclassified  silent()");
     told.complains("1 tool is unclassified (treated as the worst case)");
     told.says("evil\\u{1b}[2J");
     let result = world.scripted(&["tools", "--json"]).await.ended(0).result();

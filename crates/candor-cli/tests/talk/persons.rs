@@ -28,8 +28,8 @@ fn a_person_is_shown_the_call_and_says_yes() {
     terminal.says("May it run? [y/N]");
     let asked = terminal.text();
     for part in [
-        "manage_files  DELETES · repeatable · stays local",
-        "the server says so for exactly these arguments",
+        "manage_files  Deletes · safe to retry · local",
+        "evaluated by the server for exactly these arguments",
         "\n  | Read, append, replace, or delete",
         "The server says that the call cannot be undone.",
         "\"path\": \"a.txt\"",
@@ -144,7 +144,7 @@ fn long_preview_is_cut_and_the_question_repeats_what_matters() {
     let mut terminal = at(&world, &words, &program);
     terminal.says("May it run? [y/N]");
     let text = terminal.text();
-    let question = "\nwipe (May change or delete · not repeatable · reaches outside) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
+    let question = "\nwipe (May delete · not safe to retry · external) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
     assert!(text.contains(question), "{text}");
     assert!(text.contains("  | line 39 ") && !text.contains("line 40 "), "{text}");
     // Two columns for each letter: 200 columns are "line 39 " and 96 of them.
@@ -209,7 +209,7 @@ fn whoever_is_to_type_the_arguments_may_leave_at_once() {
 fn whoever_leaves_a_call_that_may_do_harm_is_told_that_it_may_have_been_done() {
     let world = World::new("persons leave calling");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
-    let mut terminal = at(&world, &["call", "hangs", "--trust", "stranger"], &program);
+    let mut terminal = at(&world, &["call", "hangs", "--trust", "none"], &program);
     terminal.says("May it run? [y/N]");
     terminal.types("y");
     terminal.says("waiting for the answer; Ctrl-C ends");

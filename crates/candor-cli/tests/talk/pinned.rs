@@ -58,7 +58,7 @@ mod at_a_terminal {
         let (severe, mild) = (declaring(&hints(DELETES)), declaring(&hints(READS)));
         world.canned(&mild, &["call", "wipe"]).await.ended(0);
         answered(&world, &severe, &["call", "wipe"], "y");
-        let changed = "You agreed to wipe as: May change or delete · repeatable · stays local. The server now says: reads · repeatable · stays local.";
+        let changed = "You agreed to wipe as: May delete · safe to retry · local. The server now says: Reads · safe to retry · local.";
         let text = answered(&world, &mild, &["call", "wipe"], "n");
         assert!(text.contains(changed), "{text}");
         assert!(text.contains("wipe has changed since you last agreed"), "{text}");
@@ -66,7 +66,7 @@ mod at_a_terminal {
         told.complains(changed);
         assert_eq!(world.asked("tools/call"), 2);
         let told = world.canned(&mild, &["explain", "wipe"]).await.ended(0);
-        told.says("→ would be asked here first");
+        told.says("→ Needs confirmation");
         told.says(changed);
         // A user who agreed to the milder one is not asked about it again.
         answered(&world, &mild, &["call", "wipe"], "y");
@@ -83,9 +83,9 @@ mod at_a_terminal {
         // Another choice among the arguments is another call.
         world.canned(&mild, &["call", "wipe", "action=read", "path=a"]).await.ended(0);
         let told = world.canned(&mild, &["call", "wipe", "action=delete", "path=b"]).await.ended(3);
-        told.complains("You agreed to wipe as: May change or delete");
+        told.complains("You agreed to wipe as: May delete");
         let text = answered(&world, &mild, &delete, "n");
-        assert!(text.contains("The server now says: reads"), "{text}");
+        assert!(text.contains("The server now says: Reads"), "{text}");
         // Without the choices in its schema the tool is not another one.
         let mut open = mild.clone();
         open["tools"][0]["inputSchema"] = json!({"type": "object"});
@@ -104,7 +104,7 @@ mod at_a_terminal {
             let world = World::new("pinned left out");
             answered(&world, &severe, &[&["call"], agreed].concat(), "y");
             let told = world.canned(&mild, &[&["call"], then].concat()).await.ended(3);
-            told.complains("You agreed to wipe as: May change or delete");
+            told.complains("You agreed to wipe as: May delete");
             assert_eq!(world.asked("tools/call"), 1, "{agreed:?}, {then:?}");
         }
         // A yes to the milder answer for one choice is none for the other.
@@ -121,9 +121,8 @@ mod at_a_terminal {
         let world = World::new("pinned confirmation");
         let canned = answering(&hints(DELETES), &failing(-32602));
         let text = answered(&world, &canned, &["call", "wipe", "action=delete"], "n");
-        let told = "The server could not be asked what this call does (the server reports error -32602: \"cannot say\"). Instead, what the tool declares for all its calls counts.";
-        let (_, question) =
-            text.split_once("May change or delete · repeatable · stays local").unwrap();
+        let told = "The server could not explain this call (the server reports error -32602: \"cannot say\"), so the tool's own hints apply.";
+        let (_, question) = text.split_once("May delete · safe to retry · local").unwrap();
         assert!(question.contains(told), "{text}");
     }
 }
@@ -132,7 +131,7 @@ mod at_a_terminal {
 #[tokio::test]
 async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
     let world = World::new("pinned skipped");
-    let meta = json!({"dev.candor/approval": {"judgement": "ask"}});
+    let meta = json!({"dev.candor/approval": {"verdict": "ask"}});
     let tool = json!({"name": "wipe", "inputSchema": {"type": "object"}, "annotations": hints(DELETES), "_meta": meta});
     let extension = json!({"version": 1, "ask": "destructive", "client": true, "expect": true});
     let canned = |result: Value| {
@@ -148,18 +147,18 @@ async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
     assert!(!told.stderr.contains("announced"), "{told:?}");
     // What was approved is pinned like what was agreed to here.
     let told = world.canned(&declaring(&hints(READS)), &["call", "wipe"]).await.ended(3);
-    told.complains("You agreed to wipe as: May change or delete");
+    told.complains("You agreed to wipe as: May delete");
     let told = world.canned(&canned(done.clone()), &["explain", "wipe"]).await.ended(0);
-    told.says("→ waits for approval");
+    told.says("→ Needs approval");
     let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(0);
     told.complains(
         "The server announced that it asks for approval of this call, and ran it without.",
     );
     let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(3);
-    told.complains("so you are asked here");
+    told.complains("so you must confirm");
     assert_eq!(world.asked("tools/call"), 2, "once with an approval, once without");
     let told = world.canned(&canned(done), &["explain", "wipe"]).await.ended(0);
-    told.says("→ would be asked here first, then waits for approval");
+    told.says("→ Needs confirmation, then approval");
 }
 
 /// What a tool declares counts whatever the error is; every error but -32602 is tried again first.
@@ -170,7 +169,7 @@ async fn failed_query_falls_back_to_static_hints_and_says_so() {
         let canned = answering(&hints(READS), &failing(code));
         let told = world.canned(&canned, &["call", "wipe", "action=read"]).await.ended(0);
         told.complains(&format!(
-            "The server could not be asked what this call does (the server reports error {code}: \"cannot say\"). Instead, what the tool declares for all its calls counts.\n"
+            "The server could not explain this call (the server reports error {code}: \"cannot say\"), so the tool's own hints apply.\n"
         ));
         assert_eq!(told.stderr.lines().count(), 1, "{told:?}");
         assert_eq!((world.asked("tools/annotations"), world.asked("tools/call")), (times, 1));
@@ -183,13 +182,13 @@ async fn explain_predicts_call() {
     let nothing = json!({});
     let (reads, deletes) = (hints(READS), hints(DELETES));
     for (declared, answer, next) in [
-        (&nothing, failing(-32603), "asked_here"),
-        (&nothing, failing(-32602), "asked_here"),
-        (&nothing, annotated(&reads), "runs"),
-        (&reads, failing(-32602), "runs"),
-        (&deletes, failing(-32000), "asked_here"),
-        (&deletes, annotated(&reads), "runs"),
-        (&reads, annotated(&deletes), "asked_here"),
+        (&nothing, failing(-32603), "confirm"),
+        (&nothing, failing(-32602), "confirm"),
+        (&nothing, annotated(&reads), "run"),
+        (&reads, failing(-32602), "run"),
+        (&deletes, failing(-32000), "confirm"),
+        (&deletes, annotated(&reads), "run"),
+        (&reads, annotated(&deletes), "confirm"),
     ] {
         let world = World::new("pinned predicts");
         let canned = answering(declared, &answer);
@@ -197,7 +196,7 @@ async fn explain_predicts_call() {
         let told = world.canned(&canned, &[&words("explain")[..], &["--json"]].concat()).await;
         let explained = told.ended(0).result();
         assert_eq!(explained["next"], next, "{canned}");
-        let code = if next == "runs" { 0 } else { 3 };
+        let code = if next == "run" { 0 } else { 3 };
         world.canned(&canned, &words("call")).await.ended(code);
         // A user who agrees beforehand is not refused.
         world.canned(&canned, &[&words("call")[..], &["--yes"]].concat()).await.ended(0);

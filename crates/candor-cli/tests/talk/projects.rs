@@ -1,4 +1,4 @@
-//! A project's file is a stranger's: what it would start or send is agreed to first.
+//! A project's file is untrusted's: what it would start or send is agreed to first.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -147,10 +147,10 @@ async fn a_project_does_not_reach_what_only_we_can_reach() {
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
     // It is used from now on, and still not believed, though it is on this machine.
-    run(&world, &["tools", "notes"]).await.ended(0).complains("is a stranger");
+    run(&world, &["tools", "notes"]).await.ended(0).complains("is untrusted");
     let read = ["call", "notes", "manage_files", "action=read", "path=a.txt"];
-    run(&world, &read).await.ended(3).complains("--trust known");
-    run(&world, &[&read[..], &["--trust", "known"]].concat()).await.ended(0).says("first");
+    run(&world, &read).await.ended(3).complains("--trust hints");
+    run(&world, &[&read[..], &["--trust", "hints"]].concat()).await.ended(0).says("first");
     run(&world, &["tools", &target]).await.ended(0);
 }
 

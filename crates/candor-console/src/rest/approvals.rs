@@ -1,4 +1,4 @@
-//! What waits for a person, what a person says, and what they have permitted for a while.
+//! Approval requests, decisions on them, and grants.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,17 +39,17 @@ const LOOK: Duration = Duration::from_millis(600);
 /// Where a decision was made, in the audit.
 const THROUGH: &str = "console";
 
-/// Which question it is: a decision must be on exactly the one that was shown.
-pub(crate) fn question(waiting: &Waiting) -> String {
+/// The version of a request. A decision must be on exactly the one that was shown.
+pub(crate) fn version(waiting: &Waiting) -> String {
     let asked = &waiting.question;
     format!("{}.{}.{}", asked.fence.0, asked.fingerprint, asked.binding)
 }
 
-/// A call that waits, with the name of its question.
+/// An approval request with its version.
 fn item(waiting: &Waiting) -> String {
     let json = waiting.json();
     let members = json.strip_prefix('{').unwrap_or(&json);
-    format!("{{\"question\":{},{members}", Value::from(question(waiting)))
+    format!("{{\"version\":{},{members}", Value::from(version(waiting)))
 }
 
 /// What waits, as far as there is room for it.
@@ -89,8 +89,7 @@ pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Res
     Ok(answer_json(item(&waiting)))
 }
 
-/// `{"question": "…"}`, and to permit more than this call `"for": {"minutes": 15, "any": ["why"], "under": {"path": "notes"}}`; or
-/// `"reason"` with a no.
+/// `{"version": "…"}`. An approval may have `"grant": {"minutes": 15, "any": ["why"], "under": {"path": "notes"}}`, a denial `"reason"`.
 pub(crate) async fn decide(
     console: &Arc<Inner>,
     asked: &Asked,
@@ -100,20 +99,18 @@ pub(crate) async fn decide(
     let store = store(console)?;
     let sent = Sent::read(console, asked)?;
     sent.only(match decided {
-        Decided::Approve => &["question", "for"],
-        Decided::Deny => &["question", "reason"],
+        Decided::Approve => &["version", "grant"],
+        Decided::Deny => &["version", "reason"],
     })?;
-    let shown = sent.text("question")?.ok_or_else(|| {
-        Problem::bad_request(
-            "Name the question that was decided: its member `question`, as the list has it",
-        )
+    let shown = sent.text("version")?.ok_or_else(|| {
+        Problem::bad_request("Send `version`: the version of the request, as the list has it")
     })?;
     let waiting = waiting::wanted(store, id).await.map_err(refused)?;
-    if question(&waiting) != shown {
+    if version(&waiting) != shown {
         return Err(Problem::new(
             StatusCode::CONFLICT,
-            "asked_anew",
-            "Nothing was decided: something else is asked by now than what was shown. Look again",
+            "request_changed",
+            "Not recorded: the request changed. Review it again",
         ));
     }
     let by = asked.visitor.principal.as_str();
@@ -127,11 +124,11 @@ pub(crate) async fn decide(
             let Some(content) = waiting.asked() else {
                 return Err(Problem::new(
                     StatusCode::CONFLICT,
-                    "not_readable",
-                    "Nothing was decided: what is asked cannot be read here, and nobody should approve what they have not seen",
+                    "request_unreadable",
+                    "Not recorded: this version cannot read the request, so it can only be denied",
                 ));
             };
-            if let Some(wanted) = sent.member("for") {
+            if let Some(wanted) = sent.member("grant") {
                 permission = Some(permitted(wanted, &content)?);
             }
             Decision::Approve
@@ -150,16 +147,16 @@ pub(crate) async fn decide(
         "id": waiting.id.digest().to_string(),
         "decision": word,
         "by": by,
-        "rule": grant.as_ref().map(|grant| permission::members(grant, when::now())),
+        "grant": grant.as_ref().map(|grant| permission::members(grant, when::now())),
     });
     Ok(answer_json(said.to_string()))
 }
 
-/// What is permitted besides the call itself.
+/// The grant that goes with an approval.
 fn permitted(wanted: &Value, asked: &desk::Asked) -> Result<Permission, Problem> {
     let wrong = |what: &str| {
         Problem::bad_request(format!(
-            "`for` is {{\"minutes\": NUMBER, \"any\": [NAMES], \"under\": {{NAME: FOLDER}}}}: {what}"
+            "`grant` is {{\"minutes\": NUMBER, \"any\": [NAMES], \"under\": {{NAME: FOLDER}}}}: {what}"
         ))
     };
     let Some(members) = wanted.as_object() else { return Err(wrong("it is an object")) };
@@ -188,7 +185,7 @@ fn permitted(wanted: &Value, asked: &desk::Asked) -> Result<Permission, Problem>
     Permission::like(asked, &any, &under, lasts).map_err(|problem| wrong(&problem.to_string()))
 }
 
-/// What is permitted for a while, the latest first.
+/// The active grants, the latest first.
 pub(crate) async fn in_force(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
     let now = when::now();
     let mut grants = permission::kept(store).await.map_err(refused)?;
@@ -196,10 +193,10 @@ pub(crate) async fn in_force(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
     Ok(grants)
 }
 
-pub(crate) async fn rules(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn grants(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
     let (grants, now) = (in_force(store(console)?).await?, when::now());
-    let rules = grants.iter().map(|grant| permission::members(grant, now));
-    Ok(answer_json(rules.collect::<Value>().to_string()))
+    let members = grants.iter().map(|grant| permission::members(grant, now));
+    Ok(answer_json(members.collect::<Value>().to_string()))
 }
 
 pub(crate) async fn revoke(
@@ -208,7 +205,7 @@ pub(crate) async fn revoke(
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let unknown = || Problem::new(StatusCode::NOT_FOUND, "not_found", "No rule has this id");
+    let unknown = || Problem::new(StatusCode::NOT_FOUND, "not_found", "No grant has this id");
     let grants = permission::kept(store).await.map_err(refused)?;
     let grant = grants.iter().find(|grant| grant.id.to_string() == id).ok_or_else(unknown)?;
     let by = asked.visitor.principal.as_str().to_owned();

@@ -1,10 +1,10 @@
-//! What is known of a call that nobody has made: whether its arguments fit, what it would do, what would become of it.
+//! Explains a call without running it: whether its arguments are valid, its effect, and the decision on it.
 
 use axum::response::Response;
-use candor_server::desk::when;
+use candor_server::desk::{StateWord, state, when};
 use candor_server::hints::{Effective, Source};
-use candor_server::tool::Violation;
-use candor_server::{Foresight, Judgement, Listed, Standing};
+use candor_server::tool::{Violation, code};
+use candor_server::{Foresight, Listed, Standing};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -83,11 +83,9 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
         "effect": hints.effect().as_str(),
         "summary": foreseen.effective.in_words(),
         "exact": foreseen.exact,
-        "approval": match foreseen.judgement {
-            Judgement::Allow => "none",
-            other => other.as_str(),
-        },
-        "standing": foreseen.standing.as_ref().map(standing),
+        "verdict": foreseen.judgement.as_str(),
+        "decision": foreseen.decision.as_str(),
+        "record": foreseen.standing.as_ref().map(record),
     });
     for (name, other) in [("preview", tool.preview), ("undo", tool.undo)] {
         if let Some(other) = other {
@@ -97,25 +95,34 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
     told
 }
 
-fn standing(standing: &Standing) -> Value {
-    match standing {
-        Standing::Replay { completed } => {
-            json!({"state": "replay", "completedAt": when::exact(*completed)})
+/// What is on record of the call. Its state is the word of [`state`], or the code with which the call would be refused.
+fn record(record: &Standing) -> Value {
+    let word = |state: StateWord| state.as_str();
+    match record {
+        Standing::Replay { outcome, completed } => {
+            json!({"state": state::outcome(*outcome), "completedAt": when::exact(*completed)})
         }
         Standing::Running { since: Some(since) } => {
-            json!({"state": "running", "since": when::exact(*since)})
+            json!({"state": word(StateWord::Running), "since": when::exact(*since)})
         }
-        Standing::Running { since: None } => json!({"state": "running"}),
-        Standing::Waiting { operation } => json!({"state": "waiting", "operation": operation}),
-        Standing::Approved { by } => json!({"state": "approved", "by": by}),
+        Standing::Running { since: None } => json!({"state": word(StateWord::Running)}),
+        Standing::InputRequired => json!({"state": word(StateWord::InputRequired)}),
+        Standing::Waiting { operation } => {
+            json!({"state": word(StateWord::ApprovalRequired), "operation": operation})
+        }
+        Standing::Approved { by } => json!({"state": word(StateWord::Approved), "by": by}),
         Standing::Denied { by, reason: Some(reason) } => {
-            json!({"state": "denied", "by": by, "reason": reason})
+            json!({"state": word(StateWord::Denied), "by": by, "reason": reason})
         }
-        Standing::Denied { by, reason: None } => json!({"state": "denied", "by": by}),
-        Standing::Unknown => json!({"state": "unknown"}),
-        Standing::Reused => json!({"state": "reused"}),
-        Standing::Closed => json!({"state": "closed"}),
-        // Whatever else there will be, it cannot be said here.
-        _ => json!({"state": "unavailable"}),
+        Standing::Denied { by, reason: None } => {
+            json!({"state": word(StateWord::Denied), "by": by})
+        }
+        Standing::Unknown => json!({"state": word(StateWord::OutcomeUnknown)}),
+        Standing::Expired => json!({"state": word(StateWord::ResultExpired)}),
+        Standing::Abandoned => json!({"state": word(StateWord::Abandoned)}),
+        Standing::TooLarge => json!({"state": code::RESULT_TOO_LARGE}),
+        Standing::Reused => json!({"state": code::KEY_REUSED}),
+        // A later state has no word here yet.
+        _ => json!({"state": code::LEDGER_UNAVAILABLE}),
     }
 }

@@ -1,4 +1,4 @@
-//! What happened: operations, one by one and all, and the rows of the audit.
+//! Past operations, one by one and all, and audit rows.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_server::desk::filter::Filters;
-use candor_server::desk::{self, Given, Operation, find, row, when};
+use candor_server::desk::{self, Given, Operation, StateWord, find, row, when};
 use candor_server::store::{Export, Page, Resolution, State};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -55,13 +55,13 @@ pub(crate) fn page(asked: &Asked) -> Result<Page, Problem> {
     Ok(Page { from: number("cursor")?, most: most.clamp(1, MOST), ..Page::default() })
 }
 
-/// `{"items": […], "next": …}`: operations, or with `?calls=true` the rows of the audit; the latest first.
+/// `{"items": […], "next": …}`: operations, or with `?rows=true` audit rows; the latest first.
 pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
     let (store, filters, page) = (store(console)?, filters(asked)?, page(asked)?);
     let now = when::now();
     let mut items = Vec::new();
     let next;
-    if asked.query("calls").as_deref() == Some("true") {
+    if asked.query("rows").as_deref() == Some("true") {
         let paged = store.rows(filters.of_rows(), page).await.map_err(|e| refused(e.into()))?;
         items.extend(paged.items.iter().filter(|one| filters.has_row(one)).map(row::json));
         next = paged.next;
@@ -136,7 +136,7 @@ pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Res
     Ok(answer_json(operation.full_json(when::now())))
 }
 
-/// `{"finding": "done" | "failed" | "not_done" | "abandon", "result": any JSON?, "text": string?}`
+/// `{"state": "succeeded" | "failed" | "not_run" | "abandoned", "result": any JSON?, "text": string?}`
 pub(crate) async fn resolve(
     console: &Arc<Inner>,
     asked: &Asked,
@@ -144,12 +144,18 @@ pub(crate) async fn resolve(
 ) -> Result<Response, Problem> {
     let store = store(console)?;
     let sent = Sent::read(console, asked)?;
-    sent.only(&["finding", "result", "text"])?;
-    let failed = sent.text("finding")? == Some("failed");
-    // Digit for digit: it is what the next call with the key is told.
+    sent.only(&["state", "result", "text"])?;
+    // Digit for digit: the next call with the key gets exactly this.
     let result = sent.raw("result");
-    let resolution = match sent.text("finding")? {
-        Some("done" | "failed") => {
+    let known = [StateWord::Succeeded, StateWord::Failed, StateWord::NotRun, StateWord::Abandoned];
+    let wanted = sent.text("state")?;
+    let state =
+        known.into_iter().find(|state| Some(state.as_str()) == wanted).ok_or_else(|| {
+            let words = known.map(StateWord::as_str).join(", ");
+            Problem::bad_request(format!("`state` must be one of {words}"))
+        })?;
+    let resolution = match state {
+        StateWord::Succeeded | StateWord::Failed => {
             let given = match (&result, sent.text("text")?) {
                 (Some(_), Some(_)) => {
                     return Err(Problem::bad_request("Send either `result` or `text`"));
@@ -158,27 +164,25 @@ pub(crate) async fn resolve(
                 (None, Some(text)) => Given::Text(text),
                 (None, None) => Given::Nothing,
             };
-            let outcome = given.outcome(failed);
+            let outcome = given.outcome(state == StateWord::Failed);
             Resolution::Done(
                 outcome.map_err(|problem| Problem::bad_request(format!("`result`: {problem}")))?,
             )
         }
-        Some("not_done" | "abandon") if result.is_some() || sent.member("text").is_some() => {
-            let words = "Only what was done, or failed, has a `result` or a `text`";
+        _ if result.is_some() || sent.member("text").is_some() => {
+            let words = "Send `result` or `text` only with the state succeeded or failed";
             return Err(Problem::bad_request(words));
         }
-        Some("not_done") => Resolution::NotDone,
-        Some("abandon") => Resolution::Abandon,
-        _ => {
-            let words = "`finding` is one of done, failed, not_done, abandon";
-            return Err(Problem::bad_request(words));
-        }
+        StateWord::NotRun => Resolution::NotDone,
+        _ => Resolution::Abandon,
     };
     let operation = find::find(store, id).await.map_err(refused)?;
     let Some(State::Indeterminate { .. }) = operation.state() else {
-        let words =
-            format!("Only what is unknown can be resolved; this stands at `{}`", operation.words());
-        return Err(Problem::new(StatusCode::CONFLICT, "not_unknown", words));
+        let words = format!(
+            "Not recorded: only an unknown outcome can be resolved. State: {}",
+            operation.words()
+        );
+        return Err(Problem::new(StatusCode::CONFLICT, "already_resolved", words));
     };
     let by = asked.visitor.principal.as_str();
     desk::resolve(store, &operation, by, resolution, "console").await.map_err(refused)?;

@@ -128,8 +128,8 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
         code::INTERNAL_ERROR => Problem::internal(&trace_id()),
         code::MISSING_CLIENT_CAPABILITY => Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "question_unanswerable",
-            "It asks something on the way, and nobody here can answer; use a client of MCP that can",
+            "elicitation_unsupported",
+            "The handler asks for input, and REST cannot answer. Use an MCP client that supports elicitation",
         ),
         _ => Problem::new(StatusCode::BAD_REQUEST, said.unwrap_or("bad_request"), detail),
     }
@@ -138,8 +138,8 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
 /// The ledger, if there is one.
 pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
     console.store.as_deref().ok_or_else(|| {
-        let words = "This server keeps no ledger, so there are no approvals and no history: start it with --ledger";
-        Problem::new(StatusCode::NOT_FOUND, "no_ledger", words)
+        let words = "This server has no ledger, so it has no approvals and no history. Start it with --ledger";
+        Problem::new(StatusCode::NOT_FOUND, "ledger_disabled", words)
     })
 }
 
@@ -155,6 +155,6 @@ pub(crate) fn refused(problem: desk::Problem) -> Problem {
                 .retry_after_ms(1000)
         }
         desk::Problem::Unknown(words) => Problem::new(StatusCode::NOT_FOUND, "not_found", words),
-        other => Problem::new(StatusCode::CONFLICT, "refused", other.to_string()),
+        other => Problem::new(StatusCode::CONFLICT, "conflict", other.to_string()),
     }
 }

@@ -22,9 +22,11 @@ fn status(code: &str) -> Option<StatusCode> {
         | code::PLAN_STALE
         | code::DECISION_CHANGED => StatusCode::CONFLICT,
         code::RATE_LIMITED | code::QUOTA_EXCEEDED => StatusCode::TOO_MANY_REQUESTS,
-        code::APPROVAL_REQUIRED | code::DENIED => StatusCode::FORBIDDEN,
+        code::APPROVAL_REQUIRED | code::APPROVAL_UNAVAILABLE | code::DENIED => {
+            StatusCode::FORBIDDEN
+        }
         code::LEDGER_UNAVAILABLE | code::BUSY => StatusCode::SERVICE_UNAVAILABLE,
-        code::RESULT_EXPIRED | code::RESULT_OMITTED | code::ABANDONED => StatusCode::GONE,
+        code::RESULT_EXPIRED | code::RESULT_TOO_LARGE | code::ABANDONED => StatusCode::GONE,
         code::TIMED_OUT => StatusCode::GATEWAY_TIMEOUT,
         _ => return None,
     })
@@ -98,7 +100,8 @@ fn suggestions(code: &str, said: &Value) -> Value {
             "Ask annotations again. To run the call without an approval, send it without expect.",
         ),
         code::DENIED => Some("Do not make this call again."),
-        code::RESULT_EXPIRED | code::RESULT_OMITTED | code::ABANDONED => {
+        code::APPROVAL_UNAVAILABLE => Some("Ask the operator of the server to allow the call."),
+        code::RESULT_EXPIRED | code::RESULT_TOO_LARGE | code::ABANDONED => {
             Some("Take a new Idempotency-Key for a new operation; this one is not repeated.")
         }
         code::TIMED_OUT => Some("Look whether it was done: it was stopped on the way."),
@@ -127,7 +130,7 @@ mod tests {
     fn what_the_framework_says_has_a_status_and_advice() {
         for (code, status) in [
             (code::RESULT_EXPIRED, 410),
-            (code::RESULT_OMITTED, 410),
+            (code::RESULT_TOO_LARGE, 410),
             (code::ABANDONED, 410),
             (code::PLAN_STALE, 409),
             (code::QUOTA_EXCEEDED, 429),

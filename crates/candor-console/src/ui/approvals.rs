@@ -1,4 +1,4 @@
-//! What waits for a person: each call with all that there is to know of it, and what is permitted for a while.
+//! Approval requests, each with everything a reviewer needs, and the active grants.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::shell::{self, Page, Section, not_known, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
-use crate::rest::approvals::{MOST, Shown, in_force, question};
+use crate::rest::approvals::{MOST, Shown, in_force, version};
 use crate::rest::{refused, store};
 use crate::route::encoded;
 use crate::serve::Asked;
@@ -81,7 +81,7 @@ fn page_of(title: &str, main: Html) -> Page<'_> {
 
 async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html, Problem> {
     let list = Shown::of(store).await.map_err(|error| refused(error.into()))?;
-    let (waiting, rules, now) = (&list.waiting, in_force(store).await?, when::now());
+    let (waiting, grants, now) = (&list.waiting, in_force(store).await?, when::now());
     let mut room = MOST_BYTES;
     let cards: Html = waiting
         .iter()
@@ -110,7 +110,7 @@ async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html,
         "<section id=\"questions\" aria-label=\"Calls that wait\" data-list>{}</section>{}{}",
         cards,
         more,
-        rules_of(&rules, now)
+        grants_of(&grants, now)
     ))
 }
 
@@ -123,14 +123,14 @@ fn nothing(console: &Inner) -> Html {
             .is_some_and(|all| all.contains_key(extension::APPROVAL))
     });
     let next = if asks {
-        html!("A call that needs a person appears here by itself; leave this page open.")
+        html!("Approval requests appear here as they arrive. Leave this page open.")
     } else {
         html!(
-            "This server asks about no call. Start it with <code>--ask destructive</code>, and calls that may delete or overwrite wait here for you."
+            "No call of this server needs approval. Start it with <code>--ask destructive</code> to review calls that may delete or overwrite."
         )
     };
     html!(
-        "<div class=\"empty\" data-testid=\"nothing-waits\"><strong>Nothing waits for you</strong>{}</div>",
+        "<div class=\"empty\" data-testid=\"nothing-waits\"><strong>No approval requests</strong>{}</div>",
         next
     )
 }
@@ -165,7 +165,7 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
         "<h2 id=\"h-{}\">{} <span class=\"what\">{}</span></h2>\
          <p class=\"soft\"><span class=\"name\">{}</span> · {} · <span class=\"left\">{}</span></p>\
          {}\
-         <dl><dt>Who asks</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}{}\
+         <dl><dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}{}\
          <dt>Asked</dt><dd>{}</dd><dt>Operation</dt><dd class=\"mono\"><a href=\"{}/ui/history/{}\">{}</a></dd></dl>\
          {}\
          <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>{}</div>{}{}",
@@ -219,10 +219,10 @@ fn large(asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
 /// What decisions are sent from: it names exactly the question that it shows, and is marked if it does not show all of it.
 fn sheet(waiting: &Waiting, large: bool, inside: &Html) -> Html {
     html!(
-        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-question=\"{}\" data-until=\"{}\"{} data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
+        "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-version=\"{}\" data-until=\"{}\"{} data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
         waiting.short(),
         waiting.id.digest().to_string(),
-        question(waiting),
+        version(waiting),
         when::written(waiting.until),
         large.then(|| html!(" data-large")),
         waiting.short(),
@@ -363,7 +363,7 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
             let value = cut(&value, MOST_SHOWN);
             html!(
                 "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
-                 <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or left out</option></select></td></tr>",
+                 <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"is\">exactly {}</option>{}<option value=\"any\">anything, or omitted</option></select></td></tr>",
                 id, at, shown(name), id, at, name, value, folder
             )
         })
@@ -376,11 +376,11 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
         })
         .collect();
     html!(
-        "<details class=\"more\" data-testid=\"permit\"><summary>Approve calls like this one for a while</summary>\
-         <p>The same caller may then call <span class=\"name\">{}</span> without asking, as often as it likes, as long as its arguments are:</p>\
+        "<details class=\"more\" data-testid=\"grant-similar\"><summary>Grant similar calls</summary>\
+         <p>Until the grant expires, this caller may call <span class=\"name\">{}</span> without approval with these arguments:</p>\
          <table class=\"like\">{}</table>\
          <p><label for=\"for-{}\">For</label> <select id=\"for-{}\" data-minutes class=\"short\">{}</select></p>\
-         <div class=\"actions\"><button type=\"button\" data-decide=\"approve\" data-with=\"rule\">Approve, and permit such calls</button></div></details>",
+         <div class=\"actions\"><button type=\"button\" data-decide=\"approve\" data-with=\"grant\">Approve and grant</button></div></details>",
         shown(&waiting.id.scope.tool),
         choices,
         id,
@@ -393,8 +393,8 @@ fn permit(waiting: &Waiting, content: &Content) -> Html {
 fn secret_choice(id: &str, at: usize, name: &str) -> Html {
     html!(
         "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
-         <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"\" disabled selected>a secret: the same again cannot be asked for</option>\
-         <option value=\"any\">anything, or left out</option></select></td></tr>",
+         <td><select id=\"like-{}-{}\" data-like=\"{}\"><option value=\"\" disabled selected>a secret: a grant cannot match its value</option>\
+         <option value=\"any\">anything, or omitted</option></select></td></tr>",
         id,
         at,
         shown(name),
@@ -404,21 +404,21 @@ fn secret_choice(id: &str, at: usize, name: &str) -> Html {
     )
 }
 
-fn rules_of(rules: &[Grant], now: Moment) -> Html {
-    if rules.is_empty() {
+fn grants_of(grants: &[Grant], now: Moment) -> Html {
+    if grants.is_empty() {
         return html!(
-            "<h2>Rules</h2><p class=\"soft\" data-testid=\"no-rules\">Nothing is permitted beforehand: every call that needs a person asks.</p>"
+            "<h2>Grants</h2><p class=\"soft\" data-testid=\"no-grants\">No active grants.</p>"
         );
     }
-    let lines: Html = rules
+    let lines: Html = grants
         .iter()
         .map(|grant| {
             let Scope { principal, tool, server, .. } = &grant.scope;
             let pattern = permission::in_words(&grant.pattern);
             let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
-                "<tr data-testid=\"rule\"><td>{} may call <span class=\"name\">{}</span> of {} where<ul>{}</ul></td>\
-                 <td>{} left<br><span class=\"soft\">given by {}</span></td>\
+                "<tr data-testid=\"grant\"><td>{} may call <span class=\"name\">{}</span> of {} when:<ul>{}</ul></td>\
+                 <td>{} left<br><span class=\"soft\">by {}</span></td>\
                  <td><button type=\"button\" data-revoke=\"{}\" data-item>Revoke</button></td></tr>",
                 shown(principal),
                 shown(tool),
@@ -431,8 +431,8 @@ fn rules_of(rules: &[Grant], now: Moment) -> Html {
         })
         .collect();
     html!(
-        "<h2>Rules</h2><div class=\"wide\"><table class=\"rules\"><thead><tr><th scope=\"col\">What runs without asking</th>\
-         <th scope=\"col\">For</th><th scope=\"col\"><span class=\"unseen\">Take back</span></th></tr></thead><tbody>{}</tbody></table></div>",
+        "<h2>Grants</h2><div class=\"wide\"><table class=\"grants\"><thead><tr><th scope=\"col\">Runs without approval</th>\
+         <th scope=\"col\">Expires</th><th scope=\"col\"><span class=\"unseen\">Revoke</span></th></tr></thead><tbody>{}</tbody></table></div>",
         lines
     )
 }

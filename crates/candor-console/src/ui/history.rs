@@ -1,13 +1,13 @@
-//! What happened: every call that is on record or was noted, the latest first.
+//! Past calls, the latest first.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
-use candor_server::desk::filter::{Filters, Standing};
-use candor_server::desk::{Operation, when, words};
+use candor_server::desk::filter::Filters;
+use candor_server::desk::{Operation, StateFilter, StateWord, state, when, words};
 use candor_server::store::{
-    AuditRow, Filter, Moment, Page as Part, Scope, State, StateKind, Store,
+    AuditRow, Filter, Moment, OutcomeKind, Page as Part, Scope, State, StateKind, Store,
 };
 
 use super::shell::{self, Page, Section, shown, verdict_of_words};
@@ -32,7 +32,7 @@ struct Line {
     principal: String,
     server: String,
     took: Option<Duration>,
-    /// The whole story, for those that are on record.
+    /// The operation, if there is a record.
     id: Option<String>,
 }
 
@@ -65,17 +65,17 @@ impl Mark {
 
     pub(super) fn of(operation: &Operation) -> Self {
         match operation.state() {
-            Some(State::Completed { outcome, .. }) => match words::ended(outcome.kind) {
-                "done" => Self::Done,
-                _ => Self::Failed,
-            },
+            Some(State::Completed { outcome, .. }) if outcome.kind == OutcomeKind::Success => {
+                Self::Done
+            }
+            Some(State::Completed { .. }) => Self::Failed,
             Some(State::Dispatched { .. } | State::Claimed { .. } | State::Suspended { .. }) => {
                 Self::Running
             }
             Some(State::Waiting { .. } | State::Approved { .. }) => Self::Waiting,
             Some(State::Denied { .. }) => Self::Refused,
             Some(State::Indeterminate { .. }) => Self::Unknown,
-            _ if operation.record.as_ref().is_some_and(words::has_failed) => Self::Failed,
+            _ if operation.record.as_ref().is_some_and(state::has_failed) => Self::Failed,
             _ => Self::Other,
         }
     }
@@ -132,7 +132,12 @@ async fn lines(
 ) -> Result<(Vec<Line>, Option<u64>), Problem> {
     let ended = matches!(
         filters.state,
-        None | Some(Standing::Done | Standing::Failed | Standing::Invalid | Standing::Ended)
+        None | Some(
+            StateFilter::Completed
+                | StateFilter::Is(
+                    StateWord::Succeeded | StateWord::Failed | StateWord::ResultInvalid
+                )
+        )
     );
     if !ended {
         let paged = store.records(filters.of_records(), part).await.map_err(failed)?;
@@ -212,7 +217,6 @@ fn of_record(operation: &Operation) -> Line {
 
 /// A row that tells how a call ended, or that there was one; nothing for the steps on the way.
 async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Problem> {
-    use candor_server::store::OutcomeKind;
     let to = row.change.map(|change| change.to);
     let state = match (row.event.as_str(), to) {
         ("complete", _) | ("resolve", Some(StateKind::Completed)) | ("called", None) => {
@@ -250,7 +254,7 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
         state,
         words: match (row.event.as_str(), row.outcome) {
             // That it was called is why it stands here.
-            ("called", Some(outcome)) => words::ended(outcome).to_owned(),
+            ("called", Some(outcome)) => StateWord::of_outcome(outcome).label().to_owned(),
             _ => words::event(row),
         },
         principal,
@@ -263,14 +267,12 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
 /// The filters again, for the next page.
 fn query(filters: &Filters) -> String {
     let mut query = String::new();
-    let standing = filters.state.and_then(|state| {
-        Standing::ALL.iter().find(|(one, ..)| *one == state).map(|(_, word, ..)| (*word).to_owned())
-    });
+    let state = filters.state.map(|state| state.as_str().to_owned());
     for (name, value) in [
         ("tool", filters.tool.clone()),
         ("principal", filters.principal.clone()),
         ("key", filters.key.clone()),
-        ("state", standing),
+        ("state", state),
         ("since", filters.since.map(when::written)),
         ("before", filters.before.map(when::written)),
     ] {
@@ -282,12 +284,17 @@ fn query(filters: &Filters) -> String {
 }
 
 fn bar(asked: &Asked, filters: Option<&Filters>) -> Html {
-    let state = asked.query("state").and_then(|text| text.parse::<Standing>().ok());
-    let states: Html = Standing::ALL
-        .iter()
-        .map(|(standing, word, _, help)| {
-            let chosen = (state == Some(*standing)).then(|| html!(" selected"));
-            html!("<option value=\"{}\" title=\"{}\"{}>{}</option>", *word, *help, chosen, *word)
+    let state = asked.query("state").and_then(|text| text.parse::<StateFilter>().ok());
+    let states: Html = StateFilter::all()
+        .map(|filter| {
+            let chosen = (state == Some(filter)).then(|| html!(" selected"));
+            html!(
+                "<option value=\"{}\" title=\"{}\"{}>{}</option>",
+                filter.as_str(),
+                filter.meaning(),
+                chosen,
+                filter.label()
+            )
         })
         .collect();
     let export = filters.map(|filters| {
@@ -302,7 +309,7 @@ fn bar(asked: &Asked, filters: Option<&Filters>) -> Html {
          <input type=\"search\" name=\"tool\" aria-label=\"Tool\" placeholder=\"Tool\" value=\"{}\">\
          <input name=\"principal\" class=\"short\" aria-label=\"Caller\" placeholder=\"Caller\" value=\"{}\">\
          <input name=\"key\" class=\"short\" aria-label=\"Key\" placeholder=\"Key\" value=\"{}\">\
-         <select name=\"state\" aria-label=\"State\"><option value=\"\">any state</option>{}</select>\
+         <select name=\"state\" aria-label=\"State\"><option value=\"\">Any state</option>{}</select>\
          <input name=\"since\" class=\"short\" aria-label=\"Since\" placeholder=\"Since, e.g. 2h\" value=\"{}\">\
          <button>Filter</button>{}</form>",
         asked.query("tool"),
@@ -334,7 +341,7 @@ fn nothing(console: &Inner, asked: &Asked, filters: &Filters) -> Html {
 fn table(rows: &Html) -> Html {
     html!(
         "<div class=\"wide\"><table class=\"history\" data-list data-testid=\"history\"><thead><tr><th scope=\"col\">When</th><th scope=\"col\">Tool</th>\
-         <th scope=\"col\">Effect</th><th scope=\"col\">What came of it</th><th scope=\"col\">Caller</th><th scope=\"col\">Took</th></tr></thead><tbody>{}</tbody></table></div>",
+         <th scope=\"col\">Effect</th><th scope=\"col\">Outcome</th><th scope=\"col\">Caller</th><th scope=\"col\">Duration</th></tr></thead><tbody>{}</tbody></table></div>",
         rows
     )
 }

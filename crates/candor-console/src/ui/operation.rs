@@ -1,4 +1,4 @@
-//! One operation with all that is known of it, and what an operator may say of it.
+//! One operation with all that is known of it, and the form that resolves an unknown outcome.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) async fn page(
     });
     let shape = operation.told(|row| row.circumstances.shape.as_deref());
     let shape =
-        shape.filter(|_| operation.arguments().is_none()).map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">names, kinds and lengths; values only where the author says so</span></dd>", shown(shape)));
+        shape.filter(|_| operation.arguments().is_none()).map(|shape| html!("<dt>Arguments</dt><dd><span class=\"mono\">{}</span> <span class=\"soft\">names, types and lengths</span></dd>", shown(shape)));
     let again = console.engine.as_ref().filter(|engine| engine.name() == server).map(|_| {
         html!(
             "<a class=\"button\" href=\"{}/ui/tools/{}\">Open the tool</a>",
@@ -52,10 +52,10 @@ pub(crate) async fn page(
         .then(|| html!("<dt>Key</dt><dd class=\"mono\">{}</dd>", shown(key)));
     let main = html!(
         "<p class=\"back\"><a href=\"{}/ui/history\">History</a></p>\
-         <h1 class=\"name\">{}</h1><p class=\"lead\" data-testid=\"stands\" data-state=\"{}\">{}</p>\
+         <h1 class=\"name\">{}</h1><p class=\"lead\" data-testid=\"state\" data-state=\"{}\">{}</p>\
          <p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>{}\
          <dl>{}{}{}{}{}<dt>Caller</dt><dd>{}</dd><dt>Server</dt><dd>{} <span class=\"soft\">{}</span></dd>{}<dt>Operation</dt><dd class=\"mono\">{}</dd></dl>\
-         <div class=\"actions\">{}{}</div>{}<h2>What happened</h2>{}{}",
+         <div class=\"actions\">{}{}</div>{}<h2>Timeline</h2>{}{}",
         asked.base,
         shown(tool),
         Mark::of(&operation).as_str(),
@@ -69,12 +69,12 @@ pub(crate) async fn page(
         shown(principal),
         shown(server),
         shown(instance),
-        operation.took(now).map(|took| html!("<dt>Took</dt><dd>{}</dd>", when::length(took))),
+        operation.took(now).map(|took| html!("<dt>Duration</dt><dd>{}</dd>", when::length(took))),
         operation.digits(),
         decide,
         again,
         arguments(&operation),
-        story(&operation),
+        timeline(&operation),
         result(&operation)
     );
     let page = Page { section: Section::History, title: tool, script: Some("history.js"), main };
@@ -86,11 +86,11 @@ fn stands(operation: &Operation) -> String {
     match (operation.state(), operation.reason(), operation.by()) {
         (Some(State::Approved { until, .. }), _, Some(by)) => {
             let until = when::written(*until);
-            format!("approved by {by}; it runs when its caller repeats the call, until {until}")
+            format!("Approved by {by}. The call runs if its caller repeats it by {until}.")
         }
-        (Some(State::Denied { .. }), _, Some(by)) => format!("denied by {by}"),
+        (Some(State::Denied { .. }), _, Some(by)) => format!("Denied by {by}"),
         (_, Some(reason), _) => format!("{words}: {}", words::reason(reason)),
-        (_, None, Some(by)) => format!("{words}, says {by}"),
+        (_, None, Some(by)) => format!("{words}, resolved by {by}"),
         (_, None, None) => words.to_owned(),
     }
 }
@@ -99,7 +99,7 @@ fn stands(operation: &Operation) -> String {
 fn review(operation: &Operation) -> Option<Html> {
     let review = operation.review()?;
     let through = match review.via {
-        Via::Client => " through the caller's own client",
+        Via::Client => " via client",
         Via::Operator => "",
     };
     let reason = review.reason.as_deref().map(|reason| html!(": {}", shown(reason)));
@@ -130,7 +130,7 @@ fn arguments(operation: &Operation) -> Option<Html> {
     Some(html!("<h2>Arguments</h2><pre data-testid=\"arguments\">{}</pre>", shown(&pretty)))
 }
 
-fn story(operation: &Operation) -> Html {
+fn timeline(operation: &Operation) -> Html {
     let rows: Html = operation
         .story
         .iter()
@@ -145,14 +145,14 @@ fn story(operation: &Operation) -> Html {
             )
         })
         .collect();
-    html!("<ol class=\"story\" data-testid=\"story\">{}</ol>", rows)
+    html!("<ol class=\"timeline\" data-testid=\"timeline\">{}</ol>", rows)
 }
 
 fn result(operation: &Operation) -> Option<Html> {
     let outcome = operation.outcome()?;
     Some(match &outcome.body {
         Body::Omitted { len, .. } => {
-            html!("<h2>Result</h2><p>It had {} bytes, too many to keep.</p>", *len)
+            html!("<h2>Result</h2><p>The result had {} bytes, too many to store.</p>", *len)
         }
         Body::Kept(bytes) => {
             let text = json::text(bytes).map_or_else(
@@ -164,20 +164,20 @@ fn result(operation: &Operation) -> Option<Html> {
     })
 }
 
-/// What a person may find out about a call of which nobody knows.
+/// The form that records an unknown outcome.
 fn resolve(operation: &Operation) -> Option<Html> {
     matches!(operation.state(), Some(State::Indeterminate { .. })).then(|| {
         html!(
-            "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>What came of it?</h2>\
-             <p>It was started, and nobody knows what came of it. Find out elsewhere, then say so here.</p>\
-             <noscript><p>Saying so here needs JavaScript; <code>candor history resolve</code> does the same on the command line.</p></noscript>\
-             <fieldset><legend class=\"unseen\">Finding</legend>\
-             <label><input type=\"radio\" name=\"finding\" value=\"done\" required> It was done. <span class=\"soft\">The next call with this key gets the result below.</span></label>\
-             <label><input type=\"radio\" name=\"finding\" value=\"failed\"> It failed. <span class=\"soft\">The next call with this key gets the error below.</span></label>\
-             <label><input type=\"radio\" name=\"finding\" value=\"not_done\"> It was not done. <span class=\"soft\">The next call with this key starts it once more: if it was done after all, it is done twice.</span></label>\
-             <label><input type=\"radio\" name=\"finding\" value=\"abandon\"> Nobody will know. <span class=\"soft\">This key is refused from now on.</span></label></fieldset>\
-             <p><label for=\"text\">What it returned, if that is known</label><textarea id=\"text\" name=\"text\" rows=\"2\"></textarea></p>\
-             <div class=\"actions\"><button class=\"main\">Say so</button></div></form>",
+            "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>Record the outcome</h2>\
+             <p>The call may have run. Check the external system, then record the outcome here.</p>\
+             <noscript><p>This form needs JavaScript. <code>candor history resolve</code> does the same on the command line.</p></noscript>\
+             <fieldset><legend class=\"unseen\">Outcome</legend>\
+             <label><input type=\"radio\" name=\"state\" value=\"succeeded\" required> Succeeded <span class=\"soft\">The next call with this key returns the result below.</span></label>\
+             <label><input type=\"radio\" name=\"state\" value=\"failed\"> Failed <span class=\"soft\">The next call with this key returns the error below.</span></label>\
+             <label><input type=\"radio\" name=\"state\" value=\"not_run\"> Not run <span class=\"soft\">The next call with this key starts again. If it ran after all, it runs twice.</span></label>\
+             <label><input type=\"radio\" name=\"state\" value=\"abandoned\"> Abandoned <span class=\"soft\">This key is refused from now on.</span></label></fieldset>\
+             <p><label for=\"text\">Result, if known</label><textarea id=\"text\" name=\"text\" rows=\"2\"></textarea></p>\
+             <div class=\"actions\"><button class=\"main\">Record outcome</button></div></form>",
             operation.digits()
         )
     })

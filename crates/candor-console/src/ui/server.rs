@@ -53,22 +53,22 @@ fn head(about: &About) -> Html {
 
 fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html {
     let health =
-        if engine.is_stopping() { "is stopping: nothing new is let in" } else { "takes requests" };
+        if engine.is_stopping() { "Stopping: new requests are refused" } else { "Healthy" };
     let asks = match engine.asks() {
-        Ask::Never => "about no call; whoever uses the server decides",
-        Ask::Destructive => "about calls that may delete or overwrite",
-        Ask::Writes => "about calls that may change anything",
-        Ask::Always => "about every call",
+        Ask::Never => "No call needs approval",
+        Ask::Destructive => "Calls that may delete or overwrite need approval",
+        Ask::Writes => "Calls that may change anything need approval",
+        Ask::Always => "Every call needs approval",
     };
     let callers = match console.authenticator {
-        Some(_) => "who brings a token",
-        None => "whoever reaches it on this machine; calls from here need the token of this launch",
+        Some(_) => "Callers with a token.",
+        None => "Anyone on this machine. Calls from this page need the launch token.",
     };
     let revisions: Vec<&str> = about.revisions.iter().copied().map(Revision::as_str).collect();
     html!(
         "<h2>How it runs</h2><dl><dt>Health</dt><dd data-testid=\"health\">{}</dd>\
          <dt>Name</dt><dd class=\"mono\">{}</dd><dt>Protocol</dt><dd class=\"mono\" data-testid=\"revisions\">{}</dd>\
-         <dt>A person is asked</dt><dd data-testid=\"asks\">{}</dd><dt>Let in</dt><dd>{}</dd>\
+         <dt>Approval policy</dt><dd data-testid=\"asks\">{}</dd><dt>Access</dt><dd>{}</dd>\
          <dt>Ledger</dt><dd data-testid=\"ledger\">{}</dd></dl>",
         health,
         shown(&about.info.name),

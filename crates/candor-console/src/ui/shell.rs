@@ -281,7 +281,7 @@ fn where_the_token_is(console: &Inner) -> &'static str {
 pub(crate) fn verdict(effective: Effective) -> Html {
     let effect = effective.hints.effect();
     match effective.is_unclassified() {
-        true => coloured(effect, "Unclassified"),
+        true => coloured(effect, UNCLASSIFIED),
         false => coloured(effect, &effect.to_string()),
     }
 }
@@ -305,8 +305,7 @@ pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
     match Effect::of_words(words) {
         Some((effect, besides)) => (coloured(effect, &effect.to_string()), besides),
         None if words.starts_with(UNCLASSIFIED) => {
-            let besides = words.split_once(' ').map_or("", |(_, besides)| besides);
-            (coloured(Effect::ChangesOrDeletes, "Unclassified"), besides)
+            (coloured(Effect::ChangesOrDeletes, UNCLASSIFIED), WORST_CASE)
         }
         None => (not_known(), words),
     }
@@ -323,15 +322,16 @@ fn coloured(effect: Effect, word: &str) -> Html {
     html!("<span class=\"verdict {}\">{}</span>", color.as_str(), word)
 }
 
+/// What beside [`UNCLASSIFIED`] says how such a call is treated.
+const WORST_CASE: &str = "treated as the worst case";
+
 /// What else is to be known of it, in small print.
 pub(crate) fn besides(effect: Effective) -> Html {
     let hints = effect.hints;
     if effect.is_unclassified() {
-        return html!("<span class=\"besides\">treated as the worst case</span>");
+        return html!("<span class=\"besides\">{}</span>", WORST_CASE);
     }
-    let world = if hints.is_open_world() { "reaches outside" } else { "stays local" };
-    let again = if hints.is_idempotent() { "repeatable" } else { "not repeatable" };
-    html!("<span class=\"besides\">{} · {}</span>", world, again)
+    html!("<span class=\"besides\">{} · {}</span>", hints.retry(), hints.reach())
 }
 
 /// Text of somebody else: what is not seen, or turns the direction of writing, stands there as an escape.
@@ -377,10 +377,10 @@ mod tests {
         let words = Hints::READS.closed_world().in_words();
         let (verdict, besides) = verdict_of_words(&words);
         assert_eq!(verdict.into_string(), "<span class=\"verdict reads\">Reads</span>");
-        assert_eq!(besides, "repeatable · stays local");
+        assert_eq!(besides, "safe to retry · local");
         let (verdict, besides) = verdict_of_words(UNCLASSIFIED);
         assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Unclassified</span>");
-        assert_eq!(besides, "(treated as the worst case)");
+        assert_eq!(besides, "treated as the worst case");
         let (verdict, besides) = verdict_of_words("reads <nothing>");
         assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Not known</span>");
         assert_eq!(besides, "reads <nothing>");

@@ -6,7 +6,7 @@ use axum::response::Response;
 use candor_server::hints::Effective;
 use candor_server::protocol::json::RawValue;
 use candor_server::tool::{Idempotency, KEY_ARGUMENT, SchemaProblem, SchemaRole};
-use candor_server::{Judgement, Listed};
+use candor_server::{Listed, NextStep};
 use serde_json::Value;
 
 use super::shell::{self, Page, Section, besides, home, shown, verdict_word, worst_verdict};
@@ -206,11 +206,6 @@ fn no_script() -> Html {
 
 /// What a call would do. Until somebody types, the worst.
 fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
-    let asks = match tool.judgement {
-        Judgement::Allow => "Runs without asking",
-        Judgement::Ask => "Waits until a person approves",
-        Judgement::Deny => "Policy denies it",
-    };
     let other = |word: &str, name: Option<&str>, test: &str| {
         name.map(|name| {
             html!(
@@ -233,14 +228,14 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
          <p class=\"verdict-line\"><span id=\"verdict\" data-testid=\"verdict\">{}</span> <span id=\"besides\">{}</span></p>\
          <p class=\"soft\" id=\"exact\">The worst that any call can do</p>\
          <dl class=\"facts\"><dt>Arguments</dt><dd id=\"fits\" data-testid=\"valid\">not checked yet</dd>\
-         <dt>Approval</dt><dd id=\"asks\" data-testid=\"approval\">{}</dd>\
-         <dt id=\"standing-is\" hidden>On record</dt><dd id=\"standing\" data-testid=\"standing\" hidden></dd>\
+         <dt>Decision</dt><dd id=\"decision\" data-testid=\"decision\">{}</dd>\
+         <dt id=\"record-is\" hidden>On record</dt><dd id=\"record\" data-testid=\"record\" hidden></dd>\
          {}{}{}{}{}</dl>{}\
          <details><summary>The server's answer</summary><pre id=\"answer\" tabindex=\"0\" data-testid=\"answer\">–</pre></details></aside>",
         verdict_word(tool.worst),
         worst_verdict(tool.worst, tool.dynamic),
         besides(tool.worst),
-        asks,
+        NextStep::of_verdict(tool.judgement).label(),
         other("Preview", tool.preview, "preview-tool"),
         must,
         other("Undo", tool.undo, "undo-tool"),

@@ -44,7 +44,7 @@ async fn a_ledger_shows_what_waits_at_every_server() {
     }
     for item in &both {
         let path = format!("/approvals/{}/approve", item["id"].as_str().unwrap());
-        site.post(&path, json!({"question": item["question"]})).await.ok();
+        site.post(&path, json!({"version": item["version"]})).await.ok();
     }
     for (call, name) in calls.into_iter().zip(["first", "second"]) {
         assert_eq!(text(&call.await.unwrap()), format!("Deleted by {name}"));
@@ -107,25 +107,25 @@ async fn without_a_ledger_there_is_nothing_to_decide_and_nothing_happened() {
     for path in [
         "/approvals",
         "/approvals/events",
-        "/approvals/rules",
+        "/approvals/grants",
         "/approvals/0123456789ab",
         "/history",
         "/history/export",
         "/history/0123456789ab",
     ] {
-        let said = site.ask("GET", path).known().send().await.problem(404, "no_ledger");
+        let said = site.ask("GET", path).known().send().await.problem(404, "ledger_disabled");
         assert!(said["detail"].as_str().unwrap().contains("--ledger"), "{said}");
     }
     for path in ["/approvals/0123456789ab/approve", "/approvals/x/deny", "/history/x/resolve"] {
-        let body = json!({"question": "x", "finding": "done"});
-        site.post(path, body).await.problem(404, "no_ledger");
+        let body = json!({"version": "x", "state": "succeeded"});
+        site.post(path, body).await.problem(404, "ledger_disabled");
     }
-    let rule = site.ask("DELETE", "/approvals/rules/x").known().send().await;
-    rule.problem(404, "no_ledger");
+    let grant = site.ask("DELETE", "/approvals/grants/x").known().send().await;
+    grant.problem(404, "ledger_disabled");
     for path in ["/ui/approvals", "/ui/history", "/ui/approvals/abcd", "/ui/history/abcd"] {
         let html = site.ask("GET", path).header("accept", "text/html").known().send().await;
         assert_eq!(html.status, 404, "{path}");
-        assert!(html.body.contains("keeps no ledger"), "{}", html.body);
+        assert!(html.body.contains("has no ledger"), "{}", html.body);
     }
     let home = page(&site, "/").await;
     assert!(home.contains(">Tools<"), "{home}");

@@ -20,8 +20,8 @@ async fn what_waits_is_listed_with_the_question_that_it_is() {
     let item = desk.waiting(1).await.remove(0);
     assert_eq!((&item["tool"], &item["principal"]), (&json!("delete_note"), &json!("ada")));
     assert_eq!(item["server"], "test");
-    assert_eq!(item["asked"]["arguments"], note("notes/a.txt"));
-    assert_eq!(item["asked"]["preview"], "Delete notes/a.txt as of day 0.");
+    assert_eq!(item["request"]["arguments"], note("notes/a.txt"));
+    assert_eq!(item["request"]["preview"], "Delete notes/a.txt as of day 0.");
     assert_eq!(item["id"].as_str().unwrap().len(), 64);
     let question = format!(
         "{}.{}.{}",
@@ -29,7 +29,7 @@ async fn what_waits_is_listed_with_the_question_that_it_is() {
         item["fingerprint"].as_str().unwrap(),
         item["binding"].as_str().unwrap()
     );
-    assert_eq!(item["question"], question);
+    assert_eq!(item["version"], question);
     for digits in [64, 12, 4] {
         let path = format!("/approvals/{}", &item["id"].as_str().unwrap()[..digits]);
         assert_eq!(desk.site.ask("GET", &path).known().send().await.ok(), item);
@@ -39,7 +39,7 @@ async fn what_waits_is_listed_with_the_question_that_it_is() {
     desk.call(note("notes/b.txt"));
     let both = desk.waiting(2).await;
     assert_eq!(both[0], item, "the oldest first");
-    assert_eq!(both[1]["asked"]["arguments"], note("notes/b.txt"));
+    assert_eq!(both[1]["request"]["arguments"], note("notes/b.txt"));
     call.abort();
 }
 
@@ -77,7 +77,7 @@ async fn large_questions_of_one_caller_leave_the_small_ones_of_others_on_the_pag
     }
     let items = desk.waiting(92).await;
     let small = items.iter().filter(|item| item["principal"] == "bob");
-    let asked: usize = small.map(|item| item["asked"].to_string().len()).sum();
+    let asked: usize = small.map(|item| item["request"].to_string().len()).sum();
     assert!(asked > (1 << 20) - 700_000, "{asked}");
     let html = page(&desk.site, "/ui/approvals").await;
     assert_eq!(html.matches(" data-large").count(), 1, "the second of the large");
@@ -99,7 +99,7 @@ async fn those_who_ask_much_hide_nobodys_question() {
     let list = reply.ok();
     let items = list.as_array().unwrap();
     let paths: Vec<_> =
-        items.iter().map(|item| item["asked"]["arguments"]["path"].clone()).collect();
+        items.iter().map(|item| item["request"]["arguments"]["path"].clone()).collect();
     assert_eq!(
         (paths.len(), &paths[0], &paths[1]),
         (200, &json!("ada-0.txt"), &json!("bob-0.txt"))
@@ -128,20 +128,20 @@ async fn approved_it_runs_once() {
     let said = desk.approve(&waiting.id[..8], waiting.named()).await.ok();
     assert_eq!(
         said,
-        json!({"id": waiting.id, "decision": "approved", "by": "operator", "rule": null})
+        json!({"id": waiting.id, "decision": "approved", "by": "operator", "grant": null})
     );
     assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
     assert_eq!(desk.ran(), 1);
-    let again = desk.approve(&waiting.id, waiting.named()).await.problem(409, "refused");
-    assert!(again["detail"].as_str().unwrap().contains("`done`"), "{again}");
+    let again = desk.approve(&waiting.id, waiting.named()).await.problem(409, "conflict");
+    assert!(again["detail"].as_str().unwrap().contains("State: Succeeded"), "{again}");
     let again = desk.deny(&waiting.id, waiting.named()).await;
-    again.problem(409, "refused");
+    again.problem(409, "conflict");
     assert_eq!(desk.ran(), 1);
     // Another call of the same kind is another question.
     let call = desk.call(note("notes/a.txt"));
     let anew = desk.one().await;
     assert_ne!(anew.question, waiting.question);
-    desk.approve(&waiting.id, waiting.named()).await.problem(409, "asked_anew");
+    desk.approve(&waiting.id, waiting.named()).await.problem(409, "request_changed");
     desk.waiting(1).await;
     call.abort();
 }
@@ -156,12 +156,12 @@ async fn a_decision_that_does_not_name_the_question_decides_nothing() {
         let path = format!("/approvals/{}/{verb}", waiting.id);
         for (body, status, word) in [
             (json!({}), 400, "bad_request"),
-            (json!({"question": null}), 400, "bad_request"),
-            (json!({"question": 7}), 400, "bad_request"),
+            (json!({"version": null}), 400, "bad_request"),
+            (json!({"version": 7}), 400, "bad_request"),
             (json!([waiting.question]), 400, "bad_request"),
-            (json!({"question": waiting.question, "yes": true}), 400, "bad_request"),
-            (json!({"question": ""}), 409, "asked_anew"),
-            (json!({"question": wrong}), 409, "asked_anew"),
+            (json!({"version": waiting.question, "yes": true}), 400, "bad_request"),
+            (json!({"version": ""}), 409, "request_changed"),
+            (json!({"version": wrong}), 409, "request_changed"),
         ] {
             desk.site.post(&path, body).await.problem(status, word);
         }
@@ -171,11 +171,11 @@ async fn a_decision_that_does_not_name_the_question_decides_nothing() {
         desk.site.ask("GET", &path).known().send().await.problem(405, "method_not_allowed");
     }
     // What the other decision would take is not passed over.
-    let reason = json!({"question": waiting.question, "reason": "no"});
+    let reason = json!({"version": waiting.question, "reason": "no"});
     desk.approve(&waiting.id, reason).await.problem(400, "bad_request");
-    let rule = json!({"question": waiting.question, "for": {"minutes": 5}});
+    let rule = json!({"version": waiting.question, "grant": {"minutes": 5}});
     desk.deny(&waiting.id, rule).await.problem(400, "bad_request");
-    let number = json!({"question": waiting.question, "reason": 7});
+    let number = json!({"version": waiting.question, "reason": 7});
     desk.deny(&waiting.id, number).await.problem(400, "bad_request");
     assert_eq!(desk.one().await.question, waiting.question, "it waits as before");
     assert_eq!(desk.ran(), 0);
@@ -194,8 +194,8 @@ async fn a_page_that_was_left_open_decides_nothing() {
     let anew = desk.one().await;
     assert_eq!(anew.id, shown.id);
     assert_ne!(anew.question, shown.question);
-    desk.approve(&shown.id, shown.named()).await.problem(409, "asked_anew");
-    desk.deny(&shown.id, shown.named()).await.problem(409, "asked_anew");
+    desk.approve(&shown.id, shown.named()).await.problem(409, "request_changed");
+    desk.deny(&shown.id, shown.named()).await.problem(409, "request_changed");
     assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
     assert_eq!(desk.ran(), 0);
     desk.approve(&anew.id, anew.named()).await.ok();
@@ -227,7 +227,7 @@ async fn a_no_reaches_the_caller_with_its_reason() {
     ] {
         let call = desk.call(note(path));
         let waiting = desk.one().await;
-        let body = json!({"question": waiting.question, "reason": reason});
+        let body = json!({"version": waiting.question, "reason": reason});
         let said = desk.deny(&waiting.id, body).await.ok();
         assert_eq!(said["decision"], "denied");
         let result = call.await.unwrap();
@@ -235,7 +235,7 @@ async fn a_no_reaches_the_caller_with_its_reason() {
         assert!(text(&result).contains(told), "{result}");
         desk.waiting(0).await;
         // Denied is denied for a while, and nobody is asked again.
-        desk.deny(&waiting.id, waiting.named()).await.problem(409, "refused");
+        desk.deny(&waiting.id, waiting.named()).await.problem(409, "conflict");
         assert_eq!(code(&desk.call(note(path)).await.unwrap()), "denied");
     }
     assert_eq!(desk.ran(), 0);
@@ -248,7 +248,7 @@ async fn what_nobody_has_asked_is_not_found() {
         let path = format!("/approvals/{}", id.replace('é', "%C3%A9"));
         desk.site.ask("GET", &path).known().send().await.problem(404, "not_found");
         for verb in ["approve", "deny"] {
-            let reply = desk.site.post(&format!("{path}/{verb}"), json!({"question": "x"})).await;
+            let reply = desk.site.post(&format!("{path}/{verb}"), json!({"version": "x"})).await;
             reply.problem(404, "not_found");
         }
     }
@@ -261,19 +261,19 @@ async fn a_name_that_two_calls_have_names_neither() {
     let both = desk.waiting(2).await;
     for verb in ["approve", "deny"] {
         let path = format!("/approvals/order-17/{verb}");
-        let said = desk.site.post(&path, json!({"question": both[0]["question"]})).await;
-        let said = said.problem(409, "refused");
+        let said = desk.site.post(&path, json!({"version": both[0]["version"]})).await;
+        let said = said.problem(409, "conflict");
         for item in &both {
             let digits = &item["id"].as_str().unwrap()[..8];
             assert!(said["detail"].as_str().unwrap().contains(digits), "{said}");
         }
     }
-    desk.site.ask("GET", "/approvals/order-17").known().send().await.problem(409, "refused");
+    desk.site.ask("GET", "/approvals/order-17").known().send().await.problem(409, "conflict");
     desk.waiting(2).await;
     assert_eq!(desk.ran(), 0);
     // By its id, one of them is meant.
     for item in &both {
-        let body = json!({"question": item["question"]});
+        let body = json!({"version": item["version"]});
         desk.approve(item["id"].as_str().unwrap(), body).await.ok();
     }
     for call in calls {
@@ -301,10 +301,10 @@ async fn what_cannot_be_read_can_be_denied_and_not_approved() {
     };
     desk.store.apply(&id, event, Circumstances::default()).await.unwrap();
     let item = desk.waiting(1).await.remove(0);
-    assert_eq!(item["asked"], "no <b>JSON</b> \u{1b}");
+    assert_eq!(item["request"], "no <b>JSON</b> \u{1b}");
     let waiting = desk.one().await;
     let refused = desk.approve(&waiting.id, waiting.named()).await;
-    refused.problem(409, "not_readable");
+    refused.problem(409, "request_unreadable");
     let html = desk.page("/ui/approvals").await;
     assert!(html.contains("cannot read") && html.contains("&lt;b&gt;JSON"), "{html}");
     assert!(html.contains(">U+001B</span>") && !html.contains("data-testid=\"permit\""), "{html}");
@@ -322,7 +322,7 @@ async fn who_decides_is_told_what_takes_it_back() {
     let visit = desk.engine.visit(Principal::new("ada"));
     let call = tokio::spawn(called(visit, "trash", json!({})));
     let item = desk.waiting(1).await.remove(0);
-    assert_eq!(item["asked"]["undo"], json!({"possible": true, "tool": "restore"}));
+    assert_eq!(item["request"]["undo"], json!({"possible": true, "tool": "restore"}));
     let link = "<dd data-testid=\"undo\">The server says that <span class=\"name\"><a href=\"/ui/tools/restore\">restore</a></span> \
          can undo the call.</dd>";
     assert!(desk.page("/ui/approvals").await.contains(link));
@@ -345,7 +345,7 @@ async fn who_decides_is_told_what_takes_it_back() {
         ),
     ] {
         let call = tokio::spawn(called(desk.engine.visit(Principal::new("ada")), name, arguments));
-        assert_eq!(desk.waiting(1).await[0]["asked"]["undo"], undo);
+        assert_eq!(desk.waiting(1).await[0]["request"]["undo"], undo);
         let page = desk.page("/ui/approvals").await;
         assert!(page.contains(&format!("<dd data-testid=\"undo\">{said}</dd>")), "{page}");
         assert_eq!(page.contains("data-testid=\"author\""), name == "delete_note", "{page}");
@@ -393,12 +393,13 @@ async fn what_is_approved_and_not_started_stands_in_the_history() {
     desk.approve(&waiting.id, waiting.named()).await.ok();
     let list = desk.page("/ui/history").await;
     assert!(list.contains("<tr data-state=\"waiting\""), "{list}");
-    assert!(list.contains("approved, not started"), "{list}");
+    assert!(list.contains("Approved, not started"), "{list}");
     let one = desk.page(&format!("/ui/history/{}", waiting.id)).await;
     assert!(
-        one.contains("approved by operator; it runs when its caller repeats the call"),
+        one.contains("Approved by operator. The call runs if its caller repeats it by "),
         "{one}"
     );
     assert_eq!(text(&desk.call(note("a.txt")).await.unwrap()), "Deleted a.txt");
-    assert!(!desk.page("/ui/history").await.contains("approved, not started"));
+    let list = desk.page("/ui/history").await;
+    assert!(!list.contains("<td class=\"state\">Approved, not started"), "{list}");
 }

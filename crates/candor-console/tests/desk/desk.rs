@@ -109,12 +109,12 @@ pub(crate) struct Waiting {
 impl Waiting {
     pub(crate) fn of(item: &Value) -> Self {
         let text = |name: &str| item[name].as_str().unwrap().to_owned();
-        Self { id: text("id"), question: text("question") }
+        Self { id: text("id"), question: text("version") }
     }
 
     /// A yes or a no to it, and nothing else.
     pub(crate) fn named(&self) -> Value {
-        json!({"question": self.question})
+        json!({"version": self.question})
     }
 }
 

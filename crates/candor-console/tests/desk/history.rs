@@ -51,14 +51,14 @@ async fn operations_are_listed_the_latest_first() {
     assert_eq!(keys(&all), ["order-6", "order-5", "order-4", "order-3", "order-2", "order-1"]);
     assert_eq!(all["next"], Value::Null);
     let last = &all["items"][0];
-    assert_eq!((&last["state"], &last["outcome"]), (&json!("completed"), &json!("failure")));
+    assert_eq!((&last["state"], &last["outcome"]), (&json!("failed"), &json!("failed")));
     assert_eq!((&last["tool"], &last["principal"]), (&json!("pay"), &json!("operator")));
 }
 
 #[tokio::test]
 async fn pages_join_without_a_gap_and_without_repetition() {
     let site = eventful().await;
-    for calls in ["", "&calls=true"] {
+    for calls in ["", "&rows=true"] {
         let whole = history(&site, &format!("?limit=500{calls}")).await;
         let whole = whole["items"].as_array().unwrap().clone();
         for limit in [1, 2, 4] {
@@ -96,10 +96,10 @@ async fn filters_leave_what_was_asked_for() {
         ("?principal=ada", 0),
         ("?key=order-3", 1),
         ("?key=order", 0),
-        ("?state=done", 5),
+        ("?state=succeeded", 5),
         ("?state=failed", 1),
         ("?state=completed", 6),
-        ("?state=unknown", 0),
+        ("?state=outcome_unknown", 0),
         ("?since=1h", 6),
         ("?before=1h", 0),
         ("?since=2999-01-01", 0),
@@ -109,9 +109,9 @@ async fn filters_leave_what_was_asked_for() {
         // As an empty field of the page sends it.
         ("?tool=&principal=&key=&state=&since=", 6),
         // Of calls, those without a key are there too.
-        ("?calls=true&tool=mail", 1),
-        ("?calls=true&key=order-3&state=done", 1),
-        ("?calls=true&tool=nothing", 0),
+        ("?rows=true&tool=mail", 1),
+        ("?rows=true&key=order-3&state=succeeded", 1),
+        ("?rows=true&tool=nothing", 0),
     ] {
         assert_eq!(history(&site, query).await["items"].as_array().unwrap().len(), many, "{query}");
         page(&site, &format!("/ui/history{query}")).await;
@@ -158,7 +158,7 @@ async fn a_filter_with_a_mistake_in_it_can_be_mended() {
     let path = "/ui/history?tool=pay&state=failed&since=yesterday";
     let html = site.ask("GET", path).header("accept", "text/html").known().send().await;
     assert_eq!(html.status, 400);
-    for kept in ["value=\"pay\"", "value=\"yesterday\"", " selected>failed</option>"] {
+    for kept in ["value=\"pay\"", "value=\"yesterday\"", " selected>Failed</option>"] {
         assert!(html.body.contains(kept), "{kept} in {}", html.body);
     }
     assert!(!html.body.contains("/history/export"), "it would be all of it: {}", html.body);
@@ -169,7 +169,7 @@ async fn a_filter_with_a_mistake_in_it_can_be_mended() {
 #[tokio::test]
 async fn calls_are_the_rows_of_the_audit() {
     let site = eventful().await;
-    let rows = history(&site, "?calls=true&key=order-1").await;
+    let rows = history(&site, "?rows=true&key=order-1").await;
     let events: Vec<_> = rows["items"]
         .as_array()
         .unwrap()
@@ -177,7 +177,7 @@ async fn calls_are_the_rows_of_the_audit() {
         .map(|row| row["event"].as_str().unwrap())
         .collect();
     assert_eq!(events, ["complete", "start"]);
-    let mail = history(&site, "?calls=true&tool=mail").await;
+    let mail = history(&site, "?rows=true&tool=mail").await;
     assert_eq!(mail["items"][0]["id"], Value::Null);
     assert_eq!(mail["items"][0]["event"], "called");
     // Anything but `true` is the list of operations.
@@ -190,7 +190,7 @@ async fn one_operation_is_found_by_its_key_and_by_its_first_digits() {
     let by_key = history(&site, "/order-3").await;
     let id = by_key["id"].as_str().unwrap().to_owned();
     assert_eq!(by_key["result"]["content"][0]["text"], "worked");
-    assert_eq!(by_key["story"].as_array().unwrap().len(), 2);
+    assert_eq!(by_key["timeline"].as_array().unwrap().len(), 2);
     for digits in [64, 12, 8] {
         assert_eq!(history(&site, &format!("/{}", &id[..digits])).await, by_key);
     }
@@ -201,7 +201,7 @@ async fn one_operation_is_found_by_its_key_and_by_its_first_digits() {
         assert_eq!(html.send().await.status, 404);
     }
     let html = page(&site, "/ui/history/order-3").await;
-    let kept = "names, kinds and lengths; values only where the author says so";
+    let kept = "names, types and lengths";
     for part in ["data-state=\"done\"", "order-3", "worked", "Open the tool", &id, kept] {
         assert!(html.contains(part), "{part} in {html}");
     }
@@ -239,7 +239,7 @@ async fn everything_can_be_taken_away_as_lines_of_json() {
     };
     let all = export("").await;
     let mut listed =
-        history(&site, "?calls=true&limit=500").await["items"].as_array().unwrap().clone();
+        history(&site, "?rows=true&limit=500").await["items"].as_array().unwrap().clone();
     listed.reverse();
     assert_eq!(all, listed, "the earliest first, and all of it");
     assert_eq!(all.len(), 13);
@@ -262,7 +262,7 @@ async fn review_and_arguments_of_a_denied_call_are_shown() {
     let desk = Desk::impatient();
     desk.call(note("a<b")).await.unwrap();
     let waiting = desk.one().await;
-    let body = json!({"question": waiting.question, "reason": "not <i>today</i>"});
+    let body = json!({"version": waiting.question, "reason": "not <i>today</i>"});
     desk.deny(&waiting.id, body).await.ok();
     let (rest, html) = both(&desk.site, &waiting.id).await;
     let review = &rest["review"];
@@ -276,7 +276,7 @@ async fn review_and_arguments_of_a_denied_call_are_shown() {
     {
         assert!(html.contains(part), "{part} in {html}");
     }
-    assert!(html.contains("data-testid=\"stands\" data-state=\"refused\""), "{html}");
+    assert!(html.contains("data-testid=\"state\" data-state=\"refused\""), "{html}");
 }
 
 #[tokio::test]
@@ -288,11 +288,11 @@ async fn error_of_a_released_key_is_shown() {
     let ask = site.ask("POST", "/tools/book/call").known().header("idempotency-key", "seat-7");
     ask.json(&json!({})).send().await.ok();
     let (rest, html) = both(&site, "seat-7").await;
-    assert_eq!((&rest["state"], &rest["outcome"]), (&json!("open"), &json!("failure")), "{rest}");
+    assert_eq!((&rest["state"], &rest["outcome"]), (&json!("failed"), &json!("failed")), "{rest}");
     let error = json!({"code": "conflict", "message": "The <seat> is taken"});
     assert_eq!(rest["error"], error, "{rest}");
     assert!(html.contains("data-state=\"failed\"") && html.contains("conflict"), "{html}");
     assert!(html.contains("The &lt;seat&gt; is taken"), "{html}");
     assert_eq!(keys(&history(&site, "?state=failed").await), ["seat-7"]);
-    assert_eq!(keys(&history(&site, "?state=not-done").await), [""; 0]);
+    assert_eq!(keys(&history(&site, "?state=not_run").await), [""; 0]);
 }

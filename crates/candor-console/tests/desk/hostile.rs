@@ -81,7 +81,7 @@ async fn both_pages_show_hostile_words_as_they_are() {
     }
     is_harmless(&page(&site, "/ui/history").await);
     is_harmless(&page(&site, &format!("/ui/history/{id}")).await);
-    let body = json!({"question": item["question"], "reason": HOSTILE});
+    let body = json!({"version": item["version"], "reason": HOSTILE});
     site.post(&format!("/approvals/{id}/deny"), body).await.ok();
     denied.await.unwrap();
     is_harmless(&page(&site, "/ui/history").await);
@@ -94,11 +94,11 @@ async fn both_pages_show_hostile_words_as_they_are() {
     let item = waiting(&site, 1).await.remove(0);
     let id = item["id"].as_str().unwrap().to_owned();
     let permit = json!({"minutes": 5, "any": [HOSTILE]});
-    let body = json!({"question": item["question"], "for": permit});
+    let body = json!({"version": item["version"], "grant": permit});
     site.post(&format!("/approvals/{id}/approve"), body).await.ok();
     approved.await.unwrap();
     let html = page(&site, "/ui/approvals").await;
-    assert!(html.contains("data-testid=\"rule\""), "{html}");
+    assert!(html.contains("data-testid=\"grant\""), "{html}");
     is_harmless(&html);
     let html = page(&site, &format!("/ui/history/{id}")).await;
     assert!(html.contains("data-testid=\"result\""), "{html}");

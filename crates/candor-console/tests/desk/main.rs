@@ -5,11 +5,11 @@
 mod alone;
 mod approvals;
 mod desk;
+mod grants;
 mod history;
 mod hostile;
 mod resolving;
 mod roles;
-mod rules;
 #[allow(dead_code)]
 #[path = "../rest/site.rs"]
 mod site;

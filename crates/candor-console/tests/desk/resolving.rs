@@ -29,7 +29,7 @@ impl Bank {
         let bank = Self { site: Site::of(server().tool(tool)), started };
         let first = bank.pay().await;
         assert_ne!(first.status, 200, "{}", first.body);
-        assert_eq!(bank.state().await, "indeterminate");
+        assert_eq!(bank.state().await, "outcome_unknown");
         bank
     }
 
@@ -56,23 +56,23 @@ impl Bank {
 async fn what_was_done_is_told_to_the_next_call_with_the_key() {
     let whole = json!({"content": [{"type": "text", "text": "as it was"}], "isError": false});
     for (body, told) in [
-        (json!({"finding": "done", "text": "paid <b>once</b>"}), json!("paid <b>once</b>")),
-        (json!({"finding": "done", "result": whole}), json!("as it was")),
-        (json!({"finding": "done", "result": {"number": 4711}}), json!("{\"number\":4711}")),
-        (json!({"finding": "done", "result": "paid"}), json!("\"paid\"")),
+        (json!({"state": "succeeded", "text": "paid <b>once</b>"}), json!("paid <b>once</b>")),
+        (json!({"state": "succeeded", "result": whole}), json!("as it was")),
+        (json!({"state": "succeeded", "result": {"number": 4711}}), json!("{\"number\":4711}")),
+        (json!({"state": "succeeded", "result": "paid"}), json!("\"paid\"")),
     ] {
         let bank = Bank::new().await;
         let said = bank.resolve(body).await.ok();
-        assert_eq!((&said["state"], &said["by"]), (&json!("completed"), &json!("operator")));
+        assert_eq!((&said["state"], &said["by"]), (&json!("succeeded"), &json!("operator")));
         let again = bank.pay().await;
         assert_eq!(again.ok()["content"][0]["text"], told);
         assert_eq!(again.header("idempotent-replayed"), "true");
         assert_eq!(bank.started(), 1, "nothing is done twice");
-        bank.resolve(json!({"finding": "abandon"})).await.problem(409, "not_unknown");
+        bank.resolve(json!({"state": "abandoned"})).await.problem(409, "already_resolved");
         assert_eq!(bank.pay().await.ok()["content"][0]["text"], told);
     }
     let bank = Bank::new().await;
-    bank.resolve(json!({"finding": "done"})).await.ok();
+    bank.resolve(json!({"state": "succeeded"})).await.ok();
     let told = bank.pay().await.ok();
     assert!(told["content"][0]["text"].as_str().unwrap().contains("is not known"), "{told}");
 }
@@ -81,7 +81,8 @@ async fn what_was_done_is_told_to_the_next_call_with_the_key() {
 #[tokio::test]
 async fn a_result_is_kept_digit_for_digit() {
     let bank = Bank::new().await;
-    let body = r#"{"finding": "done", "result": {"n": 123456789012345678901234567890, "x": 1.10}}"#;
+    let body =
+        r#"{"state": "succeeded", "result": {"n": 123456789012345678901234567890, "x": 1.10}}"#;
     let ask = bank.site.ask("POST", "/history/order-17/resolve").known();
     ask.text("application/json", body).send().await.ok();
     let again = bank.pay().await;
@@ -92,8 +93,8 @@ async fn a_result_is_kept_digit_for_digit() {
 #[tokio::test]
 async fn what_failed_is_an_error_for_the_next_call() {
     let bank = Bank::new().await;
-    let said = bank.resolve(json!({"finding": "failed", "text": "no money"})).await.ok();
-    assert_eq!((&said["state"], &said["outcome"]), (&json!("completed"), &json!("failure")));
+    let said = bank.resolve(json!({"state": "failed", "text": "no money"})).await.ok();
+    assert_eq!((&said["state"], &said["outcome"]), (&json!("failed"), &json!("failed")));
     let again = bank.pay().await.ok();
     assert_eq!(
         (&again["isError"], &again["content"][0]["text"]),
@@ -105,8 +106,8 @@ async fn what_failed_is_an_error_for_the_next_call() {
 #[tokio::test]
 async fn what_was_not_done_may_start_once_more() {
     let bank = Bank::new().await;
-    let said = bank.resolve(json!({"finding": "not_done"})).await.ok();
-    assert_eq!(said["state"], "open");
+    let said = bank.resolve(json!({"state": "not_run"})).await.ok();
+    assert_eq!(said["state"], "not_run");
     assert_eq!(bank.pay().await.ok()["content"][0]["text"], "paid the second time");
     assert_eq!(bank.started(), 2);
 }
@@ -114,7 +115,7 @@ async fn what_was_not_done_may_start_once_more() {
 #[tokio::test]
 async fn what_is_abandoned_stays_so() {
     let bank = Bank::new().await;
-    assert_eq!(bank.resolve(json!({"finding": "abandon"})).await.ok()["state"], "abandoned");
+    assert_eq!(bank.resolve(json!({"state": "abandoned"})).await.ok()["state"], "abandoned");
     bank.pay().await.problem(410, "abandoned");
     assert_eq!(bank.started(), 1);
 }
@@ -124,29 +125,29 @@ async fn what_makes_no_sense_changes_nothing() {
     let bank = Bank::new().await;
     for body in [
         json!({}),
-        json!({"finding": null}),
-        json!({"finding": "perhaps"}),
-        json!({"finding": 7}),
-        json!({"finding": "DONE"}),
+        json!({"state": null}),
+        json!({"state": "perhaps"}),
+        json!({"state": 7}),
+        json!({"state": "SUCCEEDED"}),
         json!({"text": "paid"}),
-        json!({"finding": "done", "result": 1, "text": "paid"}),
-        json!({"finding": "failed", "result": 1, "text": "paid"}),
-        json!({"finding": "done", "text": 7}),
-        json!({"finding": "done", "results": 1}),
-        json!({"finding": "done", "result": {"content": [{"type": "text"}]}}),
-        json!({"finding": "done", "result": {"content": [], "isError": "no"}}),
+        json!({"state": "succeeded", "result": 1, "text": "paid"}),
+        json!({"state": "failed", "result": 1, "text": "paid"}),
+        json!({"state": "succeeded", "text": 7}),
+        json!({"state": "succeeded", "results": 1}),
+        json!({"state": "succeeded", "result": {"content": [{"type": "text"}]}}),
+        json!({"state": "succeeded", "result": {"content": [], "isError": "no"}}),
         // A result of what was not done: one of the two is not meant.
-        json!({"finding": "not_done", "text": "paid"}),
-        json!({"finding": "not_done", "result": 1}),
-        json!({"finding": "abandon", "text": ""}),
+        json!({"state": "not_run", "text": "paid"}),
+        json!({"state": "not_run", "result": 1}),
+        json!({"state": "abandoned", "text": ""}),
         json!(["done"]),
     ] {
         let reply = bank.resolve(body.clone()).await;
         assert_eq!(reply.status, 400, "{body}: {}", reply.body);
         reply.problem(400, "bad_request");
     }
-    assert_eq!(bank.state().await, "indeterminate");
-    let nothing = bank.site.post("/history/order-18/resolve", json!({"finding": "done"})).await;
+    assert_eq!(bank.state().await, "outcome_unknown");
+    let nothing = bank.site.post("/history/order-18/resolve", json!({"state": "succeeded"})).await;
     nothing.problem(404, "not_found");
     let get = bank.site.ask("GET", "/history/order-17/resolve").known().send().await;
     get.problem(405, "method_not_allowed");
@@ -160,9 +161,9 @@ async fn the_page_offers_it_where_it_is_needed() {
     assert!(list.contains("<tr data-state=\"unknown\""), "{list}");
     let html = page(&bank.site, "/ui/history/order-17").await;
     assert!(html.contains("data-testid=\"resolve\""), "{html}");
-    assert!(html.contains("it panicked"), "{html}");
-    bank.resolve(json!({"finding": "done", "text": "paid"})).await.ok();
+    assert!(html.contains("the handler crashed"), "{html}");
+    bank.resolve(json!({"state": "succeeded", "text": "paid"})).await.ok();
     let html = page(&bank.site, "/ui/history/order-17").await;
     assert!(!html.contains("data-testid=\"resolve\""), "{html}");
-    assert!(html.contains("done, says operator"), "{html}");
+    assert!(html.contains("Succeeded, resolved by operator"), "{html}");
 }

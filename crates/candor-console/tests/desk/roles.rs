@@ -15,7 +15,7 @@ use crate::site::Reply;
 fn paths(id: &str) -> Vec<(&'static str, String)> {
     let mut all = vec![];
     for path in
-        ["/approvals", "/approvals/events", "/approvals/rules", "/history", "/history/export"]
+        ["/approvals", "/approvals/events", "/approvals/grants", "/history", "/history/export"]
     {
         all.push(("GET", path.to_owned()));
     }
@@ -28,7 +28,7 @@ fn paths(id: &str) -> Vec<(&'static str, String)> {
     all.push(("POST", format!("/approvals/{id}/approve")));
     all.push(("POST", format!("/approvals/{id}/deny")));
     all.push(("POST", format!("/history/{id}/resolve")));
-    all.push(("DELETE", format!("/approvals/rules/{id}")));
+    all.push(("DELETE", format!("/approvals/grants/{id}")));
     all
 }
 
@@ -78,14 +78,14 @@ async fn an_operator_with_a_token_of_their_own_decides_in_their_own_name() {
     let waiting = desk.one().await;
     let olga = || "Bearer secret of olga";
     let list = desk.site.ask("GET", "/approvals").header("authorization", olga()).send().await.ok();
-    assert_eq!(list[0]["question"], waiting.question);
+    assert_eq!(list[0]["version"], waiting.question);
     let path = format!("/approvals/{}/approve", waiting.id);
     let ask = desk.site.ask("POST", &path).header("authorization", olga());
     assert_eq!(ask.json(&waiting.named()).send().await.ok()["by"], "olga");
     assert_eq!(text(&call.await.unwrap()), "Deleted a");
     let story = format!("/history/{}", waiting.id);
     let story = desk.site.ask("GET", &story).header("authorization", olga()).send().await.ok();
-    let decided = story["story"].as_array().unwrap().iter().find(|row| row["event"] == "decide");
+    let decided = story["timeline"].as_array().unwrap().iter().find(|row| row["event"] == "decide");
     let decided = decided.unwrap();
     assert_eq!((&decided["by"], &decided["note"]), (&json!("olga"), &json!("console")));
     assert_eq!(decided["via"], "operator");

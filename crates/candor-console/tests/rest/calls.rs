@@ -185,7 +185,7 @@ async fn a_question_that_nobody_can_answer_is_a_problem() {
         Ok::<_, ToolError>("done")
     });
     let site = Site::of(server().tool(tool));
-    site.post("/tools/asks/call", json!({})).await.problem(422, "question_unanswerable");
+    site.post("/tools/asks/call", json!({})).await.problem(422, "elicitation_unsupported");
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn unclassified_tool_is_explained_as_such() {
     let tool = JsonTool::open("any", |_, _| async { Ok::<_, ToolError>("") }).unclassified();
     let site = Site::of(server().tool(tool));
     let told = site.ask("POST", "/tools/any/annotations").json(&json!({})).send().await.ok();
-    assert_eq!(told["summary"], "Unclassified (treated as the worst case)");
+    assert_eq!(told["summary"], "Unclassified");
 }
 
 /// A key makes a call safe to retry, but says nothing about what the call does.
@@ -196,16 +196,18 @@ async fn annotations_are_about_these_arguments() {
                 "idempotentHint": "resolved", "openWorldHint": "resolved",
             },
             "effect": "reads",
-            "summary": "reads · repeatable · reaches outside",
+            "summary": "Reads · safe to retry · external",
             "exact": true,
-            "approval": "none",
-            "standing": null,
+            "verdict": "allow",
+            "decision": "run",
+            "record": null,
         })
     );
     let deletes = ask(json!({"path": "a", "action": "delete"})).await;
-    assert_eq!((&deletes["effect"], &deletes["approval"]), (&json!("deletes"), &json!("ask")));
+    assert_eq!((&deletes["effect"], &deletes["verdict"]), (&json!("deletes"), &json!("ask")));
     let half = ask(json!({"action": "read"})).await;
     assert_eq!((&half["valid"], &half["exact"]), (&json!(false), &json!(false)));
+    assert_eq!((&deletes["decision"], &half["decision"]), (&json!("ask"), &json!("refuse")));
     assert_eq!(half["effect"], "reads", "what is known is enough for that");
     assert_eq!(half["errors"][0]["path"], "/path");
     let none = ask(json!({})).await;
@@ -221,28 +223,31 @@ async fn a_missing_hint_is_never_the_safe_one() {
 }
 
 #[tokio::test]
-async fn what_is_on_record_is_said() {
+async fn explanation_reports_the_record_and_the_decision() {
     let site =
         Site::of(server().tool(manage()).ask(Ask::Destructive).hold(Duration::from_millis(1)));
     let read = json!({"path": "a", "action": "read"});
-    let standing = async |path: &str, arguments: &Value| {
-        site.post(path, arguments.clone()).await.ok()["standing"].clone()
+    let record = async |path: &str, arguments: &Value, decision: &str| {
+        let said = site.post(path, arguments.clone()).await.ok();
+        assert_eq!(said["decision"], decision, "{said}");
+        said["record"].clone()
     };
-    assert_eq!(standing("/tools/manage/annotations?key=k", &read).await, Value::Null);
+    assert_eq!(record("/tools/manage/annotations?key=k", &read, "run").await, Value::Null);
     let called = site.ask("POST", "/tools/manage/call").known().header("idempotency-key", "k");
     called.json(&read).send().await.ok();
-    let replay = standing("/tools/manage/annotations?key=k", &read).await;
-    assert_eq!(replay["state"], "replay");
+    let replay = record("/tools/manage/annotations?key=k", &read, "replay").await;
+    assert_eq!(replay["state"], "succeeded");
     assert!(replay["completedAt"].as_str().is_some_and(|at| at.ends_with('Z')), "{replay}");
     let by_header =
         site.ask("POST", "/tools/manage/annotations").known().header("idempotency-key", "k");
-    assert_eq!(by_header.json(&read).send().await.ok()["standing"]["state"], "replay");
+    assert_eq!(by_header.json(&read).send().await.ok()["record"]["state"], "succeeded");
     let other = json!({"path": "b", "action": "read"});
-    assert_eq!(standing("/tools/manage/annotations?key=k", &other).await["state"], "reused");
+    let reused = record("/tools/manage/annotations?key=k", &other, "refuse").await;
+    assert_eq!(reused["state"], "idempotency_key_reused");
     let delete = json!({"path": "a", "action": "delete"});
     site.post("/tools/manage/call", delete.clone()).await.problem(403, "approval_required");
-    let waits = standing("/tools/manage/annotations", &delete).await;
-    assert_eq!(waits["state"], "waiting");
+    let waits = record("/tools/manage/annotations", &delete, "ask").await;
+    assert_eq!(waits["state"], "approval_required");
     assert!(waits["operation"].is_string());
 }
 
@@ -293,7 +298,7 @@ async fn expectation_of_a_call_fails_under_a_grant() {
     };
     store.grant(granting).await.unwrap();
     let explained = site.post("/tools/manage/annotations", delete("b")).await.ok();
-    assert_eq!(explained["approval"], "none");
+    assert_eq!(explained["verdict"], "allow");
     let said = site.post("/tools/manage/call", expecting("b")).await;
     said.problem(409, "decision_changed");
     let said = site.post("/tools/manage/call?expect=ask", delete("b")).await;

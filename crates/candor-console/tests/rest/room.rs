@@ -220,7 +220,7 @@ async fn pages_and_the_desk_stay_open_when_the_room_is_full() {
         "/ui/history",
         "/ui/assets/console.css",
         "/approvals",
-        "/approvals/rules",
+        "/approvals/grants",
         "/history",
     ] {
         let page = ask(&site, "olga", "GET", path).header("accept", "text/html").send().await;
@@ -290,7 +290,7 @@ async fn a_call_that_fills_the_room_while_it_waits_for_a_person_can_be_decided()
         .await;
         must_be_busy(&site.get("/tools").await, 503);
         let path = format!("/approvals/{}/approve", waiting["id"].as_str().unwrap());
-        site.post(&path, json!({"question": waiting["question"]})).await.ok();
+        site.post(&path, json!({"version": waiting["version"]})).await.ok();
     };
     let (called, ()) =
         soon(async { tokio::join!(site.post("/tools/delete/call", json!({})), decide) }).await;

@@ -1,16 +1,16 @@
-//! An operator's word: on a call that waits, and on a call of which nobody knows what came of it.
+//! What an operator decides: on an approval request, and on an operation whose outcome is unknown.
 
 use candor_ledger::{
     Answer, Circumstances, Decision, Event, Refusal, Resolution, StateKind, Store, Via,
 };
 
 use super::shown::shown;
-use super::{Operation, Problem, Waiting, words};
+use super::{Operation, Problem, Waiting, state};
 
-/// Says yes or no to exactly the question that was shown. `through` is where it was said: a command, a page.
+/// Approves or denies exactly the request that was shown. `through` names where: a command, a page.
 ///
 /// # Errors
-/// Somebody was quicker, the question is another one by now, or nobody waits for a decision any more. Then nothing was decided.
+/// Another reviewer was faster, or the request changed or ended. Then nothing was recorded.
 pub async fn decide(
     store: &dyn Store,
     waiting: &Waiting,
@@ -30,26 +30,25 @@ pub async fn decide(
     match store.apply(&waiting.id, event, note).await? {
         Answer::Done => Ok(()),
         Answer::Refused(Refusal::AskedAnew) => refused(format!(
-            "nothing was decided: {id} has changed since it was shown, and something else is asked by now. Look again: candor approvals show {id}"
+            "Not recorded: request {id} changed. Review it again: candor approvals show {id}"
         )),
         Answer::Refused(Refusal::Decided { by, via, stands }) => refused(format!(
-            "nothing was decided: somebody was quicker. {id} is {}, says {}{}",
-            if stands == StateKind::Denied { "denied" } else { "approved" },
+            "Not recorded: {} already {} {id}{}.",
             shown(&by),
-            if via == Via::Client { " through the caller's own client" } else { "" },
+            if stands == StateKind::Denied { "denied" } else { "approved" },
+            if via == Via::Client { " via client" } else { "" },
         )),
-        Answer::Refused(Refusal::NotWaiting(kind)) => refused(format!(
-            "nothing was decided: {id} waits no longer and stands at `{}`",
-            words::kind(kind)
-        )),
-        other => refused(format!("the ledger did not take it: {other:?}")),
+        Answer::Refused(Refusal::NotWaiting(kind)) => {
+            refused(format!("Not recorded: request {id} has ended. State: {}.", state::label(kind)))
+        }
+        other => refused(format!("the ledger refused it: {other:?}")),
     }
 }
 
-/// Says what came of a call of which nobody knew.
+/// Records the outcome of an operation whose outcome is unknown.
 ///
 /// # Errors
-/// It is known by now, or something else has happened to it. Then nothing was changed.
+/// Its outcome is known by now, or its state changed. Then nothing was recorded.
 pub async fn resolve(
     store: &dyn Store,
     operation: &Operation,
@@ -62,14 +61,14 @@ pub async fn resolve(
     match store.apply(&operation.id, event, note).await? {
         Answer::Done => Ok(()),
         Answer::Refused(Refusal::NotUnknown(kind)) => Err(meanwhile(operation, kind)),
-        other => Err(Problem::Refused(format!("the ledger did not take it: {other:?}"))),
+        other => Err(Problem::Refused(format!("the ledger refused it: {other:?}"))),
     }
 }
 
-/// It stands elsewhere by now.
+/// Its state changed after it was shown.
 pub fn meanwhile(operation: &Operation, kind: StateKind) -> Problem {
-    let (id, words) = (operation.short(), words::kind(kind));
+    let (id, words) = (operation.short(), state::label(kind));
     Problem::Refused(format!(
-        "{id} has changed in the meantime and stands at `{words}` now; nothing was changed. Look again: candor history show {id}"
+        "Not recorded: operation {id} changed. State: {words}. See: candor history show {id}"
     ))
 }

@@ -7,7 +7,6 @@ use candor_ledger::{DigestPrefix, Export, Filter, Page, RecordDigest, RecordId, 
 use super::Problem;
 use super::operation::Operation;
 use super::shown::{cut, shown};
-use super::words;
 
 /// Fewer digits are more likely a mistake than an id.
 const LEAST: usize = 4;
@@ -90,7 +89,7 @@ fn ambiguous(wanted: &str, found: &Found) -> Problem {
         let RecordId { scope, key } = &operation.id;
         let (tool, key) = (cut(&scope.tool, 24), cut(key.as_str(), 40));
         let who = cut(&scope.principal, 20);
-        let state = words::state(operation.record.as_ref());
+        let state = operation.words();
         text += &format!("\n  {}  {tool}  {key}  {who}  {state}", &digits[..enough]);
     }
     Problem::Refused(text)

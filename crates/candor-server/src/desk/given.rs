@@ -28,9 +28,9 @@ impl Given<'_> {
             }
             Self::Text(text) => CallToolResult::new(vec![Content::text(*text)]),
             Self::Nothing => CallToolResult::new(vec![Content::text(if failed {
-                "An operator found that this call failed. What it returned is not known."
+                "An operator recorded that this call failed. Its error is not known."
             } else {
-                "An operator found that this call was done. What it returned is not known."
+                "An operator recorded that this call succeeded. Its result is not known."
             })]),
         };
         if failed {

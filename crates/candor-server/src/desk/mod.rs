@@ -3,6 +3,7 @@
 //!
 //! - [`Waiting`], [`Asked`]: a call that waits, and what a person is told of it; [`decide`], [`Permission`]: their word on it.
 //! - [`Operation`]: a call that is on record, with its story and its [`Review`]; [`find`](mod@find), [`filter`], [`Given`], [`resolve`].
+//! - [`state`](mod@state): the words for the state of an operation and for its outcome.
 //! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.
 
 mod decide;
@@ -13,6 +14,7 @@ pub mod operation;
 pub mod permission;
 mod review;
 pub mod row;
+pub mod state;
 pub mod waiting;
 pub mod words;
 
@@ -26,6 +28,7 @@ pub use given::Given;
 pub use operation::Operation;
 pub use permission::Permission;
 pub use review::Review;
+pub use state::{StateFilter, StateWord};
 pub use waiting::{Asked, Waiting};
 
 /// Why something cannot be seen or done.

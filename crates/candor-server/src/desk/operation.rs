@@ -9,10 +9,11 @@ use candor_ledger::{
 use serde_json::{Map, Value, json};
 
 use super::review::Review;
+use super::row;
 use super::row::{hex, millis};
 use super::shown::json_shown;
+use super::state::{self, StateWord, has_failed};
 use super::{json as text, when};
-use super::{row, words};
 
 /// So many digits name an operation where they are shown.
 const SHORT: usize = 8;
@@ -91,14 +92,19 @@ impl Operation {
         Self { id, record: seen, since, story }
     }
 
-    /// Where it stands; nothing, if its time is over.
+    /// The stored state; nothing, if the record is purged.
     pub fn state(&self) -> Option<&State> {
         self.record.as_ref().map(|record| &record.state)
     }
 
-    /// The same in words.
+    /// The state as users see it.
+    pub fn state_word(&self) -> StateWord {
+        StateWord::of(self.record.as_ref())
+    }
+
+    /// The label of its state.
     pub fn words(&self) -> &'static str {
-        words::state(self.record.as_ref())
+        self.state_word().label()
     }
 
     /// All digits of its id, of which the first few are enough.
@@ -205,15 +211,13 @@ impl Operation {
         }
     }
 
-    /// For programs, in the ledger's own words. All members are always there.
+    /// For programs. All members are always there.
     pub fn json(&self, now: Moment) -> Map<String, Value> {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let record = self.record.as_ref();
-        let state = self.state();
-        let kind = state.map_or(StateKind::Absent, State::kind);
-        let ended = match state {
+        let ended = match self.state() {
             Some(State::Completed { outcome, .. }) => Some(outcome.kind),
-            _ => record.filter(|record| words::has_failed(record)).map(|_| OutcomeKind::Failure),
+            _ => record.filter(|record| has_failed(record)).map(|_| OutcomeKind::Failure),
         };
         let members = json!({
             "id": self.digits(),
@@ -222,14 +226,14 @@ impl Operation {
             "instance": instance,
             "tool": tool,
             "key": self.id.key.as_str(),
-            "state": kind.as_str(),
-            "outcome": ended.map(OutcomeKind::as_str),
+            "state": self.state_word().as_str(),
+            "outcome": ended.map(state::outcome),
             "error": self.error().map(row::error_json),
             "review": self.review().as_ref().map(Review::json),
-            "reason": self.reason().map(Reason::as_str),
+            "unknownReason": self.reason().map(Reason::as_str),
             "by": self.by(),
             "attempts": record.map(|record| record.attempt),
-            "repeatable": record.map(|record| record.by_nature),
+            "idempotent": record.map(|record| record.by_nature),
             "created": self.created().and_then(when::exact),
             "changed": record.and_then(|record| when::exact(record.touched)),
             "since": self.since.and_then(when::exact),
@@ -242,16 +246,16 @@ impl Operation {
         }
     }
 
-    /// The same with its story, its arguments and its result, on one line. The last two are as they are stored: digit for digit.
+    /// The same with its timeline, its arguments and its result, on one line. The last two are as they are stored: digit for digit.
     pub fn full_json(&self, now: Moment) -> String {
         let mut members = self.json(now);
         let record = self.record.as_ref();
         let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
         add("fence", record.map(|record| record.fence.0).into());
         add("fingerprint", record.map(|record| record.fingerprint.to_string()).into());
-        add("shape", self.told(|row| row.circumstances.shape.as_deref()).into());
+        add("argumentTypes", self.told(|row| row.circumstances.shape.as_deref()).into());
         add("hints", self.told(|row| row.circumstances.hints.as_deref()).into());
-        add("story", self.story.iter().map(row::json).collect());
+        add("timeline", self.story.iter().map(row::json).collect());
         let (bytes, digest, result) = match self.outcome().map(|outcome| &outcome.body) {
             None => (None, None, None),
             Some(Body::Omitted { len, digest }) => (Some(*len), Some(hex(digest)), None),

@@ -36,8 +36,8 @@ impl Permission {
         }
         if let Some(secret) = asked.secrets.iter().find(|name| !any.contains(&name.as_str())) {
             return Err(Problem::Refused(format!(
-                "`{0}` is a secret or has one in it, and what it was is not kept: no rule can ask for the same again. \
-                 Name `{0}` among those that may be `any` value, or approve this call alone",
+                "`{0}` is or contains a secret, which is not stored, so no grant can match the same value. \
+                 Allow `any` value of `{0}`, or approve this call alone",
                 shown(secret)
             )));
         }
@@ -53,7 +53,7 @@ impl Permission {
     pub fn in_words(&self, scope: &Scope, now: Moment) -> String {
         let Scope { principal, server, instance, tool } = scope;
         format!(
-            "until {} ({} from now), {} may call {} of {} ({}) without asking, as often as they like, where\n{}",
+            "Until {} ({} from now), {} may call {} of {} ({}) without approval when:\n{}",
             when::written(now.after(self.lasts)),
             when::length(self.lasts),
             shown(principal),
@@ -84,7 +84,7 @@ impl Permission {
         store.grant(granting).await.map_err(|error| {
             let id = waiting.short();
             Problem::Refused(format!(
-                "{id} is approved, but nothing besides: {}",
+                "{id} is approved, but the grant was not recorded: {}",
                 shown(&error.to_string())
             ))
         })
@@ -107,7 +107,7 @@ pub fn members(grant: &Grant, now: Moment) -> Value {
         "by": grant.by,
         "since": when::exact(grant.since),
         "until": when::exact(grant.until),
-        "inForce": grant.binding.is_some() && grant.is_in_force(now),
+        "active": grant.binding.is_some() && grant.is_in_force(now),
         "revokedBy": grant.revoked.as_ref().map(|(by, _)| by),
         "revokedAt": grant.revoked.as_ref().and_then(|(_, at)| when::exact(*at)),
     })
@@ -141,15 +141,15 @@ pub fn in_words(pattern: &str) -> Vec<String> {
             let fit = match fit.as_object().and_then(|fit| fit.iter().next()) {
                 Some((kind, value)) if kind == "is" => format!("is {}", word(value)),
                 Some((kind, value)) if kind == "under" => {
-                    format!("is {} or stands beneath it", word(value))
+                    format!("is {} or inside it", word(value))
                 }
-                Some((kind, _)) if kind == "any" => "is ANYTHING, or is left out".to_owned(),
+                Some((kind, _)) if kind == "any" => "is anything, or is omitted".to_owned(),
                 _ => format!("fits what cannot be read here: {}", word(fit)),
             };
             format!("  {} {fit}", shown(name))
         })
         .collect();
-    lines.push("  and no other argument is given".to_owned());
+    lines.push("  and no other argument is present".to_owned());
     lines
 }
 
@@ -165,9 +165,9 @@ mod tests {
             in_words(&pattern.to_string()),
             [
                 "  action is \"delete\"",
-                "  path is \"notes\" or stands beneath it",
-                "  why is ANYTHING, or is left out",
-                "  and no other argument is given",
+                "  path is \"notes\" or inside it",
+                "  why is anything, or is omitted",
+                "  and no other argument is present",
             ]
         );
         assert_eq!(in_words("a\u{1b}"), [r"  what cannot be read here: a\u{1b}"]);

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use candor_ledger::{
-    AuditRow, CallError, Change, Circumstances, Key, OutcomeKind, Reason, Scope, Via,
-};
+use candor_ledger::{AuditRow, CallError, Change, Circumstances, Key, Reason, Scope, Via};
 use serde_json::{Value, json};
 
-use super::when;
+use super::{state, when};
 
 pub use crate::hex::hex;
 
@@ -40,16 +38,16 @@ pub fn json(row: &AuditRow) -> Value {
         "tool": tool,
         "key": key.as_ref().map(Key::as_str),
         "event": event,
-        "from": of_change(|change| change.from.as_str().into()),
-        "to": of_change(|change| change.to.as_str().into()),
+        "from": change.as_ref().map(|change| state::word(change.from, None)),
+        "to": change.as_ref().map(|change| state::word(change.to, *outcome)),
         "fence": of_change(|change| change.fence.0.into()),
         "attempt": of_change(|change| change.attempt.into()),
-        "outcome": outcome.map(OutcomeKind::as_str),
-        "reason": reason.map(Reason::as_str),
+        "outcome": outcome.map(state::outcome),
+        "unknownReason": reason.map(Reason::as_str),
         "by": by,
         "via": via.map(Via::as_str),
-        "why": why,
-        "shape": shape.as_deref(),
+        "denialReason": why,
+        "argumentTypes": shape.as_deref(),
         "digest": digest.as_ref().map(|digest| hex(digest)),
         "hints": hints.as_deref(),
         "durationMs": duration.map(millis),

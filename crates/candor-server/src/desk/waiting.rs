@@ -60,7 +60,7 @@ impl Waiting {
         &self.bytes
     }
 
-    /// For programs, on one line. What was asked stands last, as it is stored: digit for digit.
+    /// For programs, on one line. The request is last, as it is stored: digit for digit.
     pub fn json(&self) -> String {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let Question { fence, fingerprint, binding } = &self.question;
@@ -71,8 +71,8 @@ impl Waiting {
             "instance": instance,
             "tool": tool,
             "key": self.id.key.as_str(),
-            "since": when::exact(self.since),
-            "until": when::exact(self.until),
+            "requestedAt": when::exact(self.since),
+            "expiresAt": when::exact(self.until),
             "fence": fence.0,
             "fingerprint": fingerprint.to_string(),
             "binding": binding.to_string(),
@@ -81,7 +81,7 @@ impl Waiting {
         let members = members.strip_suffix('}').unwrap_or(&members);
         let lossy = || json_shown(&json!(String::from_utf8_lossy(&self.bytes)).to_string());
         let asked = text::text(&self.bytes).map_or_else(lossy, text::compact);
-        format!("{members},\"asked\":{asked}}}")
+        format!("{members},\"request\":{asked}}}")
     }
 }
 
@@ -170,7 +170,7 @@ pub async fn wanted(store: &dyn Store, name: &str) -> Result<Waiting, Problem> {
     let entry = store.find(&operation.id).await?;
     entry.and_then(Waiting::of).ok_or_else(|| {
         Problem::Refused(format!(
-            "{id} does not wait for a decision: it stands at `{words}`. See: candor history show {id}"
+            "{id} is not an approval request. State: {words}. See: candor history show {id}"
         ))
     })
 }

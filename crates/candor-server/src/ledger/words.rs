@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
 
+use crate::desk::words::reason as why;
 use crate::people::when::{self, written};
 use crate::room::Full;
 use crate::tool::{ToolError, code};
@@ -49,22 +50,10 @@ pub(crate) fn waits_elsewhere() -> ToolError {
         .retry_after(ASK_AGAIN)
 }
 
-fn why(reason: Reason) -> &'static str {
-    match reason {
-        Reason::LeaseEnded => "the process that ran it was not heard of again",
-        Reason::Panicked => "it failed unexpectedly on the way",
-        Reason::Stopped => "its server was stopped while it ran",
-        Reason::NotResumed => "it had asked something, and no answer came in time",
-        Reason::Lost => "what it ran on was lost",
-        Reason::Failed => "it failed",
-    }
-}
-
-/// Nobody knows, and it does not matter.
+/// The outcome is unknown, and a repeat does no harm.
 pub(super) fn may_be_repeated(reason: Reason) -> ToolError {
     ToolError::new(format!(
-        "This call was started, and nobody knows what came of it: {}. To repeat it does no harm: with the same key it is \
-         started again.",
+        "Outcome unknown: {}. The call may have run. It is safe to retry: repeat it with the same key.",
         why(reason)
     ))
     .code(code::OUTCOME_UNKNOWN)
@@ -75,8 +64,7 @@ pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolErro
     let why = why(reason);
     let since = since.map(|since| format!(" ({})", written(since))).unwrap_or_default();
     ToolError::new(format!(
-        "This call was started, and nobody knows what came of it: {why}{since}. It may have been done, so it is not started \
-         again. Look whether it was; an operator can settle it with `candor history`."
+        "Outcome unknown: {why}{since}. The call may have run. Ask an operator to resolve it."
     ))
     .code(code::OUTCOME_UNKNOWN)
     .never_retry()
@@ -97,7 +85,7 @@ pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
         "This call ended at {} and is not repeated. Its result had {bytes} bytes, which was too large to be kept.",
         written(completed)
     ))
-    .code(code::RESULT_OMITTED)
+    .code(code::RESULT_TOO_LARGE)
     .never_retry()
 }
 
@@ -106,7 +94,7 @@ pub(crate) fn unreadable() -> ToolError {
     ToolError::new(
         "This call has ended and is not repeated. What the ledger keeps of it is no result that could be told.",
     )
-    .code(code::RESULT_OMITTED)
+    .code(code::RESULT_TOO_LARGE)
     .never_retry()
     .log("what the ledger keeps of this call is no result")
 }
@@ -244,18 +232,17 @@ pub(crate) fn not_allowed(tool: &str) -> ToolError {
 /// No channel never means yes.
 pub(crate) fn nobody_to_ask(tool: &str) -> ToolError {
     ToolError::new(format!(
-        "A person must approve calls of {tool}, and this server has no ledger where they could be asked. Nothing was done."
+        "{tool} needs approval, but this server has no ledger. Nothing was run."
     ))
-    .code(code::DENIED)
+    .code(code::APPROVAL_UNAVAILABLE)
     .never_retry()
 }
 
 pub(crate) fn too_large_to_ask(len: u64, most: u64) -> ToolError {
     ToolError::new(format!(
-        "This call needs a person's approval, and its arguments are too large to be shown to one: {len} bytes, at most {most}. Nothing was \
-         done."
+        "This call needs approval, but its request is too large: {len} bytes, at most {most}. Nothing was run. Send smaller arguments."
     ))
-    .code(code::DENIED)
+    .code(code::APPROVAL_UNAVAILABLE)
     .never_retry()
 }
 

@@ -98,7 +98,7 @@ fn not_evaluated(entry: &Entry) -> ErrorObject {
 
 /// What the server adds to an explanation: its verdict on the call.
 pub(super) fn approval(judgement: Judgement) -> Value {
-    json!({"judgement": judgement.as_str()})
+    json!({"verdict": judgement.as_str()})
 }
 
 /// Whether the client of this request has declared the extension for tool resolution. Its settings are empty.

@@ -114,7 +114,7 @@ impl Called {
     pub fn foreseen(&self) -> Option<Hints> {
         let meta = self.result.meta.as_ref()?;
         let said: Object = meta.read(extension::DYNAMIC_ANNOTATIONS).ok()??;
-        let annotations: ToolAnnotations = said.read("foreseen").ok()??;
+        let annotations: ToolAnnotations = said.read("annotations").ok()??;
         Some(effects::declared_beside(&annotations, Some(meta)).effective().hints)
     }
 

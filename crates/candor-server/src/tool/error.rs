@@ -149,9 +149,9 @@ impl ToolError {
         )
     }
 
-    /// Returns true if a reviewer or the policy denied the call.
+    /// Returns true if a reviewer or the policy denied the call, or if no reviewer can be asked.
     pub(crate) fn is_denial(&self) -> bool {
-        *self.0.code == *code::DENIED
+        [code::DENIED, code::APPROVAL_UNAVAILABLE].contains(&&*self.0.code)
     }
 
     /// Whether nothing has happened: the tool says so, or it ended with a question that had no answer, before which nothing

@@ -142,7 +142,7 @@ fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Descr
 /// Says beforehand what becomes of calls, where that is the same for all of them and not that they may start.
 fn tell_judgement(definition: &mut Cow<'_, Definition>, judged: Judgement, of_all: bool) {
     if of_all && judged != Judgement::Allow {
-        let told = json!({"judgement": judged.as_str()});
+        let told = json!({"verdict": judged.as_str()});
         add_meta(definition.to_mut(), extension::APPROVAL, &told);
     }
 }

@@ -165,7 +165,7 @@ mod tests {
         );
         assert_eq!(
             read.description.as_deref(),
-            Some("Files (action: read; reads · repeatable · stays local)")
+            Some("Files (action: read; Reads · safe to retry · local)")
         );
         let annotations = read.annotations.as_ref().unwrap();
         assert_eq!(

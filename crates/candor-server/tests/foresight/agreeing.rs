@@ -218,7 +218,7 @@ async fn what_is_answered_is_what_can_be_called() {
                 "{tool} {arguments}: {made}"
             );
             if *fits && ["print", "moody"].contains(tool) {
-                let foreseen = &made["result"]["_meta"][OURS]["foreseen"];
+                let foreseen = &made["result"]["_meta"][OURS]["annotations"];
                 assert_eq!(foreseen, &asked["result"]["annotations"], "{arguments}: {made}");
             }
         }

@@ -74,10 +74,10 @@ async fn the_seeds_tool_is_listed_with_its_worst_case_and_the_flag() {
             "annotations": four(false, true, false, false),
             "dynamicAnnotations": true,
             "_meta": {OURS: {"effect": "deletes", "effects": [
-                "action is \"read\": reads · repeatable · stays local",
-                "action is \"append\": adds · not repeatable · stays local",
-                "action is \"replace\": changes · repeatable · stays local",
-                "action is \"delete\": DELETES · repeatable · stays local",
+                "action is \"read\": Reads · safe to retry · local",
+                "action is \"append\": Adds · not safe to retry · local",
+                "action is \"replace\": Changes · safe to retry · local",
+                "action is \"delete\": Deletes · safe to retry · local",
             ]}, "dev.candor/undo": {"possible": false}},
         }]);
         assert_eq!(list["tools"], expected);

@@ -31,9 +31,10 @@ async fn the_seeds_example_in_each_era() {
         "readOnlyHint": "resolved", "destructiveHint": "resolved",
         "idempotentHint": "resolved", "openWorldHint": "resolved",
     });
-    let ours = json!({"sources": sources, "effect": "reads", "summary": "reads · repeatable · stays local"});
+    let ours =
+        json!({"sources": sources, "effect": "reads", "summary": "Reads · safe to retry · local"});
     let hints = four(true, false, true, false);
-    let judged = json!({"judgement": "allow"});
+    let judged = json!({"verdict": "allow"});
     let meta = json!({OURS: ours, "dev.candor/approval": judged});
     assert_eq!(legacy, json!({"annotations": hints, "_meta": meta}));
     let info = json!({"name": "bench", "version": "1.2.3"});
@@ -210,7 +211,7 @@ async fn an_unclassified_tool_is_the_worst_case() {
     for result in results(&Site::of(told()), ASK, &params).await {
         assert_eq!(result["annotations"], is(Hints::WORST));
         assert_eq!(result["_meta"][OURS]["sources"]["readOnlyHint"], "default");
-        assert_eq!(result["_meta"][OURS]["summary"], "Unclassified (treated as the worst case)");
+        assert_eq!(result["_meta"][OURS]["summary"], "Unclassified");
     }
 }
 

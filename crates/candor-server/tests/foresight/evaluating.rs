@@ -59,7 +59,7 @@ async fn an_evaluator_that_does_not_end_holds_up_nobody() {
     assert!(asked.elapsed().as_secs() < 3, "it was waited for");
     let called = site.send(modern("tools/call", &params)).await.result().await;
     assert_eq!(text(&called), "done");
-    assert_eq!(called["_meta"][OURS]["foreseen"], is(Hints::WORST));
+    assert_eq!(called["_meta"][OURS]["annotations"], is(Hints::WORST));
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn a_call_needs_no_question_and_says_what_was_foreseen() {
         assert_eq!(text(&result), "done");
         assert_eq!(
             result["_meta"][OURS],
-            json!({"foreseen": four(true, false, true, true), "effect": "reads"})
+            json!({"annotations": four(true, false, true, true), "effect": "reads"})
         );
     }
 }
@@ -158,7 +158,7 @@ async fn hints_are_in_the_answer_and_in_nothing_that_comes_before_it() {
     ] {
         let mut said = reply.events().rest().await;
         let answer = said.pop().unwrap();
-        assert_eq!(answer["result"]["_meta"][OURS]["foreseen"], is(Hints::READS));
+        assert_eq!(answer["result"]["_meta"][OURS]["annotations"], is(Hints::READS));
         assert_eq!(said.len(), 2, "{said:?}");
         for notice in said {
             assert_eq!(notice["method"], "notifications/progress");

@@ -44,7 +44,7 @@ async fn a_part_has_exact_hints_and_no_deciding_argument() {
         schema["required"] = json!(["path"]);
         let expected = json!({
             "name": "manage_files_append",
-            "description": "Read, append, replace, or delete file contents (action: append; adds · not repeatable · stays local) Not safe to retry with same inputs.",
+            "description": "Read, append, replace, or delete file contents (action: append; Adds · not safe to retry · local) Not safe to retry with same inputs.",
             "inputSchema": schema,
             "annotations": four(false, false, false, false),
             "_meta": {OURS: {"effect": "adds"}},

@@ -348,7 +348,7 @@ async fn the_person_behind_the_client_decides_and_is_asked_once() {
             let (_, asked) = shown.last();
             for said in [
                 "May delete_invoice run?",
-                "DELETES · not repeatable · stays local",
+                "Deletes · not safe to retry · local",
                 "\n> Permanently deletes an invoice\n",
                 "\nThe server says that the call cannot be undone.\n",
                 "\"invoice_id\": \"inv_1\"",

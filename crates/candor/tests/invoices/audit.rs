@@ -125,7 +125,7 @@ async fn released_key_shows_as_failed_with_its_error() {
     let answer = desk.call("create_invoice", &order("k")).await;
     assert_eq!(code(&answer), Some("busy"), "{answer}");
     let (words, full) = shown(&shop, "k").await;
-    assert_eq!((&*words, &full["outcome"]), ("failed", &json!("failure")), "{full}");
+    assert_eq!((&*words, &full["outcome"]), ("Failed", &json!("failed")), "{full}");
     assert_eq!(full["error"]["code"], "busy", "{full}");
     let message = full["error"]["message"].as_str().unwrap();
     assert!(text(&answer).contains(message), "{message} in {answer}");
@@ -134,9 +134,9 @@ async fn released_key_shows_as_failed_with_its_error() {
     books.execute_batch("ROLLBACK").unwrap();
     desk.settle("k").await.unwrap();
     let (words, full) = shown(&shop, "k").await;
-    assert_eq!((&*words, &full["error"]), ("done", &Value::Null), "{full}");
+    assert_eq!((&*words, &full["error"]), ("Succeeded", &Value::Null), "{full}");
     let errors: Vec<_> =
-        full["story"].as_array().unwrap().iter().map(|row| &row["error"]).collect();
+        full["timeline"].as_array().unwrap().iter().map(|row| &row["error"]).collect();
     assert_eq!(errors.iter().filter(|error| error["code"] == "busy").count(), 1, "{errors:?}");
 }
 

@@ -12,7 +12,7 @@ use std::fmt::{Debug, Display};
 use std::path::Path;
 use std::time::Duration;
 
-use candor::desk::{self, Given, find::find};
+use candor::desk::{self, Given, StateWord, find::find};
 use candor_ledger::{Resolution, State, Store};
 use serde_json::json;
 
@@ -89,8 +89,13 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
         made.charge
     ))?;
     let flag = ledger::flag(&format!("sqlite:{}", world.join(server::LEDGER).display()));
-    story.line(format_args!("  candor history resolve {KEY} --done --result '{result}' {flag}"))?;
-    story.fact("resolution", json!({"by": OPERATOR, "done": true, "result": result}));
+    story.line(format_args!(
+        "  candor history resolve {KEY} --succeeded --result '{result}' {flag}"
+    ))?;
+    story.fact(
+        "resolution",
+        json!({"by": OPERATOR, "state": StateWord::Succeeded.as_str(), "result": result}),
+    );
 
     let told = answered(&second).await?;
     if told.code.is_some() || told.value != result || !told.replayed {
@@ -146,7 +151,7 @@ async fn answered(caller: &Caller) -> candor::Result<Told> {
 async fn resolve(ledger: &dyn Store, result: &str) -> candor::Result<()> {
     let operation = find(ledger, KEY).await.map_err(candor::Error::new)?;
     if !matches!(operation.state(), Some(State::Indeterminate { .. })) {
-        return Err(unexpected("an operation of which nobody knows", operation.words()));
+        return Err(unexpected("an unknown outcome", operation.words()));
     }
     let outcome = Given::Json(result).outcome(false).map_err(candor::Error::new)?;
     desk::resolve(ledger, &operation, OPERATOR, Resolution::Done(outcome), "candor demo --crash")

@@ -50,7 +50,7 @@ fn a_flag_may_stand_anywhere_and_drops_nothing() {
         "call :7332 tool k=v --json",
         "call --json :7332 tool k=v",
         "call :7332 --json tool k=v",
-        "call --timeout 5s :7332 --json --header X:y tool --trust known k=v",
+        "call --timeout 5s :7332 --json --header X:y tool --trust hints k=v",
     ] {
         assert!(call(line).json, "{line}");
         let (found, rest) = found(line, &[]).unwrap();
@@ -212,21 +212,24 @@ fn a_uri_is_no_second_server() {
 }
 
 #[test]
-fn what_runs_here_is_known_and_the_rest_are_strangers() {
+fn local_servers_are_trusted_and_others_are_not() {
     let trust = |line: &str| {
         let call = call(line);
         let (sought, _) = call.reach.find(call.words.clone(), Own::Names, &here(&[])).unwrap();
         call.reach.trust(&sought.found)
     };
-    for known in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
-        assert_eq!(trust(known), Trust::Known, "{known}");
+    for trusted in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
+        assert_eq!(trust(trusted), Trust::Known, "{trusted}");
     }
-    for stranger in
+    for untrusted in
         ["call https://example.com", "call http://10.0.0.1", "call http://localhost.example"]
     {
-        assert_eq!(trust(stranger), Trust::Stranger, "{stranger}");
-        assert_eq!(trust(&format!("{stranger} --trust known")), Trust::Known);
+        assert_eq!(trust(untrusted), Trust::Stranger, "{untrusted}");
+        assert_eq!(trust(&format!("{untrusted} --trust hints")), Trust::Known);
     }
-    assert_eq!(trust("call --trust stranger -- prog"), Trust::Stranger);
+    assert_eq!(trust("call --trust none -- prog"), Trust::Stranger);
+    assert_eq!(trust("call :1 --trust none"), Trust::Stranger);
+    // The former values, for one release.
     assert_eq!(trust("call :1 --trust stranger"), Trust::Stranger);
+    assert_eq!(trust("call https://example.com --trust known"), Trust::Known);
 }

@@ -110,7 +110,7 @@ async fn an_answer_repeats_what_was_foreseen() {
     for (tool, arguments, hints) in calls().into_iter().filter(|(tool, ..)| *tool == "manage_files")
     {
         let answer = host.call(tool, &arguments).await;
-        let told = &answer["result"]["_meta"]["dev.candor/dynamic-annotations"]["foreseen"];
+        let told = &answer["result"]["_meta"]["dev.candor/dynamic-annotations"]["annotations"];
         assert_eq!(*told, written(hints), "{answer}");
     }
 }

@@ -245,8 +245,8 @@ mod tests {
                 | Route::ApprovalEvents
                 | Route::Approval(_)
                 | Route::Decision(..)
-                | Route::Rules
-                | Route::Rule(_)
+                | Route::Grants
+                | Route::Grant(_)
                 | Route::History
                 | Route::Export
                 | Route::Operation(_)

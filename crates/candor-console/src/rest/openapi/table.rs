@@ -113,25 +113,35 @@ const BAD: Answer = problem(400, "The request cannot be read.");
 const TOO_LARGE: Answer = problem(413, "The body is larger than the server takes.");
 const NOT_JSON: Answer = problem(415, "The body is not announced as JSON.");
 
-const CONFLICT: Answer = problem(
-    409,
-    "It is not as it was when it was shown, or the id is that of several; look again.",
-);
+const CONFLICT: Answer =
+    problem(409, "The request or operation changed, or the id matches several. Read it again.");
 const UNAVAILABLE: Answer = problem(503, "The ledger cannot be used just now.");
 
 const FILTERS: &[Parameter] = &[
     query("tool", "Calls of this tool.", false),
     query("principal", "Calls of this caller.", false),
     query("key", "Calls with this key.", false),
-    query("state", "Operations that stand here: done, running, unknown, …", false),
+    query(
+        "state",
+        "Operations in this state, such as succeeded, running or outcome_unknown; `completed` matches every outcome.",
+        false,
+    ),
     query("since", "Not before: a time, or how long ago (`2h`).", false),
     query("before", "Before: the same.", false),
 ];
 
-/// What can become of an operator's word.
+/// The answers to an operator's decision.
 macro_rules! settled {
     ($shape:expr) => {
-        &[json($shape, "It was settled."), BAD, NO_SUCH, CONFLICT, TOO_LARGE, NOT_JSON, UNAVAILABLE]
+        &[
+            json($shape, "It was recorded."),
+            BAD,
+            NO_SUCH,
+            CONFLICT,
+            TOO_LARGE,
+            NOT_JSON,
+            UNAVAILABLE,
+        ]
     };
 }
 
@@ -149,9 +159,9 @@ macro_rules! called {
             },
             BAD,
             $not_found,
-            problem(403, "Calling is switched off, or a person has not approved it, or has denied it."),
+            problem(403, "Calling is switched off, or the call needs approval, or it was denied."),
             problem(409, "It runs already, or something must be done first: see `next_operation`."),
-            problem(410, "It was done under this key, and its result is not kept."),
+            problem(410, "The call ended under this key, and its result is not stored."),
             TOO_LARGE,
             NOT_JSON,
             problem(422, "The arguments do not fit; `errors` says which. Or the key stands for another call."),
@@ -203,13 +213,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         method: "post",
         path: "/tools/{name}/annotations",
-        id: "foreseeCall",
-        summary: "What a call with these arguments would do, and what would become of it. Nothing is run.",
+        id: "explainCall",
+        summary: "Explains a call: its effect, and the decision on it. Nothing is run.",
         tag: "tools",
         parameters: &[TOOL, KEY, query("key", "The same as Idempotency-Key.", false)],
         body: Some("Arguments"),
         answers: &[
-            json("Foresight", "What is known of it."),
+            json("Decision", "The effect of the call and the decision on it."),
             ABOUT_A_CALL[0],
             ABOUT_A_CALL[1],
             ABOUT_A_CALL[2],
@@ -297,12 +307,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/approvals",
         id: "listApprovals",
-        summary: "The calls that wait for a person, the oldest first: up to 200, by turns of those who ask.",
+        summary: "Lists approval requests, the oldest first: up to 200, shared among callers.",
         tag: "approvals",
         parameters: &[],
         body: None,
         answers: &[
-            json("WaitingList", "They; `X-Total-Count` says how many wait in all."),
+            json(
+                "ApprovalRequestList",
+                "The requests; `X-Total-Count` has the number of all requests.",
+            ),
             NO_SUCH,
             UNAVAILABLE,
         ],
@@ -311,7 +324,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/approvals/events",
         id: "watchApprovals",
-        summary: "How many calls wait for a person, whenever that changes, as long as somebody listens.",
+        summary: "Sends the number of approval requests whenever it changes.",
         tag: "approvals",
         parameters: &[],
         body: None,
@@ -325,57 +338,63 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/approvals/{id}",
         id: "getApproval",
-        summary: "A call that waits for a person, with all that is known of it.",
+        summary: "Returns an approval request.",
         tag: "approvals",
         parameters: &[OPERATION],
         body: None,
-        answers: &[json("Waiting", "The call."), BAD, NO_SUCH, CONFLICT, UNAVAILABLE],
+        answers: &[
+            json("ApprovalRequest", "The approval request."),
+            BAD,
+            NO_SUCH,
+            CONFLICT,
+            UNAVAILABLE,
+        ],
     },
     Operation {
         method: "post",
         path: "/approvals/{id}/approve",
         id: "approveCall",
-        summary: "Says yes to a call, and if wanted to those like it for a while.",
+        summary: "Approves a call, and optionally grants similar calls.",
         tag: "approvals",
         parameters: &[OPERATION],
         body: Some("Approval"),
-        answers: settled!("Decided"),
+        answers: settled!("Review"),
     },
     Operation {
         method: "post",
         path: "/approvals/{id}/deny",
         id: "denyCall",
-        summary: "Says no to a call.",
+        summary: "Denies a call.",
         tag: "approvals",
         parameters: &[OPERATION],
         body: Some("Denial"),
-        answers: settled!("Decided"),
+        answers: settled!("Review"),
     },
     Operation {
         method: "get",
-        path: "/approvals/rules",
-        id: "listRules",
-        summary: "What is permitted for a while.",
+        path: "/approvals/grants",
+        id: "listGrants",
+        summary: "Lists active grants.",
         tag: "approvals",
         parameters: &[],
         body: None,
-        answers: &[json("Rules", "The rules."), NO_SUCH, UNAVAILABLE],
+        answers: &[json("Grants", "The grants."), NO_SUCH, UNAVAILABLE],
     },
     Operation {
         method: "delete",
-        path: "/approvals/rules/{id}",
-        id: "revokeRule",
-        summary: "Takes such a permission back.",
+        path: "/approvals/grants/{id}",
+        id: "revokeGrant",
+        summary: "Revokes a grant.",
         tag: "approvals",
-        parameters: &[at("id", "The rule's id.")],
+        parameters: &[at("id", "The grant's id.")],
         body: None,
-        answers: &[json("Rule", "The rule as it is now."), BAD, NO_SUCH, UNAVAILABLE],
+        answers: &[json("Grant", "The grant as it is now."), BAD, NO_SUCH, UNAVAILABLE],
     },
     Operation {
         method: "get",
         path: "/history",
         id: "listOperations",
-        summary: "The calls that were made or wanted, the latest first.",
+        summary: "Lists past operations, the latest first.",
         tag: "history",
         parameters: &[
             FILTERS[0],
@@ -384,7 +403,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             FILTERS[3],
             FILTERS[4],
             FILTERS[5],
-            query("calls", "`true`: every call that was noted, not operations.", false),
+            query("rows", "`true`: audit rows instead of operations.", false),
             LIMIT,
             Parameter { kind: Kind::Number(0, 1 << 53), ..CURSOR },
         ],
@@ -395,7 +414,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/history/export",
         id: "exportHistory",
-        summary: "Every call that was noted, a line of JSON each, the earliest first.",
+        summary: "Exports audit rows as lines of JSON, the earliest first.",
         tag: "history",
         parameters: FILTERS,
         body: None,
@@ -410,20 +429,20 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/history/{id}",
         id: "getOperation",
-        summary: "A call and what became of it.",
+        summary: "Returns an operation with its timeline and its result.",
         tag: "history",
         parameters: &[OPERATION],
         body: None,
-        answers: &[json("Operation", "The call."), BAD, NO_SUCH, CONFLICT, UNAVAILABLE],
+        answers: &[json("Operation", "The operation."), BAD, NO_SUCH, CONFLICT, UNAVAILABLE],
     },
     Operation {
         method: "post",
         path: "/history/{id}/resolve",
         id: "resolveOperation",
-        summary: "Settles a call of which nobody knew what came of it.",
+        summary: "Resolves a call whose outcome is unknown.",
         tag: "history",
         parameters: &[OPERATION],
-        body: Some("Finding"),
+        body: Some("Resolution"),
         answers: settled!("Operation"),
     },
     Operation {

@@ -168,7 +168,7 @@ impl<'a> Says<'a> {
     /// Metadata, with what we have to say.
     fn noted(&self, meta: Option<Object>, mark: Option<&Mark>) -> Option<Object> {
         let foreseen = self.foreseen.map(|hints| {
-            json!({"foreseen": effects::annotations(hints), "effect": hints.effect().as_str()})
+            json!({"annotations": effects::annotations(hints), "effect": hints.effect().as_str()})
         });
         // A replay runs nothing, so it says nothing about an approval.
         let approved = self.carried.approved && mark.is_some_and(|mark| !mark.is_replay());

@@ -1,4 +1,4 @@
-//! What is permitted for a while: calls like the one that was approved, no more, and until somebody takes it back.
+//! Grants: they cover calls like the approved one, and no others, until they expire or are revoked.
 
 use candor_console::Console;
 use candor_server::protocol::Principal;
@@ -10,21 +10,21 @@ use crate::desk::{Desk, called, note, text};
 #[tokio::test]
 async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
     let desk = Desk::new();
-    let rules = || async { desk.site.ask("GET", "/approvals/rules").known().send().await.ok() };
+    let rules = || async { desk.site.ask("GET", "/approvals/grants").known().send().await.ok() };
     assert_eq!(rules().await, json!([]));
     let call = desk.call(json!({"path": "notes/a.txt", "why": "old"}));
     let waiting = desk.one().await;
     let permit = json!({"minutes": 15, "any": ["why"], "under": {"path": "notes"}});
-    let body = json!({"question": waiting.question, "for": permit});
+    let body = json!({"version": waiting.question, "grant": permit});
     let said = desk.approve(&waiting.id, body).await.ok();
     assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
-    let rule = &said["rule"];
+    let rule = &said["grant"];
     assert_eq!((&rule["principal"], &rule["tool"]), (&json!("ada"), &json!("delete_note")));
-    assert_eq!((&rule["by"], &rule["inForce"]), (&json!("operator"), &json!(true)));
+    assert_eq!((&rule["by"], &rule["active"]), (&json!("operator"), &json!(true)));
     assert_eq!(rules().await, json!([rule]));
     let html = desk.page("/ui/approvals").await;
-    assert_eq!(html.matches("data-testid=\"rule\"").count(), 1, "{html}");
-    assert!(html.contains("path is &quot;notes&quot; or stands beneath it"), "{html}");
+    assert_eq!(html.matches("data-testid=\"grant\"").count(), 1, "{html}");
+    assert!(html.contains("path is &quot;notes&quot; or inside it"), "{html}");
     assert!(html.contains("data-testid=\"nothing-waits\""), "{html}");
 
     // Another path beneath, another reason, none at all: nobody is asked.
@@ -42,14 +42,14 @@ async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
     desk.waiting(3).await;
     outside.iter().for_each(tokio::task::JoinHandle::abort);
     for item in desk.waiting(3).await {
-        let body = json!({"question": item["question"]});
+        let body = json!({"version": item["version"]});
         desk.deny(item["id"].as_str().unwrap(), body).await.ok();
     }
     assert_eq!(desk.ran(), 3);
 
-    let path = format!("/approvals/rules/{}", rule["id"].as_str().unwrap());
+    let path = format!("/approvals/grants/{}", rule["id"].as_str().unwrap());
     let revoked = desk.site.ask("DELETE", &path).known().send().await.ok();
-    assert_eq!((&revoked["revokedBy"], &revoked["inForce"]), (&json!("operator"), &json!(false)));
+    assert_eq!((&revoked["revokedBy"], &revoked["active"]), (&json!("operator"), &json!(false)));
     assert_eq!(rules().await, json!([]));
     let call = desk.call(note("notes/d.txt"));
     desk.waiting(1).await;
@@ -61,10 +61,10 @@ async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
 async fn a_rule_that_nobody_has_given_cannot_be_revoked() {
     let desk = Desk::new();
     for id in ["0", "ffff", "no-rule", "%25"] {
-        let path = format!("/approvals/rules/{id}");
+        let path = format!("/approvals/grants/{id}");
         desk.site.ask("DELETE", &path).known().send().await.problem(404, "not_found");
     }
-    let wrong = desk.site.ask("GET", "/approvals/rules/ffff").known().send().await;
+    let wrong = desk.site.ask("GET", "/approvals/grants/ffff").known().send().await;
     wrong.problem(405, "method_not_allowed");
 }
 
@@ -102,18 +102,18 @@ async fn a_rule_that_makes_no_sense_decides_nothing() {
         json!({"minutes": 5, "any": ["path"], "under": {"path": "notes"}}),
         json!({"minutes": 5, "forever": true}),
     ] {
-        let body = json!({"question": waiting.question, "for": permit});
+        let body = json!({"version": waiting.question, "grant": permit});
         let reply = desk.approve(&waiting.id, body).await;
         assert_eq!(reply.status, 400, "{permit}: {}", reply.body);
         let said = reply.problem(400, "bad_request");
-        assert!(said["detail"].as_str().unwrap().contains("`for` is"), "{said}");
+        assert!(said["detail"].as_str().unwrap().contains("`grant` is"), "{said}");
     }
     assert_eq!(desk.one().await.question, waiting.question);
     assert_eq!(desk.ran(), 0);
-    let none: Value = desk.site.ask("GET", "/approvals/rules").known().send().await.ok();
+    let none: Value = desk.site.ask("GET", "/approvals/grants").known().send().await.ok();
     assert_eq!(none, json!([]));
     // And one that does.
-    let body = json!({"question": waiting.question, "for": {"minutes": 10_080}});
+    let body = json!({"version": waiting.question, "grant": {"minutes": 10_080}});
     desk.approve(&waiting.id, body).await.ok();
     assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
 }
@@ -135,7 +135,7 @@ async fn of_a_secret_only_any_value_can_be_permitted() {
     };
     let asking = call("hunter2", 1234);
     let item = desk.waiting(1).await.remove(0);
-    let mut secrets: Vec<_> = item["asked"]["secrets"].as_array().unwrap().clone();
+    let mut secrets: Vec<_> = item["request"]["secrets"].as_array().unwrap().clone();
     secrets.sort_by_key(Value::to_string);
     assert_eq!(secrets, ["keys", "password"], "{item}");
     let waiting = desk.one().await;
@@ -160,19 +160,19 @@ async fn of_a_secret_only_any_value_can_be_permitted() {
         json!({"minutes": 5, "any": ["keys", "user"]}),
         json!({"minutes": 5, "any": ["keys"], "under": {"password": "•••• (7 characters)"}}),
     ] {
-        let body = json!({"question": waiting.question, "for": permit});
+        let body = json!({"version": waiting.question, "grant": permit});
         let said = desk.approve(&waiting.id, body).await.problem(400, "bad_request");
         let why = said["detail"].as_str().unwrap();
-        assert!(why.contains("is a secret") && why.contains("may be `any` value"), "{why}");
+        assert!(why.contains("contains a secret") && why.contains("Allow `any` value"), "{why}");
     }
     assert_eq!(desk.one().await.question, waiting.question);
-    let rules = || async { desk.site.ask("GET", "/approvals/rules").known().send().await.ok() };
+    let rules = || async { desk.site.ask("GET", "/approvals/grants").known().send().await.ok() };
     assert_eq!(rules().await, json!([]));
 
     let permit = json!({"minutes": 5, "any": ["password", "keys"]});
-    let body = json!({"question": waiting.question, "for": permit});
+    let body = json!({"version": waiting.question, "grant": permit});
     let said = desk.approve(&waiting.id, body).await.ok();
-    assert_eq!(said["rule"]["pattern"]["password"], json!({"any": true}), "{said}");
+    assert_eq!(said["grant"]["pattern"]["password"], json!({"any": true}), "{said}");
     assert_eq!(text(&asking.await.unwrap()), "reset");
     assert_eq!(text(&call("another", 99).await.unwrap()), "reset", "nobody is asked");
     let kept = rules().await.to_string();
