@@ -2,7 +2,7 @@
 
 use candor::prelude::*;
 
-/// Greets somebody by name
+/// Greets a user by name.
 #[tool(reads)]
 async fn greet(name: String) -> String {
     format!("Hello, {name}!")

@@ -33,7 +33,7 @@ use proc_macro::TokenStream;
 /// ```
 /// use candor::prelude::*;
 ///
-/// /// Greets somebody.
+/// /// Greets a user.
 /// #[tool(reads)]
 /// async fn greet(
 ///     /// Whom to greet

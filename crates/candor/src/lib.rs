@@ -3,7 +3,7 @@
 //! ```no_run
 //! use candor::prelude::*;
 //!
-//! /// Greets somebody by name.
+//! /// Greets a user by name.
 //! #[tool(reads)]
 //! async fn greet(name: String) -> String {
 //!     format!("Hello, {name}!")

@@ -1,4 +1,4 @@
-//! The tour of the README and what the demo proposes, run as they are written: so that neither can lie.
+//! The tours of README.md and docs/getting-started.md, and the commands that the demo prints: each runs as written.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,10 +13,9 @@ struct Step {
     says: Vec<String>,
 }
 
-/// The steps of the README's tour.
-fn tour() -> Vec<Step> {
-    let readme = include_str!("../../../../README.md");
-    let (_, tour) = readme.split_once("\n## A tour").expect("the README has a tour");
+/// The steps of a document's tour.
+fn tour(document: &str) -> Vec<Step> {
+    let (_, tour) = document.split_once("\n## A tour").expect("the document has a tour");
     let (tour, _) = tour.split_once("\n## ").expect("which is not its end");
     let blocks = tour.split("```console\n").skip(1).map(|block| block.split_once("```").unwrap().0);
     let mut steps: Vec<Step> = Vec::new();
@@ -93,9 +92,19 @@ fn line_fits(promised: &str, said: &str) -> bool {
 }
 
 #[tokio::test]
-async fn the_tour_of_the_readme_is_as_it_is_written() {
-    let machine = Machine::new("tour");
-    let steps = tour();
+async fn tour_of_the_readme_runs_as_written() {
+    replay("tour", include_str!("../../../../README.md")).await;
+}
+
+#[tokio::test]
+async fn tour_of_getting_started_runs_as_written() {
+    replay("started", include_str!("../../../../docs/getting-started.md")).await;
+}
+
+/// Runs a document's tour in a demo of its own and compares the output.
+async fn replay(name: &str, document: &str) {
+    let machine = Machine::new(name);
+    let steps = tour(document);
     let [first, steps @ ..] = &steps[..] else { panic!("a tour without steps") };
     assert_eq!(first.command, "candor demo");
     let demo = Demo::start(&machine, &[]).await;

@@ -23,7 +23,7 @@ impl Started {
             started.0.lock().unwrap().push(args["n"].as_u64().unwrap());
             async { Ok::<_, ToolError>("done") }
         });
-        Arc::new(tool.does(Hints::DELETES).serial("ledger"))
+        Arc::new(tool.hints(Hints::DELETES).serial("ledger"))
     }
 }
 

@@ -31,7 +31,7 @@ type Handler =
 /// let greet = JsonTool::new("greet", &schema, |args, _ctx| async move {
 ///     Ok::<_, ToolError>(format!("Hello, {}!", args["name"].as_str().unwrap_or_default()))
 /// })
-/// .description("Greets somebody")
+/// .description("Greets a user")
 /// .hints(Hints::READS);
 /// ```
 pub struct JsonTool {
