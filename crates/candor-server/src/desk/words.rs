@@ -1,4 +1,4 @@
-//! What the ledger knows, in words for people. For states see [`state`](super::state).
+//! What the ledger knows, in words for people. For states see [`state`](mod@state).
 
 use candor_ledger::{AuditRow, CallError, Reason, StateKind, Via};
 

@@ -62,7 +62,7 @@ impl JsonTool {
 
     /// Makes a tool from its definition as JSON, the way `tools/list` shows it. All of it is published as it is.
     ///
-    /// Its annotations count as declared. [`does`](Self::does) and [`effects`](Self::effects) replace them.
+    /// Its annotations count as declared. [`hints`](Self::hints) and [`effects`](Self::effects) replace them.
     ///
     /// ```
     /// use candor_server::tool::{JsonTool, ToolError};
