@@ -23,7 +23,7 @@ async function validated(stage, server) {
     await control(page, 'path').fill('notes/b.txt');
     await control(page, 'content').fill('x');
     await at(page, 'validate').click();
-    await says(at(page, 'checked'), 'The arguments fit the schema. Nothing was called.');
+    await says(at(page, 'checked'), 'The arguments fit the schema. Nothing was run.');
     assert.ok(await at(page, 'errors').isHidden());
     assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'false');
     // It is said of what was written then.

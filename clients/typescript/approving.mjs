@@ -14,8 +14,8 @@ const ERROR = 'dev.candor/error';
 /** By which people find the operation: another one in each question. */
 const OPERATION = /\b[0-9a-f]{12}$/;
 
-/** Who has decided: over stdio the user who runs the server, over HTTP whoever the token stands for. */
-const WHO = /(?<=^A person \()[^()]+(?=\) )/;
+/** Who has decided: over stdio the user who runs the server, over HTTP the token's principal. */
+const WHO = /(?<=^A reviewer \()[^()]+(?=\) )/;
 
 export async function approve({ story, session, host, era, transport, folder }) {
   const { asks, denied, ...says } = story.approving;

@@ -128,10 +128,12 @@ pub(crate) fn not_found(invoice_id: &str) -> ToolError {
 /// A failure is kept under its key like any other result, unless it is certain that nothing has happened.
 pub(crate) fn unless_busy(error: rusqlite::Error) -> ToolError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy) => ToolError::new("Another process writes. Nothing was done")
-            .code("busy")
-            .retry_after(Duration::from_secs(1))
-            .not_started(),
+        Some(ErrorCode::DatabaseBusy) => {
+            ToolError::new("Another process is writing. Nothing was run.")
+                .code("busy")
+                .retry_after(Duration::from_secs(1))
+                .not_started()
+        }
         _ => error.into(),
     }
 }

@@ -133,7 +133,7 @@ fn find(db: &Transaction<'_>, invoice_id: &str) -> rusqlite::Result<Option<Invoi
 fn set(db: &Transaction<'_>, invoice: &Invoice, status: Status) -> Result<(), ToolError> {
     let id = &invoice.invoice_id;
     if invoice.status == Status::Paid && status != Status::Void {
-        return Err(ToolError::new(format!("Invoice {id} is paid. Nothing was done"))
+        return Err(ToolError::new(format!("Invoice {id} is paid. Nothing was run."))
             .code("invoice_paid")
             .not_started());
     }

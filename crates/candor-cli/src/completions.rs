@@ -8,7 +8,7 @@ use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Put it where the shell looks for it:
+Save it where your shell loads completions:
   bash  candor completions bash > ~/.local/share/bash-completion/completions/candor
   zsh   candor completions zsh > \"${fpath[1]}/_candor\"
   fish  candor completions fish > ~/.config/fish/completions/candor.fish")]

@@ -26,12 +26,12 @@ impl Exit {
     const ALL: [(Self, &str); 8] = [
         (Self::Done, "done"),
         (Self::Failed, "failed for another reason"),
-        (Self::Usage, "the command line is wrong"),
+        (Self::Usage, "the command line is invalid"),
         (Self::Refused, "refused, or not approved"),
         (Self::Unreachable, "the server cannot be reached"),
-        (Self::ToolError, "the tool ran and says that it failed"),
-        (Self::Invalid, "the arguments do not fit the tool; nothing ran"),
-        (Self::Unknown, "the outcome is unknown: it may have happened"),
+        (Self::ToolError, "the tool ran and reported a failure"),
+        (Self::Invalid, "the arguments are invalid; nothing was run"),
+        (Self::Unknown, "the outcome is unknown: the call may have run"),
     ];
 
     /// All of them, for `--help`.

@@ -105,14 +105,14 @@ impl Ledger {
     /// What the flag says; the file in the state directory without it.
     pub(crate) fn of(flag: Option<&str>) -> Result<Self, Failure> {
         let Some(flag) = flag.filter(|flag| !flag.is_empty()) else {
-            return default_path().map(|path| Self(Place::File(path))).ok_or_else(|| {
-                Failure::failed(format!("there is no state directory here: {OTHERS}"))
-            });
+            return default_path()
+                .map(|path| Self(Place::File(path)))
+                .ok_or_else(|| Failure::failed(format!("no state directory was found: {OTHERS}")));
         };
         match Place::parse(flag) {
             Ok(Place::Memory) => Err(Failure::usage(
-                "memory: is the memory of the one process that uses it; nobody else can look into it. \
-                 Start the server with --ledger sqlite:PATH to have a history",
+                "memory: exists only inside the process that uses it; other processes cannot read it. \
+                 Start the server with --ledger sqlite:PATH to store a history",
             )),
             Ok(place) => Ok(Self(place)),
             Err(StoreError::UnknownUrl(url)) => Err(Failure::usage(format!(
@@ -170,7 +170,7 @@ impl Ledger {
 
     fn absent(&self) -> Failure {
         self.problem(&format!(
-            "there is no ledger here. A server makes it when it starts; {OTHERS}"
+            "no ledger exists here. A server creates it when it starts; {OTHERS}"
         ))
     }
 
@@ -178,7 +178,7 @@ impl Ledger {
     pub(crate) fn failed(&self, error: &StoreError) -> Failure {
         match (&self.0, error) {
             (Place::File(_), StoreError::Corrupt(_)) => {
-                self.problem(&format!("{error}; restore a backup of it; {OTHERS}"))
+                self.problem(&format!("{error}; restore a backup; {OTHERS}"))
             }
             _ => self.problem(&error.to_string()),
         }

@@ -59,39 +59,39 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant)] // there is one of it
 enum Command {
-    /// Begin here: a small world to try everything in, with invoices, files, and a crash
+    /// Start here: a demo server with invoices, files, and a crash
     Demo(demo::Args),
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::Args),
-    /// List the tools of a server, and what they do
+    /// List a server's tools and their effects
     Tools(talk::tools::Args),
-    /// What a call would do, without doing it
+    /// Show a call's effect and decision without running it
     Explain(talk::explain::Args),
-    /// Call a tool; asks before what may delete
+    /// Call a tool; asks before a call that may delete
     Call(talk::call::Args),
     /// List the resources of a server, as a tree
     Resources(talk::resources::Args),
     /// Read a resource
     Read(talk::read::Args),
-    /// Say what changes on a server, until Ctrl-C
+    /// Print changes on a server, until Ctrl-C
     Watch(talk::watch::Args),
     /// List the prompts of a server, or fill one in
     Prompts(talk::prompts::Args),
-    /// Find out what is wrong with the connection to a server
+    /// Diagnose the connection to a server
     Doctor(talk::doctor::Args),
     /// Review pending approvals
     Approvals(approvals::Args),
     /// List past calls
     History(history::Args),
-    /// Approvals and history in a browser, of every server that writes to a ledger
+    /// Serve a web page with the approvals and history of a ledger's servers
     Console(console::Args),
-    /// Make a bearer token for --tokens
+    /// Create a bearer token for --tokens
     Token(token::Args),
-    /// Print what to paste into a host so that it starts, or reaches, a server
+    /// Print the configuration that a host needs for a server
     Config(config::Args),
-    /// Make a crate with a server, to begin with
+    /// Create a crate with a server
     New(new::Args),
-    /// Write what a shell has to know to complete this command line
+    /// Print a shell's completion script
     Completions(completions::Args),
 }
 
@@ -170,7 +170,7 @@ fn without_dashes(mut problem: clap::Error) -> clap::Error {
     let name = flag.trim_start_matches('-').to_owned();
     let tip = match env::args_os().nth(1).as_deref().and_then(OsStr::to_str) {
         Some("call" | "explain" | "prompts") => {
-            Some(format!("what a tool or a prompt takes is written without dashes: {name}=VALUE"))
+            Some(format!("write arguments of a tool or a prompt without dashes: {name}=VALUE"))
         }
         Some("tools" | "resources" | "read" | "watch" | "doctor" | "config") => None,
         _ => return problem,

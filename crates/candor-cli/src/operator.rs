@@ -5,7 +5,7 @@ use crate::exit::Failure;
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
 pub(crate) struct Args {
-    /// Who says so [default: the user of this system]
+    /// The operator's name [default: the user of this system]
     #[arg(long, value_name = "NAME", value_parser = named)]
     by: Option<String>,
 }
@@ -13,12 +13,12 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn name(&self) -> Result<String, Failure> {
         let by = self.by.clone().or_else(user);
-        by.ok_or_else(|| Failure::usage("who says so? Use --by NAME"))
+        by.ok_or_else(|| Failure::usage("the operator's name is missing: use --by NAME"))
     }
 }
 
 fn named(text: &str) -> Result<String, &'static str> {
-    if text.trim().is_empty() { Err("write who says so") } else { Ok(text.to_owned()) }
+    if text.trim().is_empty() { Err("write the operator's name") } else { Ok(text.to_owned()) }
 }
 
 /// The user of this system: who they are, not who a variable says they are.

@@ -12,7 +12,7 @@ use crate::reach::Surroundings;
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 pub(crate) struct Remembered {
-    /// `None`: there is no state folder here.
+    /// `None`: no state folder was found.
     folder: Option<PathBuf>,
     name: &'static str,
 }
@@ -45,7 +45,7 @@ impl Remembered {
 
     /// Adds a line. Errors are safe to show.
     pub(crate) fn add(&self, line: &str) -> Result<(), String> {
-        let folder = self.folder.as_ref().ok_or("there is no state folder here")?;
+        let folder = self.folder.as_ref().ok_or("no state folder was found")?;
         let path = folder.join(self.name);
         let mut make = fs::DirBuilder::new();
         make.recursive(true);

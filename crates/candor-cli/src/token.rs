@@ -9,15 +9,15 @@ use candor::auth::{BearerTokens, reserved};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 From the token to a call:
-  candor token ada >> tokens               the line goes into the file, the token to ada
-  candor files DIR --tokens tokens         lets in who has a token of the file
+  candor token ada >> tokens               adds the line to the file; give the token to ada
+  candor files DIR --tokens tokens         accepts callers with a token from the file
   candor tools :7332 --bearer-file FILE    ada, with the token in FILE")]
 pub(crate) struct Args {
-    /// Whom the token stands for
+    /// The principal that the token identifies
     #[arg(value_parser = name)]
     name: String,
 
-    /// It may decide about the calls of others, and see them
+    /// Make the principal an operator: it reviews and sees the calls of all callers
     #[arg(long)]
     operator: bool,
 }
@@ -30,8 +30,8 @@ fn name(text: &str) -> Result<String, String> {
         return Err(problem.to_owned());
     }
     if let Some(whose) = reserved(text) {
-        let problem = format!("this is a name of the server's own, for {whose}");
-        return Err(format!("{problem}; take another, such as ada"));
+        let problem = format!("this name is reserved for {whose}");
+        return Err(format!("{problem}; use another, such as ada"));
     }
     Ok(text.to_owned())
 }

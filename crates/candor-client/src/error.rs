@@ -264,12 +264,12 @@ impl fmt::Display for Error {
         match self {
             Self::Unreachable { target, why } => write!(f, "cannot reach {target}: {why}"),
             Self::Unauthorized { status: 401, .. } => {
-                f.write_str("the server wants a bearer token (401)")
+                f.write_str("the server requires a bearer token (401)")
             }
             Self::Unauthorized { status, .. } => {
-                write!(f, "the server does not let this caller in ({status})")
+                write!(f, "the server does not accept this caller ({status})")
             }
-            Self::NoToken { why } => write!(f, "there is no bearer token to send: {why}"),
+            Self::NoToken { why } => write!(f, "no bearer token is available: {why}"),
             Self::Http { status, body, .. } if body.is_empty() => {
                 write!(f, "the server answered with HTTP status {status}")
             }
@@ -277,17 +277,17 @@ impl fmt::Display for Error {
                 write!(f, "the server answered with HTTP status {status}: {body}")
             }
             Self::Lost { why, sent: true } => {
-                write!(f, "the connection was lost before the answer came: {why}")
+                write!(f, "the connection was lost before the answer arrived: {why}")
             }
             Self::Lost { why, sent: false } => write!(f, "the request was not sent: {why}"),
             Self::SessionExpired => {
-                f.write_str("the server refused the session that it had opened itself")
+                f.write_str("the server refused the session that it opened")
             }
             Self::TimedOut { after } => {
                 write!(f, "no answer within {} s", after.as_secs_f64())
             }
             Self::Protocol(problem) => {
-                write!(f, "the server does not keep to the protocol: {problem}")
+                write!(f, "the server violates the protocol: {problem}")
             }
             Self::Server(error) => write!(f, "{} ({})", error.message, error.code()),
             Self::Unsupported(what) => write!(f, "the server does not offer {what}"),
@@ -302,43 +302,43 @@ impl fmt::Display for Error {
                 "This server has no idempotency keys: a repeat with the same key may run the call twice. Nothing was run.",
             ),
             Self::TwoKeys => f.write_str(
-                "The call has two different idempotency keys: its own, and the argument idempotency_key. Nothing was sent. Send one.",
+                "The call has two different idempotency keys: its own, and the argument idempotency_key. Nothing was run. Send one.",
             ),
             Self::InvalidArguments(invalid) => write!(f, "{invalid}"),
             Self::InvalidAnswer(invalid) => {
-                write!(f, "the host's answer does not fit the server's form, and was not sent: {invalid}")
+                write!(f, "the host's answer is invalid for the server's form, and was not sent: {invalid}")
             }
             Self::Unforeseeable { tool, why } => write!(
                 f,
-                "nobody can say what this call of {tool} would do: it declares nothing, and the server was asked and failed: {why}"
+                "Nothing was run. The effect of this call of {tool} is unknown: the tool declares none, and the server could not evaluate it: {why}"
             ),
             Self::Refused(Refusal::Person) => f.write_str("User cancelled destructive operation"),
-            Self::Refused(Refusal::Policy) => f.write_str("the policy does not allow this call"),
+            Self::Refused(Refusal::Policy) => f.write_str("The host's policy denies this call. Nothing was run."),
             Self::Refused(Refusal::NobodyToAsk) => {
-                f.write_str("this call has to be confirmed by a person, and there is nobody to ask")
+                f.write_str("This call needs confirmation, and no prompt is available. Nothing was run.")
             }
-            Self::PreviewFailed(result) => write!(f, "its preview failed: {}", result.text()),
+            Self::PreviewFailed(result) => write!(f, "the preview failed: {}", result.text()),
             Self::ResultInvalid { invalid, .. } => write!(
                 f,
-                "the call was made, but its result is not what the tool's schema promises: {invalid}"
+                "The call ran. Its result does not match the tool's output schema: {invalid}"
             ),
             Self::TooManyRounds(rounds) => {
-                write!(f, "the server asked {rounds} times without coming to an end")
+                write!(f, "the server asked {rounds} times without finishing the call")
             }
             Self::MayHaveRun { why } => write!(f, "{why}. The call may have run."),
             Self::Endless { list, read } => {
-                write!(f, "the list of {list} does not end: gave up after {read}")
+                write!(f, "the list of {list} does not end: stopped after {read}")
             }
             Self::TooLarge { what, limit } => {
                 write!(
                     f,
-                    "{what} needs more than {} MB of memory: it is not read",
+                    "{what} needs more than {} MB of memory, so it is not read",
                     limit / 1_000_000
                 )
             }
             Self::Resting { rest } => write!(
                 f,
-                "the server has failed again and again; it is left alone for {:.0} s",
+                "the server failed repeatedly; this client calls it again in {:.0} s",
                 rest.as_secs_f64().ceil()
             ),
         }

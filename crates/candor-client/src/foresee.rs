@@ -337,7 +337,7 @@ impl Foreseen {
     fn for_model(&self, tool: &str, arguments: &Value, trust: Trust) -> String {
         let hints = self.hints;
         let does = match hints.effect() {
-            Effect::Reads => "only reads: nothing is changed by it",
+            Effect::Reads => "only reads and changes nothing",
             Effect::Adds if hints.is_idempotent() => "adds something, once",
             Effect::Adds => "adds something each time it is made",
             Effect::Changes => "changes what is there",
@@ -352,7 +352,7 @@ impl Foreseen {
             told += if hints.is_idempotent() {
                 " It is safe to repeat with the same arguments."
             } else {
-                " Do not repeat it unless it is known that it was not done."
+                " Do not repeat it unless you know that it did not run."
             };
         }
         told += if hints.is_open_world() {
@@ -361,7 +361,7 @@ impl Foreseen {
             " It is local to the server."
         };
         told += match (trust, self.basis) {
-            (Trust::Known, Basis::Asked) => " The server said so for exactly these arguments.",
+            (Trust::Known, Basis::Asked) => " The server evaluated exactly these arguments.",
             (Trust::Known, Basis::Declared) => " The tool declares so for all its calls.",
             (Trust::Known, Basis::Nothing) => {
                 " The tool is unclassified, so the worst case applies."
@@ -372,7 +372,7 @@ impl Foreseen {
         };
         match (self.judgement, self.server) {
             (Judgement::Deny, _) | (_, Some(Judgement::Deny)) => {
-                told += " It will be refused: do not make it.";
+                told += " It is refused: do not make it.";
             }
             (Judgement::Ask, _) | (_, Some(Judgement::Ask)) => {
                 told += " It needs approval before it starts.";

@@ -353,7 +353,7 @@ impl Session {
             Some(revision) => revision,
             None => {
                 return Err(Error::protocol(format!(
-                    "it speaks revision {}, which is not known here",
+                    "it speaks revision {}, which this client does not support",
                     quoted(&result.protocol_version)
                 )));
             }

@@ -150,7 +150,7 @@ impl KnownTool {
         let value = |text: &str| serde_json::from_str::<Value>(text).map_err(|e| e.to_string());
         let input = value(tool.input_schema.get())?;
         if !input.is_object() {
-            return Err("its input schema is no object".to_owned());
+            return Err("its input schema is not an object".to_owned());
         }
         let output = tool.output_schema.as_ref().map(|schema| value(schema.get())).transpose()?;
         let mirrors = mirrors(&input)?;

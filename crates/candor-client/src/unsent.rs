@@ -63,9 +63,9 @@ impl RunningRequests {
         question: &RequestId,
         invalid: Invalid,
     ) -> String {
-        tracing::warn!(%invalid, "the host's answer does not fit the server's form");
+        tracing::warn!(%invalid, "the host's answer is invalid for the server's form");
         let told =
-            format!("The answer to request {question} was not sent: it does not fit the form.");
+            format!("The answer to request {question} was not sent: it is invalid for the form.");
         let unsent = UnsentAnswer { invalid, told: told.clone(), found: watch::Sender::new(false) };
         let unsent = Arc::new(unsent);
         let mut running = locked(&self.0);

@@ -105,7 +105,7 @@ async fn a_preview_is_there_without_a_call() {
         assert!(soon(client.preview("plain", &json!({}))).await.expect(&way).is_none());
         let nobody = soon(client.preview("drop_table", &json!({"table": "nobody"}))).await;
         let Err(failed @ Error::PreviewFailed(_)) = nobody else { panic!("{way}: {nobody:?}") };
-        assert_eq!(failed.to_string(), "its preview failed: there is no table nobody", "{way}");
+        assert_eq!(failed.to_string(), "the preview failed: there is no table nobody", "{way}");
         assert!(!failed.may_have_been_done());
     })
     .await;

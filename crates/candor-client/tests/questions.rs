@@ -177,7 +177,7 @@ async fn invalid(connect: Connect, way: &str) {
     assert!(error.may_have_been_done(), "{way}: {error}");
     let Error::InvalidAnswer(invalid) = &error else { panic!("{way}: {error:?}") };
     assert_eq!(invalid.violations[0].pointer, "/size", "{way}");
-    assert!(error.to_string().contains("does not fit the server's form"), "{way}: {error}");
+    assert!(error.to_string().contains("is invalid for the server's form"), "{way}: {error}");
     soon(client.close()).await;
 }
 

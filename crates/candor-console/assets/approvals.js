@@ -92,7 +92,7 @@ function part(url) {
       const good = request.status === 200 && request.response;
       if (good && blind) complain("");
       blind = !good;
-      if (blind) complain(request.status === 401 ? "You are no longer logged in: log in at the top of the page." : "The server cannot be reached; what waits is seen when it is back.");
+      if (blind) complain(request.status === 401 ? "You are no longer logged in: log in at the top of the page." : "The server cannot be reached. Requests appear when it is back.");
       resolve(good ? request.response : null);
     });
     request.send();
@@ -149,7 +149,7 @@ function count() {
 desk.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (button?.dataset.decide === "approve" && performance.now() - moved < UNREAD) {
-    say("The questions have just moved. Look again.");
+    say("The requests moved. Review them again.");
     return;
   }
   if (button?.dataset.decide) decide(button.closest("[data-version]"), button);

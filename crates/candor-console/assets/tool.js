@@ -252,10 +252,10 @@ function refused(problem, status) {
 function arrived(result, verb) {
   const replayed = result._meta?.["dev.candor/idempotency"]?.replayed;
   const says = [];
-  if (verb === "preview") says.push("This is a preview: nothing was done.");
+  if (verb === "preview") says.push("This is a preview. Nothing was run.");
   if (replayed) says.push("Replayed: this is the first result of this key; it did not run again.");
   if (result.isError) says.unshift("The call failed.");
-  else if (isEmpty(result)) says.push("It succeeded and gave nothing back.");
+  else if (isEmpty(result)) says.push("The call succeeded and returned nothing.");
   state(result.isError ? "error" : isEmpty(result) ? "empty" : "ok", says.join(" "));
   show(result, by("outcome-shows"), canon);
   const plan = result._meta?.["dev.candor/plan"]?.token;
@@ -271,7 +271,7 @@ function takePlan(token) {
     const { value } = written();
     if (value) raw.value = JSON.stringify({ ...value, plan_token: token }, null, 2);
   }
-  by("outcome-says").textContent += " Its token stands in plan_token now, so the call can be made.";
+  by("outcome-says").textContent += " plan_token now has its token, so you can call the tool.";
 }
 
 function progressed({ progress, total, message }) {
@@ -324,7 +324,7 @@ async function run(verb, text) {
         if (name === "problem") { ended = true; refused(data, data.status); }
       }
     }
-    if (!ended) state("unknown", "The answer broke off. Whether it was done is unknown: look into the history before you call again.");
+    if (!ended) state("unknown", "The answer broke off. The call may have run. Check History before you call again.");
   } catch (error) {
     if (error.name === "AbortError") state("cancelled", "Cancelled. The call may have run. Check History.");
     else if (!ended) state("unknown", "The server cannot be reached. If the call had started, its outcome is unknown.");
@@ -415,7 +415,7 @@ form.addEventListener("submit", async (event) => {
 });
 form.querySelector("[data-act=validate]").addEventListener("click", async () => {
   const fit = await check();
-  if (fit) checked("The arguments fit the schema. Nothing was called.");
+  if (fit) checked("The arguments fit the schema. Nothing was run.");
 });
 form.querySelector("[data-act=preview]")?.addEventListener("click", () => {
   if (running) return;

@@ -270,13 +270,13 @@ async fn read(console: &Inner, asked: (&Visitor, &Route), body: Body) -> Result<
         Unread::NoRoom => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
-            "There is no room for large bodies just now; send it again later",
+            "The server has no capacity for large bodies now. Nothing was run. Send it again later.",
         )
         .retry_after_ms(1000),
         Unread::NoShare => Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "busy",
-            "This caller has its share of large bodies under way; send it again when some have ended",
+            "You have reached your limit of concurrent large bodies. Nothing was run. Send it again when others end.",
         )
         .retry_after_ms(1000),
         _ => Problem::bad_request("The body broke off"),

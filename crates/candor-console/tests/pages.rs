@@ -326,7 +326,7 @@ async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody
     assert_eq!(pasted("for-vscode"), json!({"servers": test}));
     let extensions = pasted("capabilities")["extensions"].clone();
     assert!(extensions["dev.candor/idempotency"].is_object(), "{extensions}");
-    assert!(at(&html, "sessions").starts_with("Nobody keeps a session open"));
+    assert!(at(&html, "sessions").starts_with("No client has an open session"));
     assert!(html.contains("in memory"), "where the ledger is");
     let stranger = site.ask("GET", "/ui/server").header("accept", "text/html").send().await;
     assert_eq!(stranger.status, 200);

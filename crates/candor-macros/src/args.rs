@@ -14,7 +14,7 @@ pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
     let parsed: DeriveInput = match syn::parse2(item.clone()) {
         Ok(parsed) => parsed,
         Err(_) => {
-            let message = "`#[args]` stands on a struct or an enum";
+            let message = "`#[args]` applies to a struct or an enum";
             let error = Error::new_spanned(item, message).to_compile_error();
             return quote!(#error #item);
         }

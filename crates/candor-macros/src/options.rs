@@ -147,7 +147,7 @@ impl Options {
                 }
             }
         }
-        let message = "write `ask = always`, `ask = writes` or `ask = destructive`: which calls a person is asked about";
+        let message = "write `ask = always`, `ask = writes` or `ask = destructive`: the calls that need approval";
         Err(Error::new_spanned(asked, message))
     }
 
@@ -381,7 +381,7 @@ impl Word {
             )),
             ("recorded", _) => Err(Error::new(
                 word.span(),
-                "name the arguments whose values may stand in history: `recorded(amount, currency)`",
+                "name the arguments whose values history may show: `recorded(amount, currency)`",
             )),
             ("at_most", _) => {
                 Err(Error::new(word.span(), "write what it is at most: `at_most(deletes)`"))

@@ -12,7 +12,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
     let mut function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(_) => {
-            let message = "`#[tool]` stands on a function; on an `impl` write `#[toolbox]`, and `#[tool]` on its methods";
+            let message = "`#[tool]` applies to functions. On an `impl`, use `#[toolbox]`.";
             let error = Error::new_spanned(item, message).to_compile_error();
             return quote!(#error #item);
         }

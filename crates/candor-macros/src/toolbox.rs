@@ -12,7 +12,7 @@ pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
     let mut item: ItemImpl = match syn::parse2(item.clone()) {
         Ok(item) => item,
         Err(_) => {
-            let message = "`#[toolbox]` stands on an `impl`; on a function write `#[tool]`";
+            let message = "`#[toolbox]` applies to an `impl`. On a function, use `#[tool]`.";
             let error = Error::new_spanned(item, message).to_compile_error();
             return quote!(#error #item);
         }
@@ -35,7 +35,7 @@ fn toolbox(options: &TokenStream, item: &mut ItemImpl) -> Result<Vec<TokenStream
         return Err(Error::new_spanned(options, "`#[toolbox]` takes no options; its tools do"));
     }
     if let Some((path, _)) = &item.trait_ {
-        let message = "`#[toolbox]` stands on an `impl` of the type itself";
+        let message = "`#[toolbox]` applies to an `impl` of the type, not of a trait";
         return Err(Error::new_spanned(path, message));
     }
     let mut tools = Vec::new();

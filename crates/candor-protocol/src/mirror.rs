@@ -82,9 +82,7 @@ fn mirror(
         return Err(format!("{at} is not an HTTP header name"));
     };
     if !reachable || path.is_empty() {
-        return Err(format!(
-            "{at} can only stand on properties that are reached by properties alone"
-        ));
+        return Err(format!("{at} is allowed only on properties reached through properties alone"));
     }
     match schema.get("type").and_then(Value::as_str) {
         Some("string" | "integer" | "boolean") => {

@@ -154,8 +154,8 @@ pub mod extension {
 
 /// What progress says of a request that waits for somebody.
 pub mod waiting {
-    /// A person is asked whether the call may start. Behind it stands the operation's short id.
-    pub const FOR_APPROVAL: &str = "Waiting for a person's approval of operation ";
+    /// The call needs approval. The operation's short id follows.
+    pub const FOR_APPROVAL: &str = "Waiting for approval of operation ";
     /// Another attempt of the call runs. Then comes the longest time until its lease ends, as `28 s`.
     pub const FOR_RUNNING: &str = "This call is running already. Waiting for its result. If its server stopped, its lease ends within ";
     /// The server of the running attempt missed a renewal of its lease. Then comes the longest time until that ends.

@@ -26,7 +26,7 @@ pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) ->
         explanation.add(&failure);
     }
     if explanation.violations.is_empty() {
-        explanation.say("", "does not fit the schema, in too many ways to say which");
+        explanation.say("", "is invalid, with too many violations of the schema to list");
     }
     explanation.violations
 }

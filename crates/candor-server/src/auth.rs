@@ -100,9 +100,9 @@ pub const USER: &str = "user:";
 #[must_use]
 pub fn reserved(name: &str) -> Option<&'static str> {
     if name == OPERATOR {
-        Some("whoever holds the launch token of the console")
+        Some("the holder of the console's launch token")
     } else if Principal::new(name).is_anonymous() {
-        Some("whoever comes without a token")
+        Some("a caller without a token")
     } else if [UID, USER].iter().any(|prefix| name.starts_with(prefix)) {
         Some("a user of the operating system, who calls over stdio")
     } else {

@@ -298,7 +298,7 @@ impl Engine {
         if notice.method == notification::CANCELLED {
             match CancelledParams::from_object(notice.params) {
                 Ok(CancelledParams { request_id: Some(id), reason, .. }) => {
-                    tracing::debug!(%id, reason, "request taken back");
+                    tracing::debug!(%id, reason, "request cancelled");
                     calls.cancel(&id);
                 }
                 _ => tracing::debug!("a cancellation that names no request"),

@@ -241,15 +241,7 @@ impl Visit {
             decision = NextStep::Refuse;
         }
         let annotations = annotations(entry, effective, &fields);
-        Ok(Foresight {
-            invalid,
-            effective,
-            annotations,
-            exact,
-            judgement,
-            standing,
-            decision,
-        })
+        Ok(Foresight { invalid, effective, annotations, exact, judgement, standing, decision })
     }
 }
 

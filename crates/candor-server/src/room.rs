@@ -218,7 +218,7 @@ impl Full {
         match self {
             Self::Everybody => ErrorObject::busy(),
             Self::Caller => {
-                let words = "This caller has its share of what may be under way at a time; send this again when some of it has ended";
+                let words = "You have reached your limit of concurrent requests. Nothing was run. Send the request again when others end.";
                 let data = Object::new().with("code", "busy").with("scope", "caller");
                 ErrorObject::new(code::BUSY, words).with_data(&data)
             }

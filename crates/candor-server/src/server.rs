@@ -106,11 +106,11 @@ impl fmt::Display for BuildError {
                 write!(f, "prompt {name:?}: another prompt has this name")
             }
             Self::NobodyToAsk => f.write_str(
-                "a person is to be asked about calls, and questions wait in the ledger: give the server one with `.ledger(…)`",
+                "the policy asks for approval, and approval requests need a ledger: add `.ledger(…)`",
             ),
             Self::NoLedger(tool) => write!(
                 f,
-                "tool {tool:?} has idempotency keys, and somebody must remember them: give the server a ledger with `.ledger(…)`"
+                "tool {tool:?} uses idempotency keys, which need a ledger: add `.ledger(…)`"
             ),
             Self::MissingState { tool, type_name } => {
                 write!(

@@ -198,7 +198,7 @@ impl Visit {
             match std::future::poll_fn(|cx| Pin::new(&mut heard).poll_next(cx)).await {
                 Some(Said::Notice { .. }) => {}
                 Some(Said::Answer(answer)) => return answer,
-                None => return Err(ErrorObject::internal("The request was taken back")),
+                None => return Err(ErrorObject::internal("The request was cancelled")),
             }
         }
     }

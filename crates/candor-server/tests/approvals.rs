@@ -709,7 +709,7 @@ fn a_secret_may_not_stand_in_history() {
         json!({"type": "object", "properties": {"pin": {"type": "integer", "writeOnly": true}}});
     let tool = JsonTool::new("pay", &schema, |_, _| async { Ok::<_, ToolError>("paid") });
     let refused = Server::new("bank", "1").tool(tool.recorded(["pin"])).build().unwrap_err();
-    assert!(refused.to_string().contains("its schema says that it is a secret"), "{refused}");
+    assert!(refused.to_string().contains("its schema marks it as a secret"), "{refused}");
 }
 
 #[tokio::test]

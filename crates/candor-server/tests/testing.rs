@@ -329,7 +329,7 @@ async fn a_question_that_nobody_answers_fails_the_test_and_says_what_to_do() {
         let told = failure(client.call("introduce", ())).await;
         assert!(
             told.starts_with(
-                r#"tools/call of "introduce": the server asks the person "First name?", and nobody answers"#
+                r#"tools/call of "introduce": the server asks the user "First name?", and the test has no answer"#
             ),
             "{told}"
         );

@@ -183,6 +183,6 @@ async fn a_result_that_breaks_its_promise_is_not_sent() {
     for client in clients() {
         let result = client.call("analyze", json!({"values": [], "metadata": {}})).await;
         assert!(result.is_error() && result.structured().is_none());
-        assert!(result.text().contains("does not fit its output schema"), "{}", result.text());
+        assert!(result.text().contains("does not match the output schema"), "{}", result.text());
     }
 }

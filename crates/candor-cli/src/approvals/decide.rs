@@ -31,7 +31,7 @@ pub(crate) struct Deny {
     /// The first digits of its id, at least 4, or its key
     id: String,
 
-    /// Why, for the caller
+    /// The reason, for the caller
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 
@@ -84,7 +84,7 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
     let waiting = wanted(store, &args.id).await?;
     show_on_terminal(&waiting, out)?;
     if let Some(reason) = &args.reason {
-        writeln!(io::stderr(), "\nThe caller is told why: {}", shown(reason))?;
+        writeln!(io::stderr(), "\nThe caller sees the reason: {}", shown(reason))?;
     }
     // A denial starts nothing, so it needs no proof that an operator has seen the call.
     if let Some(mut terminal) = Terminal::open() {

@@ -121,7 +121,7 @@ pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> R
         }
     };
     let grant = store.revoke(id, args.operator.name()?).await?;
-    let Some(grant) = grant else { return Err(told("it is no longer on record")) };
+    let Some(grant) = grant else { return Err(told("its record is purged")) };
     if out.json {
         out.value(&members(&grant, when::now()))?;
         return Ok(());

@@ -13,7 +13,7 @@ pub(crate) const MEMBERS: &str = "\
 The members of each line with --json:
   id                  of the operation, 64 hexadecimal digits
   principal, server, instance, tool, key
-                      who called what, where, under which key
+                      who called what, where, with which key
   requestedAt, expiresAt
                       when the request was made, and when it expires
   fence, fingerprint, binding

@@ -51,17 +51,17 @@ pub(crate) fn lines(
     fact("requested", &format!("{} ({waits} ago)", when::written(waiting.since)));
     fact("expires", &when::written(waiting.until));
     let Some(asked) = asked else {
-        lines.push("\nwhat is asked, which this version of candor cannot read".to_owned());
+        lines.push("\nrequest (this version of candor cannot read it)".to_owned());
         lines.push(match json::text(waiting.bytes()) {
             Some(text) => json::pretty(text, "  "),
             None => format!("  {}", shown(&String::from_utf8_lossy(waiting.bytes()))),
         });
         return lines;
     };
-    let client = asked.client.as_deref().map_or_else(
-        || "does not say what it is".to_owned(),
-        |client| format!("claims to be: {}", shown(client)),
-    );
+    let client = asked
+        .client
+        .as_deref()
+        .map_or_else(|| "unnamed".to_owned(), |client| format!("claims to be: {}", shown(client)));
     fact("client", &client);
     lines.push("\narguments".to_owned());
     lines.push(json::pretty(asked.arguments.get(), "  "));
@@ -72,7 +72,7 @@ pub(crate) fn lines(
     let of_author = asked.title.iter().chain(&asked.description);
     let of_author: Vec<_> = of_author.flat_map(|text| text.lines()).collect();
     if !of_author.is_empty() {
-        lines.push("\nwhat the tool's author says of it".to_owned());
+        lines.push("\nthe tool author's description".to_owned());
         lines.extend(of_author.iter().map(|line| format!("  | {}", shown(line))));
     }
     if asked.description.is_none() {
@@ -90,6 +90,6 @@ pub(crate) fn effect(asked: Option<&Asked>, strong: impl Fn(&str) -> String) -> 
     match asked {
         Some(Asked { effect, destroys: false, .. }) => shown(effect).to_string(),
         Some(Asked { effect, .. }) => strong(&shown(effect).to_string()),
-        None => strong("what it would do is not known"),
+        None => strong("effect unknown"),
     }
 }

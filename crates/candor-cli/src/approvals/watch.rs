@@ -110,8 +110,8 @@ async fn offer(
             // Somebody was quicker. There are other questions.
             Err(problem) => eprintln!("{problem}"),
         },
-        Next::Skipped => eprintln!("{}  skipped; it still waits.", waiting.short()),
-        Next::Gone => eprintln!("\n{}  is no longer asked.", waiting.short()),
+        Next::Skipped => eprintln!("{}  skipped; it still needs approval.", waiting.short()),
+        Next::Gone => eprintln!("\n{}  no longer needs approval.", waiting.short()),
         Next::End => return Ok(false),
     }
     Ok(true)
@@ -135,7 +135,7 @@ async fn answer(waiting: &Waiting, terminal: &mut Terminal) -> std::io::Result<N
         match decision {
             Some(true) if asked.is_some() => return Ok(Next::Decided(Decision::Approve)),
             Some(false) => {
-                let why = terminal.ask("Why, for the caller? (or nothing)").await?;
+                let why = terminal.ask("Reason for the caller? (optional)").await?;
                 let Some(why) = why else { return Ok(Next::End) };
                 let reason = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
                 return Ok(Next::Decided(Decision::Deny { reason }));

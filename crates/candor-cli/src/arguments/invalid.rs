@@ -68,7 +68,7 @@ fn marked(violation: &Violation) -> String {
 /// Names and values of others are made safe here, once for all of them.
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the arguments do not fit {}; nothing was sent", self.tool)?;
+        write!(f, "Nothing was run. The arguments of {} are invalid:", self.tool)?;
         for Problem { place, what, right } in &self.problems {
             write!(f, "\n  ")?;
             if !place.is_empty() {

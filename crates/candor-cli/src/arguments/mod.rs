@@ -32,7 +32,7 @@ pub(crate) fn read(
     let read = match whole {
         Some(_) if !words.is_empty() => Err(vec![Problem::new(
             "",
-            "--arguments is all of the arguments, and these are more",
+            "--arguments already holds all arguments",
             format!("leave out either --arguments or {}", words.join(" ")),
         )]),
         Some(whole) => object(whole, &mut sources).map_err(|problem| vec![problem]),
@@ -56,7 +56,7 @@ fn object(whole: &str, sources: &mut Sources<'_>) -> Result<Map<String, Value>, 
     let right = r#"write an object: --arguments '{"name": "value"}'"#;
     match exact::json(&text).map_err(|what| Problem::new(place, what, right))? {
         Value::Object(members) => Ok(members),
-        _ => Err(Problem::new(place, "this is JSON, but no object", right)),
+        _ => Err(Problem::new(place, "this is JSON, but not an object", right)),
     }
 }
 
@@ -101,7 +101,7 @@ fn pairs(
         };
         if let Some(part) = arguments.iter().find(|other| is_part(other)) {
             let what = format!("given as a whole, and in parts ({})", part.path.join("."));
-            problems.push(Problem::new(&name, what, "say one of them"));
+            problems.push(Problem::new(&name, what, "use one of them"));
             continue;
         }
         match value(argument, sources) {
@@ -120,11 +120,11 @@ fn pairs(
 fn split<'w>(word: &'w str, shape: &Shape<'_>) -> Result<(&'w str, Given<'w>), Problem> {
     let Some((key, text)) = word.split_once('=') else {
         let right = match word.starts_with('{') {
-            true => "a whole object stands behind --arguments".to_owned(),
+            true => "a whole object follows --arguments".to_owned(),
             false if shape.names().contains(&word) => format!("write {word}=VALUE"),
             false => "write NAME=VALUE".to_owned(),
         };
-        return Err(Problem::new(word, "this is no argument", right));
+        return Err(Problem::new(word, "this is not an argument", right));
     };
     let (key, json) = key.strip_suffix(':').map_or((key, false), |key| (key, true));
     if key.is_empty() {
@@ -176,7 +176,7 @@ fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Proble
         let whole = above.trim_end_matches('.');
         return Problem::new(
             &place,
-            format!("{whole} is no object"),
+            format!("{whole} is not an object"),
             format!("write {whole}=VALUE"),
         );
     }
@@ -202,7 +202,10 @@ fn value(
     }
     if !shape.kinds().has(Kinds::ARRAY) {
         let count = given.len();
-        return Err((format!("given {count} times, but it is no list"), "say it once".to_owned()));
+        return Err((
+            format!("given {count} times, but it is not a list"),
+            "give it once".to_owned(),
+        ));
     }
     let mut items = Vec::new();
     for one in given {
@@ -233,10 +236,9 @@ fn single(
         let kinds = shape.kinds();
         return match exact::json(&text) {
             Ok(value) if kinds == Kinds::ANY || !kinds.has(Kinds::STRING) => Ok(value),
-            Err(what) if !kinds.has(Kinds::STRING) => Err((
-                what,
-                "the file has to hold JSON, because the parameter is no text".to_owned(),
-            )),
+            Err(what) if !kinds.has(Kinds::STRING) => {
+                Err((what, "the file must hold JSON, because the parameter is not text".to_owned()))
+            }
             _ => Ok(Value::String(text)),
         };
     }
@@ -248,8 +250,7 @@ fn single(
 }
 
 fn json(text: &str) -> Result<Value, (String, String)> {
-    exact::json(text)
-        .map_err(|what| (what, "behind := stands JSON; text is written with = alone".to_owned()))
+    exact::json(text).map_err(|what| (what, ":= takes JSON; write text with =".to_owned()))
 }
 
 /// Puts a value where its path leads. No path leads through a value: that was refused before.

@@ -22,7 +22,7 @@ impl<'a> Sources<'a> {
     pub(super) fn read(&mut self, path: &str) -> Result<String, String> {
         let name = if path == "-" { "stdin".to_owned() } else { shown(path).to_string() };
         if path == "-" {
-            let stdin = self.stdin.take().ok_or("stdin is read already, for another argument")?;
+            let stdin = self.stdin.take().ok_or("stdin was already read for another argument")?;
             return bounded(stdin, &name);
         }
         let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
@@ -37,5 +37,5 @@ fn bounded(from: impl Read, name: &str) -> Result<String, String> {
     if bytes.len() as u64 > LARGEST {
         return Err(format!("{name}: larger than {} MiB", LARGEST / 1024 / 1024));
     }
-    String::from_utf8(bytes).map_err(|_| format!("{name}: this is no text in UTF-8"))
+    String::from_utf8(bytes).map_err(|_| format!("{name}: this is not UTF-8 text"))
 }

@@ -122,7 +122,7 @@ fn lists_are_json_or_said_item_by_item() {
     assert!(no_x(&numbers(), &["x=[1"]).contains("x: not JSON at byte 2"));
     assert!(
         no_x(&json!({"type": "string"}), &["x=1", "x=2"])
-            .contains("given 2 times, but it is no list")
+            .contains("given 2 times, but it is not a list")
     );
 }
 
@@ -149,7 +149,7 @@ fn members_of_members_have_dots() {
         "the longest name goes first"
     );
     assert!(refused(&schema, &["a.b.d=1"]).contains("a.b.d: there is no such parameter"));
-    assert!(refused(&schema, &["plain.x=1"]).contains("plain is no object"));
+    assert!(refused(&schema, &["plain.x=1"]).contains("plain is not an object"));
     assert!(
         refused(&schema, &["a.b.c=1", "a:={}"])
             .contains("a: given as a whole, and in parts (a.b.c)")
@@ -202,9 +202,9 @@ fn texts_come_from_files_and_from_stdin() {
     assert_eq!(x(&json!({"type": "string"}), &["x=@@home"]), json!("@home"));
     assert_eq!(x(&json!({"type": "string"}), &["x=@@"]), json!("@"));
     std::fs::write(&file, "no JSON").unwrap();
-    assert!(no_x(&json!({"type": "integer"}), &[&at]).contains("has to hold JSON"));
+    assert!(no_x(&json!({"type": "integer"}), &[&at]).contains("must hold JSON"));
     std::fs::write(&file, b"\xff").unwrap();
-    assert!(no_x(&json!({"type": "string"}), &[&at]).contains("no text in UTF-8"));
+    assert!(no_x(&json!({"type": "string"}), &[&at]).contains("this is not UTF-8 text"));
     std::fs::File::create(&file).unwrap().set_len(17 * 1024 * 1024).unwrap();
     assert!(no_x(&json!({"type": "string"}), &[&at]).contains("larger than 16 MiB"));
     std::fs::remove_file(&file).unwrap();
@@ -214,7 +214,7 @@ fn texts_come_from_files_and_from_stdin() {
     let two = json!({"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}});
     assert_eq!(try_read(&two, &["a=@-"], None, "typed").unwrap(), json!({"a": "typed"}));
     let twice = try_read(&two, &["a=@-", "b=@-"], None, "5").unwrap_err().to_string();
-    assert!(twice.contains("b: stdin is read already"), "{twice}");
+    assert!(twice.contains("b: stdin was already read"), "{twice}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn all_of_it_may_be_one_object() {
     };
     assert_eq!(whole(r#"{"b": 1}"#, ""), Ok(json!({"b": 1})), "it is sent as it is");
     assert_eq!(whole("-", r#" {"a": "x"} "#), Ok(json!({"a": "x"})));
-    assert!(whole("[]", "").unwrap_err().contains("no object"));
+    assert!(whole("[]", "").unwrap_err().contains("but not an object"));
     assert!(whole("{", "").unwrap_err().contains("--arguments: not JSON"));
     assert!(whole("@/nowhere/at/all", "").unwrap_err().contains("/nowhere/at/all"));
     let both = try_read(&schema, &["a=x"], Some("{}"), "").unwrap_err().to_string();
@@ -241,9 +241,9 @@ fn everything_that_is_wrong_is_told_at_once_with_what_would_be_right() {
     });
     assert_eq!(
         refused(&schema, &["pth=x", "limit=many", "deep", "=x", "deep=yes"]),
-        "the arguments do not fit t; nothing was sent\
+        "Nothing was run. The arguments of t are invalid:\
          \n  pth: there is no such parameter; did you mean path?\
-         \n  deep: this is no argument; write deep=VALUE\
+         \n  deep: this is not an argument; write deep=VALUE\
          \n  \"=x\": there is no name before =; write NAME=VALUE\
          \n  limit: received \"many\"; write INTEGER\
          \n  deep: received \"yes\"; write true|false\
@@ -251,12 +251,12 @@ fn everything_that_is_wrong_is_told_at_once_with_what_would_be_right() {
     );
     assert_eq!(
         refused(&schema, &[]),
-        "the arguments do not fit t; nothing was sent\n  path: required, but missing; write path=TEXT\
+        "Nothing was run. The arguments of t are invalid:\n  path: required, but missing; write path=TEXT\
          \nt(path: string, limit?: integer, deep?: boolean)"
     );
     assert!(refused(&schema, &["colour=red"]).contains("there are path, limit, deep"));
-    assert!(refused(&schema, &["5"]).contains("5: this is no argument; write NAME=VALUE"));
-    assert!(refused(&schema, &["{\"path\": 1}"]).contains("behind --arguments"));
+    assert!(refused(&schema, &["5"]).contains("5: this is not an argument; write NAME=VALUE"));
+    assert!(refused(&schema, &["{\"path\": 1}"]).contains("a whole object follows --arguments"));
     let none = json!({"type": "object", "additionalProperties": false});
     assert!(refused(&none, &["x=1"]).contains("there are no parameters"));
     let failure = Failure::from(try_read(&schema, &[], None, "").unwrap_err());

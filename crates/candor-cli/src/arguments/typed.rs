@@ -54,7 +54,7 @@ pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
             Ok(number) if whole || kinds.has(Kinds::FRACTION) => return Ok(number),
             // Text keeps every digit.
             Err(what) if !kinds.has(Kinds::STRING) => {
-                return Err((what, "it would not arrive as it is written".to_owned()));
+                return Err((what, "the server would not receive it as written".to_owned()));
             }
             _ => {}
         }

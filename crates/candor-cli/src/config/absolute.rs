@@ -80,7 +80,7 @@ fn locate(
 ) -> Result<PathBuf, Failure> {
     let missing = |why: &str| Failure::usage(format!("{}: {why}", cut(command, 80)));
     if command.is_empty() {
-        return Err(Failure::usage("the program behind -- has no name"));
+        return Err(Failure::usage("the program after -- has no name"));
     }
     if command.contains(['/', path::MAIN_SEPARATOR]) {
         let path =

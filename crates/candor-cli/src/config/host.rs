@@ -31,17 +31,17 @@ impl Host {
                     "windows" => r"%APPDATA%\Claude\claude_desktop_config.json",
                     _ => "~/.config/Claude/claude_desktop_config.json",
                 };
-                format!("Goes into {file}; then start Claude Desktop again:")
+                format!("Add to {file}, then restart Claude Desktop:")
             }
             Self::ClaudeCode => {
-                "Run this; --scope user makes it known in all folders, --scope project to all who share the folder:".to_owned()
+                "Run this; --scope user adds it for all folders, --scope project for everyone who shares the folder:".to_owned()
             }
-            Self::Cursor => "Goes into .cursor/mcp.json of a project, or ~/.cursor/mcp.json for all:".to_owned(),
-            Self::Vscode => "Goes into .vscode/mcp.json of a project:".to_owned(),
-            Self::Windsurf => "Goes into ~/.codeium/windsurf/mcp_config.json:".to_owned(),
-            Self::GeminiCli => "Goes into ~/.gemini/settings.json, or .gemini/settings.json of a project:".to_owned(),
-            Self::Codex => "Goes into ~/.codex/config.toml:".to_owned(),
-            Self::Json => "Goes into .mcp.json of a project, or wherever else a host reads mcpServers:".to_owned(),
+            Self::Cursor => "Add to .cursor/mcp.json of a project, or ~/.cursor/mcp.json for all:".to_owned(),
+            Self::Vscode => "Add to .vscode/mcp.json of a project:".to_owned(),
+            Self::Windsurf => "Add to ~/.codeium/windsurf/mcp_config.json:".to_owned(),
+            Self::GeminiCli => "Add to ~/.gemini/settings.json, or .gemini/settings.json of a project:".to_owned(),
+            Self::Codex => "Add to ~/.codex/config.toml:".to_owned(),
+            Self::Json => "Add to .mcp.json of a project, or wherever else a host reads mcpServers:".to_owned(),
         }
     }
 

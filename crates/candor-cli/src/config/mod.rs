@@ -79,7 +79,7 @@ fn server(
     let mut program = program.into_iter();
     match (target, program.next()) {
         (Some(target), Some(_)) => Err(Failure::usage(format!(
-            "two servers: {} and the program behind --. Leave one of them out",
+            "two servers: {} and the program after --. Leave one of them out",
             cut(&target, 60)
         ))),
         (None, None) => Err(Failure::usage(
@@ -106,7 +106,7 @@ fn server(
                 // Nothing is started here, so nobody is asked; but the host will start it.
                 if entry.owner() == Owner::Project {
                     notes.push(
-                        "that file came with a project: look at what it starts, and where it sends what, before you paste it".to_owned(),
+                        "that file came with a project: check what it starts and where it sends data before you paste it".to_owned(),
                     );
                 }
                 let target = snippet::without_secrets(&settled::settled(&entry, &here), notes);

@@ -16,7 +16,7 @@ const RUNNERS: [&str; 12] = [
 /// A name that hosts take.
 pub(super) fn check(name: &str) -> Result<String, &'static str> {
     if name.is_empty() || name != host_name(name) {
-        return Err("hosts take letters, digits, - and _ alone");
+        return Err("hosts accept only letters, digits, - and _");
     }
     Ok(name.to_owned())
 }

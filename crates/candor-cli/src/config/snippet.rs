@@ -92,7 +92,7 @@ pub(super) fn warn_of_secrets(target: &Target, notes: &mut Vec<String>) {
     without_secrets(target, &mut hidden);
     if !hidden.is_empty() {
         notes.push(
-            "what follows has a secret in it, as you typed it: better let the program read it from a variable or a file".to_owned(),
+            "this snippet has the secret that you typed: let the program read it from a variable or a file instead".to_owned(),
         );
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn write(
 ) -> Result<String, Failure> {
     if host == Host::ClaudeDesktop && matches!(target, Target::Url { .. }) {
         return Err(Failure::failed(
-            "the file of Claude Desktop knows programs only. Add a URL there under Settings, Connectors",
+            "Claude Desktop's file supports only programs. Add a URL there under Settings, Connectors",
         ));
     }
     if host == Host::Codex {
@@ -115,7 +115,7 @@ pub(super) fn write(
     let target = translated(host, target, notes);
     if let (false, Target::Program { cwd: Some(cwd), .. }) = (host.takes_folder(), &target) {
         notes.push(format!(
-            "it is to run in {}, which {} cannot say: see that its paths are whole",
+            "it must run in {}, which {} cannot set: use absolute paths",
             shown(&cwd.to_string_lossy()),
             host.name()
         ));
@@ -248,7 +248,7 @@ fn codex(name: &str, target: &Target, notes: &mut Vec<String>) -> Result<String,
     lines.extend(tables);
     let text = lines.join("\n");
     if text.contains("${") {
-        notes.push("codex fills in no variables: replace what stands as ${…} yourself".to_owned());
+        notes.push("codex does not fill in variables: replace each ${…} yourself".to_owned());
     }
     Ok(text)
 }
@@ -291,7 +291,7 @@ fn translated(host: Host, target: &Target, notes: &mut Vec<String>) -> Target {
     };
     if lost {
         notes.push(format!(
-            "{} does not fill in every ${{…}} that stands here: replace it yourself",
+            "{} does not fill in every ${{…}} here: replace it yourself",
             host.name()
         ));
     }

@@ -28,9 +28,9 @@ use world::World;
 // A variable is for the user's own servers: only who names a ledger here gets another one.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("ask", asks_before_destroying))]
-#[command(mut_arg("ledger", |ledger| ledger.env(None).help("Remember calls here instead: sqlite:PATH, postgres://…, or memory: [default: a file in the folder of the demo]")))]
+#[command(mut_arg("ledger", |ledger| ledger.env(None).help("Store calls here instead: sqlite:PATH, postgres://…, or memory: [default: a file in the folder of the demo]")))]
 pub(crate) struct Args {
-    /// Leave the folder that everything is in, and say where it is
+    /// Keep the demo's folder, and print its path
     #[arg(long)]
     keep: bool,
 
@@ -72,14 +72,14 @@ pub(crate) async fn run(args: Args, unused: &[String]) -> candor::Result<()> {
     }
     if args.crash && args.serve.ledger.is_some() {
         return Err(candor::Error::usage(
-            "--crash has a ledger of its own, in the folder of the demo. Leave out --ledger. \
+            "--crash has its own ledger, in the demo's folder. Leave out --ledger. \
              With --keep the folder stays, and `candor history --ledger sqlite:FOLDER/ledger.db` reads it",
         ));
     }
     if args.crash && !unused.is_empty() {
         let flags = unused.join(" ");
         return Err(candor::Error::usage(format!(
-            "--crash does not use {flags}: its server has settings of its own. Leave out {flags}"
+            "--crash does not use {flags}: its server has its own settings. Leave out {flags}"
         )));
     }
     // From before the folder is there, so that no signal leaves it behind.
@@ -147,7 +147,7 @@ async fn serve(
     let server = Server::new("candor-demo", env!("CARGO_PKG_VERSION"))
         .instance(format!("demo:{}", world.path().display()))
         .instructions(
-            "A small world to try things in: invoices in a database, and a folder with a few files. Nothing in it is real.",
+            "Sample data: invoices in a database, and a folder with a few files. None of it is real.",
         )
         .ask(candor::Ask::Destructive)
         .state(invoices)

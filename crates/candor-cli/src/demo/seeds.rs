@@ -26,7 +26,7 @@ pub(super) const OLD: &str = "notes/old.md";
 const FILES: [(&str, &str); 5] = [
     ("readme.md", "# Scratch\n\nFiles to try things with. They go when the demo ends.\n"),
     ("notes/plan.md", "# Plan\n\n- look at what a call would do\n- do it\n- look at what it did\n"),
-    (OLD, "# Old plan\n\nNobody needs this any more.\n"),
+    (OLD, "# Old plan\n\nThe team replaced the plan.\n"),
     ("data/prices.csv", "item,cents\npen,250\nbook,1999\nlamp,4500\n"),
     ("data/settings.json", "{\"currency\": \"EUR\", \"reminders\": false}\n"),
 ];

@@ -27,21 +27,21 @@ impl Tips {
             "candor call {at} create_invoice customer_id={CUSTOMER} amount_cents=1999 --key demo-1"
         );
         let mut ideas = vec![
-            ("the tools, and what they say of themselves", vec![format!("candor tools {at}")]),
+            ("the tools and their effects", vec![format!("candor tools {at}")]),
             (
-                "what a call would do, before it is made",
+                "the effect of a call, without running it",
                 vec![format!("candor explain {at} {delete}")],
             ),
         ];
         if self.asks {
             let idea = match (self.console, is_shared) {
                 (true, true) => {
-                    "the same call: it waits for a yes, in the console or from a third terminal"
+                    "the same call: it needs approval, in the console or from a third terminal"
                 }
-                (false, true) => "the same call: it waits for a yes, from a third terminal",
-                (true, false) => "the same call: it waits for a yes, in the console",
+                (false, true) => "the same call: it needs approval, from a third terminal",
+                (true, false) => "the same call: it needs approval, in the console",
                 (false, false) => {
-                    "the same call: it waits for a yes; to give one, leave out --ledger memory: or --no-console"
+                    "the same call: it needs approval; to give it, leave out --ledger memory: or --no-console"
                 }
             };
             let call = format!("candor call {at} {delete}");
@@ -50,7 +50,7 @@ impl Tips {
         ideas.extend([
             ("a charge; send it twice: one key, one invoice", vec![charge]),
             (
-                "a change of the database, shown before it is done",
+                "a preview of a database migration",
                 vec![format!("candor call {at} execute_migration migration_id=refunds --preview")],
             ),
             (

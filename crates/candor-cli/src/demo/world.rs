@@ -22,7 +22,7 @@ impl World {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         let refused = |error| {
             candor::Error::new(format!(
-                "{}: {error}\n  the demo lives in the folder for temporary files; TMPDIR names another",
+                "{}: {error}\n  the demo uses the folder for temporary files; set TMPDIR to use another",
                 path.display()
             ))
         };

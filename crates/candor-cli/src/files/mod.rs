@@ -56,7 +56,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     };
     let host = host_name(&title);
     let instructions = format!(
-        "The files beneath {path}. Paths are relative to it, with / between names; nothing outside can be reached."
+        "The files inside {path}. Paths are relative to it, with / between names. Nothing outside it is accessible."
     );
     let directory = Directory::of(root.clone()).largest(args.max_file);
     let server = Server::new("candor-files", env!("CARGO_PKG_VERSION"))
@@ -141,7 +141,7 @@ fn names_the_folder(instance: clap::Arg) -> clap::Arg {
 fn open(dir: &Path) -> Result<Root, Failure> {
     let named = |problem: &str| format!("{}: {problem}", dir.display());
     Root::open(dir).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::usage(named("there is no such folder")),
+        ErrorKind::NotFound => Failure::usage(named("no such folder exists")),
         ErrorKind::NotADirectory => {
             Failure::usage(named("this is not a folder; name the one it is in"))
         }

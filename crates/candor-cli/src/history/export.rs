@@ -13,10 +13,10 @@ The members of each line (null where nothing is known):
   at                  when, RFC 3339 in UTC
   id                  of the operation, 64 hexadecimal digits; null for a call without a key
   principal, server, instance, tool, key
-                      who called what, where, under which key
+                      who called what, where, with which key
   event               ask, decide, start, claim, dispatch, release, suspend, resume, complete,
                       unknown, discard, resolve, lapse (time alone), grant, revoke, replayed, or
-                      what else the server noted
+                      another event of the server
   from, to            state of the operation before and after: not_run, approval_required, approved,
                       denied, starting, running, input_required, succeeded, failed, result_invalid,
                       outcome_unknown, result_expired, abandoned, purged; from may be completed
@@ -31,7 +31,7 @@ The members of each line (null where nothing is known):
   hints               the effect of the call
   durationMs          how long it took
   note                anything else
-  error               with which the call failed: an object with code and message";
+  error               of a failed call: an object with code and message";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -19,20 +19,20 @@ pub(crate) const MEMBERS: &str = "\
 The members of each line with --json (null where nothing is known; with --rows, see export):
   id                  64 hexadecimal digits
   principal, server, instance, tool, key
-                      who called what, where, under which key
+                      who called what, where, with which key
   state               not_run, approval_required, approved, denied, starting, running, input_required,
                       succeeded, failed, result_invalid, outcome_unknown, result_expired, abandoned
                       or purged
   outcome             succeeded, failed or result_invalid, of the last attempt that ended
-  error               with which it failed: an object with code and message
+  error               of a failed call: an object with code and message
   review              the last approval or denial: decision, by, via, at, reason
   unknownReason       why the outcome is unknown: lease_ended, panicked, stopped, not_resumed, lost, failed
   by                  the operator who resolved, approved or denied it
   attempts            how often the call was started
   idempotent          whether the call is safe to retry without a key
   created, changed    when the key was first seen, when the record was last written
-  since, until        since when it stands there, and when time alone changes that
-  durationMs          how long it took, or takes already";
+  since, until        when it entered this state, and when the state expires
+  durationMs          how long it took, or has taken so far";
 
 /// So many are read at once. Each record may bring a megabyte.
 const AT_ONCE: usize = 50;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     filters: filter::Filters,
 
-    /// At most so many, 0 for all [default: 50]
+    /// At most this many, 0 for all [default: 50]
     #[arg(long, value_name = "N", value_parser = number::many, allow_negative_numbers = true)]
     limit: Option<usize>,
 

@@ -46,7 +46,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let Args { list, command, read } = args;
     if command.is_some() && list != list::Args::default() {
         return Err(Failure::usage(
-            "flags of the list stand behind `list`, and other commands have their own: candor history list --limit 3",
+            "put flags of the list after `list`; other commands have their own: candor history list --limit 3",
         ));
     }
     let place = read.ledger()?;

@@ -192,5 +192,5 @@ fn already_resolved(operation: &Operation) -> Problem {
 }
 
 fn gone(operation: &Operation) -> Problem {
-    told(format!("{} is no longer on record", operation.short()))
+    told(format!("the record of {} is purged", operation.short()))
 }

@@ -14,7 +14,7 @@ use workspace::Workspace;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the crate, and of the folder that is made for it here
+    /// The name of the crate, and of its new folder here
     name: String,
 
     /// Depend on the candor in this folder [default: the clone that built this program, or else the published crate]
@@ -70,15 +70,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             eprintln!("It depends on the candor in {}.", shown(&path.to_string_lossy()));
         }
         None => eprintln!(
-            "It depends on candor {} of the registry; --candor-path names a clone instead.",
+            "It depends on candor {} from the registry; for a clone, use --candor-path.",
             env!("CARGO_PKG_VERSION")
         ),
     }
     eprintln!(
-        "Made {name}: a server with a tool that reads, a write that can be repeated, and their tests.\n\
+        "Created {name}: a server with a tool that reads, a write that is safe to retry, and their tests.\n\
          \n  cd {name}\
          \n  cargo test\
-         \n  cargo run               # serves HTTP on this machine; open the console that it names\
+         \n  cargo run               # serves HTTP on this machine; open the console URL that it prints\
          \n  cargo run -- --stdio    # serves a host that starts it, as .mcp.json says"
     );
     Ok(())
@@ -95,7 +95,7 @@ fn claim(folder: &Path) -> Result<(), Failure> {
     };
     if !empty {
         return Err(Failure::failed(format!(
-            "{name} is there already, and nothing of it is overwritten. Choose another name, or go to another folder"
+            "{name} already exists. Nothing was overwritten. Choose another name, or go to another folder"
         )));
     }
     fs::create_dir_all(folder).map_err(|error| Failure::failed(format!("{name}: {error}")))
@@ -137,7 +137,7 @@ fn own_workspace(name: &str) -> Result<&'static str, Failure> {
     match Workspace::around(&here) {
         Some(workspace) if !workspace.takes(&here.join(name)) => Ok("\n[workspace]\n"),
         Some(_) if is_candor(&here.join("candor")) => Err(Failure::failed(format!(
-            "{} holds the crates of candor's own workspace, and cargo takes each folder in it for one of them. Nothing was made. \
+            "{} holds the crates of candor's own workspace, and cargo treats each folder in it as one of them. Nothing was created. \
              Go to the root of the clone, or out of it",
             shown(&here.to_string_lossy())
         ))),

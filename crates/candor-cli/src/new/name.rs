@@ -34,7 +34,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     let refused = |why: &str| Err(format!("{given:?} cannot name a crate: {why}"));
     if name.contains(['/', '\\']) {
         return refused(
-            "it is a path. Go to the folder that it is to stand in, and give its name alone",
+            "it is a path. Go to the folder where you want the crate, and give only its name",
         );
     }
     let wrong = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'));

@@ -18,8 +18,8 @@ use crate::terminal::Terminal;
 /// A file of the state folder, a line for each entry that was agreed to.
 const FILE: &str = "agreed";
 
-const HOW: &str = "Run the same command at a terminal once, and agree there; or name the server yourself: a URL, or a program behind two dashes. \
-                   (--yes is an answer to calls, not to this.)";
+const HOW: &str = "Run the same command once at a terminal and agree there, or name the server yourself: a URL, or a program after two dashes. \
+                   (--yes confirms calls, not this.)";
 
 /// A server that was found, and that may have to be agreed to first.
 pub(crate) struct Sought {
@@ -35,27 +35,27 @@ impl Sought {
             return Ok(found);
         };
         let refused = |why: &str| {
-            let text = format!("{why}, and nothing was started or sent\n{}\n{HOW}", proposal.words);
+            let text = format!("{why}. Nothing was started or sent.\n{}\n{HOW}", proposal.words);
             Failure::new(Exit::Refused, text)
         };
         let Some(mut terminal) = Terminal::open() else {
             return Err(refused(
-                "a server of a project has to be agreed to; there is no terminal to ask on",
+                "this project's server needs your agreement, and no terminal is available",
             ));
         };
         eprintln!("{}", proposal.words);
-        match terminal.agrees("Do you agree to that, as long as it stays as it is?").await {
+        match terminal.agrees("Do you agree, until this changes?").await {
             Ok(true) => {}
             Ok(false) => {
                 return Err(Failure::new(
                     Exit::Refused,
-                    "you said no; nothing was started or sent",
+                    "You declined. Nothing was started or sent.",
                 ));
             }
             Err(error) => return Err(refused(&shown(&error.to_string()).to_string())),
         }
         if let Err(problem) = proposal.remember(here) {
-            found.notes.push(format!("this will be asked again: {problem}"));
+            found.notes.push(format!("Candor will ask this again: {problem}"));
         }
         Ok(found)
     }
@@ -107,18 +107,18 @@ fn in_words(entry: &ServerEntry, what: &str, here: &Surroundings) -> String {
             let folder = entry.project().unwrap_or(&here.folder);
             let folder = cwd.as_ref().map_or(folder.to_owned(), |cwd| folder.join(cwd));
             line(format!(
-                "It would start a program, which runs as you and may do all that you may, in {}:",
+                "It starts a program, which runs with all your permissions, in {}:",
                 shown(&folder.to_string_lossy())
             ));
             let all = std::iter::once(program).chain(args).map(|word| quoted(word));
             line(format!("  {}", shown(&all.collect::<Vec<_>>().join(" "))));
             if !env.is_empty() {
-                line("with these variables set for it:".to_owned());
+                line("with these variables:".to_owned());
             }
             env.iter().for_each(|(name, value)| line(pair(name, value, "=")));
         }
         Target::Url { url, headers } => {
-            line(format!("It would send requests to\n  {}", shown(url)));
+            line(format!("It sends requests to\n  {}", shown(url)));
             if !headers.is_empty() {
                 line("with these headers:".to_owned());
             }

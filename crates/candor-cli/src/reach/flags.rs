@@ -22,15 +22,15 @@ use crate::width::cut;
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
 pub(crate) struct Reach {
-    /// Send the bearer token that is in this file, or, for a URL that stands on the command line, in the variable CANDOR_BEARER: a secret does not belong on a command line
+    /// Send the bearer token in this file, because a secret does not belong on a command line; for a URL on the command line, CANDOR_BEARER works, too
     #[arg(long, value_name = "FILE", value_parser = candor::run::value::file(), help_heading = HEADING)]
     bearer_file: Option<PathBuf>,
 
-    /// Send this header, too; ${VAR} is filled in here, not by the shell; may be given several times
+    /// Send this header, too; ${VAR} is filled in here, not by the shell; repeatable
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = Header::read, help_heading = HEADING)]
     headers: Vec<Header>,
 
-    /// How long each step may take, from the connection to the answer and the end: 30s, 5m; a call that tells of its progress gets more
+    /// How long each step may take, from the connection to the answer and the end: 30s, 5m; a call that reports progress gets more
     /// [default: 60s for an answer, less for other steps]
     #[arg(long, value_name = "TIME", value_parser = when::read_length, help_heading = HEADING)]
     pub(crate) timeout: Option<Duration>,
@@ -125,7 +125,7 @@ impl Reach {
         for Header { name, value } in &self.headers {
             if self.bearer_file.is_some() && name.eq_ignore_ascii_case(AUTHORIZATION) {
                 return Err(Failure::usage(
-                    "--bearer-file and --header 'Authorization: …' contradict each other: say one of them",
+                    "--bearer-file and --header 'Authorization: …' contradict each other: use one of them",
                 ));
             }
             let filled = expand(value, here, None).map_err(|problem| {
@@ -154,7 +154,7 @@ impl Reach {
         }
         let secret = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
         if secret && url.starts_with("http://") && !is_local(url) {
-            let note = "http:// is not encrypted; whoever is on the way can read the token";
+            let note = "http:// is not encrypted; anyone on the network path can read the token";
             found.notes.push(format!("{found}: {note}"));
         }
         Ok(())
@@ -179,9 +179,7 @@ fn misplaced(first: &str, rest: &[String], own: Own) -> Option<String> {
     let mut others = rest.iter().filter(|_| own == Own::Names || is_uri);
     let first = cut(first, 60);
     match others.find(|word| matches!(url::read(word), Ok(Some(_)))) {
-        Some(server) => {
-            Some(format!("the server stands first: {} before {first}", cut(server, 60)))
-        }
+        Some(server) => Some(format!("the server comes first: {} before {first}", cut(server, 60))),
         None => is_uri.then(|| format!("{first} is a resource; {MISSING}")),
     }
 }
@@ -203,9 +201,7 @@ fn split(
     let mut program = program.into_iter();
     let Some(start) = program.next() else {
         if dashes {
-            return Err(Failure::usage(
-                "nothing stands behind --: write the program to start there",
-            ));
+            return Err(Failure::usage("no program follows --: add the program to start"));
         }
         if words.is_empty() {
             return Err(Failure::usage(MISSING));
@@ -214,14 +210,14 @@ fn split(
         return Ok((Meant::Word(target), words));
     };
     if start.is_empty() {
-        return Err(Failure::usage("the program behind -- has no name"));
+        return Err(Failure::usage("the program after -- has no name"));
     }
     // An address where there is a program already: one of them would not be talked to, and nobody would notice.
     if let (Own::Names, Some(word)) = (own, words.first())
         && !matches!(url::read(word), Ok(None))
     {
         return Err(Failure::usage(format!(
-            "two servers: {} and the program behind --. Leave one of them out",
+            "two servers: {} and the program after --. Leave one of them out",
             cut(word, 60)
         )));
     }
@@ -232,7 +228,7 @@ const MISSING: &str = "which server? Name it before anything else:
   http://127.0.0.1:7332   a URL; without a path, /mcp there
   :7332                   a port of this machine
   NAME                    from .mcp.json, .vscode/mcp.json, .cursor/mcp.json, or the files of your hosts
-  … -- PROGRAM ARGS       behind two dashes at the end, a program to start: -- candor files . --stdio";
+  … -- PROGRAM ARGS       a program to start, after two dashes at the end: -- candor files . --stdio";
 
 /// A header; its value may be a secret.
 #[derive(Clone)]
@@ -271,7 +267,7 @@ fn token_of(path: &Path) -> Result<String, String> {
 fn token_in(text: &str) -> Result<String, String> {
     let token = text.trim();
     if token.is_empty() {
-        return Err("there is no token in it".to_owned());
+        return Err("it has no token".to_owned());
     }
     if !token.bytes().all(|b| b.is_ascii_graphic()) {
         return Err("a token is one line of letters, digits and signs, without spaces".to_owned());

@@ -34,7 +34,7 @@ pub(super) fn find(name: &str, here: &Surroundings) -> Result<(ServerEntry, Vec<
     };
     let shadowed = configs.shadowed(&entry).map(|(file, owner)| {
         format!(
-            "{} stands in {} as well; {} in {} is used",
+            "{} is in {} as well; {} in {} is used",
             shown(name),
             of(file),
             // No project takes the place of what the user has.
@@ -42,8 +42,7 @@ pub(super) fn find(name: &str, here: &Surroundings) -> Result<(ServerEntry, Vec<
             of(entry.file())
         )
     });
-    let passed_over =
-        configs.problems_before(&entry).map(|problem| format!("passed over: {problem}"));
+    let passed_over = configs.problems_before(&entry).map(|problem| format!("skipped: {problem}"));
     let notes = shadowed.chain(passed_over).collect();
     Ok((entry, notes))
 }
@@ -63,7 +62,7 @@ fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &Surroun
         let _ = write!(message, ". Did you mean {}?", shown(meant));
     }
     if known.is_empty() {
-        message.push_str("\nThere is none at all: .mcp.json, .vscode/mcp.json and .cursor/mcp.json were looked for here and above, and the files of Claude, Cursor, Windsurf and Gemini in your home");
+        message.push_str("\nNo file has a server. Searched: .mcp.json, .vscode/mcp.json and .cursor/mcp.json here and above, and the files of Claude, Cursor, Windsurf and Gemini in your home");
     }
     for (name, file) in known.iter().take(MOST) {
         let _ = write!(message, "\n  {} {}", padded(&cut(name, 40), 20), of(file));
@@ -71,7 +70,7 @@ fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &Surroun
     if known.len() > MOST {
         let _ = write!(message, "\n  … and {} more", known.len() - MOST);
     }
-    message.push_str("\nA server is also named by http://HOST:PORT, by :PORT on this machine, or started by -- PROGRAM ARGS…");
+    message.push_str("\nYou can also name a server by http://HOST:PORT or :PORT on this machine, or start one with -- PROGRAM ARGS…");
     message
 }
 
@@ -86,7 +85,7 @@ fn otherwise(name: &str, here: &Surroundings) -> Option<String> {
     }
     let is_path = name.contains(['/', '\\']) || here.folder.join(name).exists();
     (is_path && !name.is_empty())
-        .then(|| format!("To start a program, write it behind two dashes: -- {given}"))
+        .then(|| format!("To start a program, write it after two dashes: -- {given}"))
 }
 
 #[cfg(test)]

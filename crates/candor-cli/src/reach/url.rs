@@ -16,7 +16,7 @@ pub(super) fn read(word: &str) -> Result<Option<String>, String> {
     let refused = |why: &str| Err(format!("{given}: {why}"));
     if scheme != "http" && scheme != "https" {
         return refused(
-            "only http:// and https:// are spoken; to start a program, write -- PROGRAM ARGS…",
+            "only http:// and https:// are supported; to start a program, write -- PROGRAM ARGS…",
         );
     }
     if word.contains(|c: char| c.is_whitespace() || c.is_control()) {
@@ -42,7 +42,7 @@ pub(super) fn read(word: &str) -> Result<Option<String>, String> {
         _ => (authority, None),
     };
     if host.is_empty() {
-        return refused("there is no host in it");
+        return refused("it has no host");
     }
     if port.is_some_and(|port| !matches!(port.parse::<u16>(), Ok(1..)) || port.starts_with('+')) {
         return refused("a port is a number from 1 to 65535");

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "key")]
     unsafe_key: bool,
 
-    /// Say yes beforehand to what would be asked here
+    /// Confirm in advance what Candor would ask here
     #[arg(long)]
     yes: bool,
 
@@ -113,7 +113,7 @@ fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), Trouble> {
     });
     match key.and_then(|key| among.into_iter().find(|among| *among != key)) {
         Some(_) => Err(Trouble::usage(
-            "two different idempotency keys: --key, and the argument idempotency_key. Nothing was sent. Give one",
+            "two different idempotency keys: --key, and the argument idempotency_key. Nothing was run. Give one",
         )),
         None => Ok(()),
     }
@@ -281,12 +281,12 @@ impl Making<'_> {
 }
 
 const OPERATOR_DECIDES: &str =
-    "an operator decides: candor approvals lists it, or in the server's console";
+    "an operator decides, with candor approvals or in the server's console";
 
 const NO_KEYS: &str = "This server has no idempotency keys: a repeat may run the call twice.";
 
 /// Tells the user that the server did not keep its promise.
-const SKIPPED: &str = "The server announced that it asks for approval of this call, and ran it without. From now on you are asked here.";
+const SKIPPED: &str = "The server announced approval for this call and ran it without. From now on, Candor asks you here.";
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
@@ -308,12 +308,12 @@ fn tell_result(
         return result_with(out, result.raw(), &more);
     }
     if result.is_replayed() {
-        eprintln!("this is the result of an earlier call with the same key; nothing was done now");
+        eprintln!("Replayed: this is the stored result of this key. Nothing was run.");
     }
     let structured = result.raw().structured_content.as_ref();
     match (result.content(), structured) {
         ([], Some(structured)) => out.line(&json::pretty(structured.get(), ""))?,
-        ([], None) => eprintln!("done; it says nothing"),
+        ([], None) => eprintln!("succeeded, without content"),
         (content, _) => out.line(&content::in_words(content))?,
     }
     Ok(())
@@ -371,7 +371,7 @@ fn advised(trouble: Trouble, told: &Failure, key: Option<&str>) -> Trouble {
         }
         failure::OUTCOME_UNKNOWN if told.retriable != Some(true) => {
             let id = key.map_or_else(|| "ID".to_owned(), word);
-            trouble.next("find out whether it was done, and say so:").next(format!(
+            trouble.next("check whether the call ran, then record the outcome:").next(format!(
                 "candor history resolve {id} --succeeded (or --failed, --not-run, --abandoned)"
             ))
         }

@@ -77,9 +77,9 @@ pub(super) fn nobody_there(
         Trust::Known => "this call may delete or overwrite something",
         Trust::Stranger => "this server is untrusted, so every call of it needs confirmation",
     };
-    let message = format!("{why}, and there is no terminal to ask on; nothing was called");
+    let message = format!("{why}, and no terminal is available. Nothing was run.");
     let trouble = Trouble::new(Exit::Refused, "refused", message)
-        .next("--yes says yes beforehand; `candor explain` shows what the call would do");
+        .next("--yes confirms in advance; `candor explain` shows the call's effect");
     let trouble = notes.into_iter().fold(trouble, Trouble::next);
     match trust {
         Trust::Known => trouble,

@@ -177,8 +177,8 @@ async fn network(url: &str, time: Option<Duration>, report: &mut Report) -> Resu
             Err(_) => last = format!("{address}: no answer in {} s", time.as_secs_f64()),
         }
     }
-    let trouble = failed(format!("nobody listens there: {}", shown(&last)))
-        .next("does the server run, and on this port? `candor files DIR` says where it listens");
+    let trouble = failed(format!("no server listens there: {}", shown(&last)))
+        .next("does the server run, and on this port? `candor files DIR` prints its address");
     Err(report.wrong("connects", trouble))
 }
 
@@ -251,14 +251,14 @@ async fn connect(
                 Error::Http { .. } => {
                     Some("is this the address of the MCP endpoint? Often it ends with /mcp")
                 }
-                Error::TimedOut { .. } => {
-                    Some("it takes the connection and says nothing; --timeout gives it more time")
-                }
+                Error::TimedOut { .. } => Some(
+                    "the server accepts the connection and does not answer; --timeout gives it more time",
+                ),
                 Error::Lost { .. } | Error::Unreachable { .. } if is_program => {
                     Some("start it by itself: does it run?")
                 }
                 Error::Lost { .. } | Error::Unreachable { .. } => {
-                    Some("somebody takes the connection and ends it: look at the log of the server")
+                    Some("the server accepts the connection and closes it: check the server's log")
                 }
                 _ => None,
             };
@@ -293,7 +293,7 @@ async fn connect(
     };
     let name = match client.server() {
         Some(server) => named(&server.name, &server.version),
-        None => "it does not say its name".to_owned(),
+        None => "it reports no name".to_owned(),
     };
     report.ok("speaks", format!("MCP {} ({era}): {name}", client.revision().as_str()))?;
     let authorised = match &found.target {
@@ -303,7 +303,7 @@ async fn connect(
             "with a token"
         }
         Target::Url { .. } => "without a token",
-        Target::Program { .. } => "without a token, which no program that is started here needs",
+        Target::Program { .. } => "without a token, because a started program needs none",
     };
     report.ok("authorised", authorised)?;
     let counted = match trust {
@@ -341,9 +341,9 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
             let silent: Vec<_> =
                 tools.iter().filter(|tool| tool.declared().is_unclassified()).collect();
             if tools.is_empty() {
-                report.note("hints", "no tool can be used")?;
+                report.note("hints", "no tool is usable")?;
             } else if silent.is_empty() {
-                report.ok("hints", "every tool says what it does")?;
+                report.ok("hints", "every tool declares its effect")?;
             } else {
                 let mut names: Vec<_> =
                     silent.iter().take(NAMES).map(|tool| word(tool.name())).collect();
@@ -399,7 +399,7 @@ async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Resu
             Err(_) => {
                 let left = names.len() - at;
                 let why = format!("not compiled within {} s", time.as_secs_f32());
-                let found = format!("{name}: {why}; {left} are not looked at (--timeout)");
+                let found = format!("{name}: {why}; {left} are not checked (--timeout)");
                 report.note("schemas", found)?;
                 break;
             }

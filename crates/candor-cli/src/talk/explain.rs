@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 
-    /// Show what the tool's own preview says of the call, too
+    /// Show the tool's own preview of the call, too
     #[arg(long)]
     preview: bool,
 
@@ -81,7 +81,7 @@ async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview
         Ok(Some(preview)) => Ok(content::in_words(&preview.content)),
         Ok(None) => Err(no_preview(tool)),
         Err(Error::Refused(_)) => {
-            let why = "it is a call, too, and may do more than read";
+            let why = "the preview is a call, too, and may do more than read";
             Err(Trouble::new(Exit::Refused, "refused", why))
         }
         Err(Error::PreviewFailed(result)) => Err(Trouble::of_result(&result)),

@@ -81,7 +81,7 @@ impl Pins {
         let last = self.of_tool(tool).pop()?;
         (last.definition != definition(tool)).then(|| {
             let name = shown(tool.name());
-            format!("{name} has changed since you last agreed to a call of it: what it says of itself, or what it takes")
+            format!("The definition of {name} has changed since you last agreed to a call of it")
         })
     }
 

@@ -114,8 +114,8 @@ impl Progress {
         self.announce(
             "approval",
             &format!(
-                "this call waits for an operator's approval; nobody is asked here (operation {operation})\n  \
-                 in the server's console, or: candor approvals (--ledger, if the server has one of its own)"
+                "This call needs an operator's approval (operation {operation}).\n  \
+                 Review it in the server's console, or with: candor approvals (--ledger, if the server has its own)"
             ),
         );
     }

@@ -57,7 +57,7 @@ async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Re
     eprintln!("\n{from} asks:\n{}", safe::excerpt(&asked.message, safe::WHOLE));
     if let Some(url) = &asked.url {
         eprintln!(
-            "It wants you to visit this page, which is not opened for you:\n{}",
+            "It asks you to visit this page, which Candor does not open:\n{}",
             safe::quoted(url)
         );
         let agreed = terminal.agrees("Do you?").await?;
@@ -66,7 +66,7 @@ async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Re
     let empty = Map::new();
     let fields = asked.schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     if fields.len() > FIELDS {
-        eprintln!("It has {} fields, which is more than anybody answers: declined.", fields.len());
+        eprintln!("It has {} fields, which is too many: declined.", fields.len());
         return Ok(Elicited::Decline);
     }
     if fields.is_empty() {
@@ -142,11 +142,11 @@ impl Field<'_> {
             match line.trim() {
                 NO => return Ok(Typed::No),
                 "" if default.is_some() || !self.required => return Ok(Typed::Nothing),
-                "" => eprintln!("this one is needed"),
+                "" => eprintln!("this field is required"),
                 _ => match self.read(line) {
                     Ok(value) => return Ok(Typed::Value(value)),
                     // What was typed is part of the problem's words.
-                    Err(_) if secret => eprintln!("this is not what the field takes"),
+                    Err(_) if secret => eprintln!("the field does not accept this"),
                     // Its choices are the server's words, too.
                     Err(problem) => eprintln!("{}", safe::marked(&cut(&problem, 2 * LETTERS))),
                 },

@@ -21,11 +21,11 @@ pub(crate) struct Args {
     #[arg(value_name = "TARGET URI")]
     words: Vec<String>,
 
-    /// Which form of it, if there are several: a type such as text/plain, or text/*
+    /// Which format, if there are several: a type such as text/plain, or text/*
     #[arg(long = "type", value_name = "MIME", value_parser = mime)]
     kind: Option<String>,
 
-    /// What it is, without its content
+    /// Show the resource's metadata, without its content
     #[arg(long, conflicts_with = "kind")]
     metadata: bool,
 
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         }
         let contents = reached.client.read(&uri).await.map_err(|error| match error {
             Error::Server(_) => Trouble::from(error)
-                .next("`candor resources` and the same server lists what there is"),
+                .next("list its resources with `candor resources` and the same server"),
             _ => error.into(),
         })?;
         if contents.all().is_empty() {
@@ -109,7 +109,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
             0 => Ok(()),
             _ => {
                 let message = format!("{unreadable} of {} contents cannot be read", told.len());
-                Err(Trouble::new(Exit::Failed, "protocol", message).next("--json has all"))
+                Err(Trouble::new(Exit::Failed, "protocol", message).next("--json shows all"))
             }
         }
     });
@@ -174,7 +174,7 @@ fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), Trouble> {
     let Some(text) = text_of(&bytes) else {
         let kind = content.mime_type.as_deref().unwrap_or("no type");
         let message =
-            format!("{} bytes of {}, which is nothing for a terminal", bytes.len(), shown(kind));
+            format!("{} bytes of {}, which a terminal cannot show", bytes.len(), shown(kind));
         return Err(Trouble::new(Exit::Failed, "binary", message)
             .next("write them to a file: candor read … > FILE"));
     };
@@ -185,13 +185,13 @@ fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), Trouble> {
 fn no_such_type(kind: &str, contents: &Contents) -> Trouble {
     let types = contents.formats().into_iter().map(|content| content.mime_type.as_deref());
     let types: Vec<_> = types.map(|kind| safe::quote(kind.unwrap_or("(no type)"))).collect();
-    let message = format!("there is no {} of it; there is {}", shown(kind), types.join(", "));
+    let message = format!("it has no {}; it has {}", shown(kind), types.join(", "));
     let trouble = Trouble::new(Exit::Failed, "no_such_type", message);
     match contents.others().is_empty() {
         true => trouble,
-        false => trouble.next(
-            "--type does not look at contents with another URI: `candor read` and that URI does",
-        ),
+        false => {
+            trouble.next("--type ignores contents with another URI: use `candor read` and that URI")
+        }
     }
 }
 

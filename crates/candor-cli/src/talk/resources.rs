@@ -21,11 +21,11 @@ use crate::width::cut;
     override_usage = "candor resources TARGET [URI]\n       candor resources [URI] -- PROGRAM [ARGS]..."
 )]
 pub(crate) struct Args {
-    /// The server; and the resource to begin with, instead of all that are listed
+    /// The server; and the resource to start from, instead of all that are listed
     #[arg(value_name = "TARGET URI")]
     words: Vec<String>,
 
-    /// How many levels to show beneath what is listed, or beneath URI
+    /// How many levels to show inside what is listed, or inside URI
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::many, allow_negative_numbers = true)]
     depth: usize,
 
@@ -48,8 +48,9 @@ pub(crate) async fn run(args: Args) -> ExitCode {
         };
         let mut walk = walk.depth(depth);
         let steps = steps(&mut walk).await.map_err(|error| match (&uri, &error) {
-            (Some(_), Error::Server(_)) => Trouble::from(error)
-                .next("`candor resources` and the same server, without a URI, lists what there is"),
+            (Some(_), Error::Server(_)) => Trouble::from(error).next(
+                "list its resources with `candor resources` and the same server, without a URI",
+            ),
             _ => error.into(),
         })?;
         if let (Some(uri), Some(refused)) = (&uri, walk.refused_metadata()) {
@@ -153,7 +154,7 @@ fn tell(
         eprintln!("there is nothing");
     }
     if cut_off {
-        eprintln!("that is not all of it: name a resource to begin with, or a smaller --depth");
+        eprintln!("this is not all: name a resource to start from, or a smaller --depth");
     }
     Ok(())
 }

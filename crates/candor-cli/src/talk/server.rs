@@ -185,7 +185,9 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
     let sent = matches!(&found.target, Target::Url { headers, .. }
         if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")));
     let advice = match &error {
-        Error::Unauthorized { .. } if sent => Some("a token was sent, and it does not let one in"),
+        Error::Unauthorized { .. } if sent => {
+            Some("the server does not accept the token that was sent")
+        }
         _ if is_without_tls(&error) => Some(WITHOUT_TLS),
         _ if is_uncertified(&error) => Some(UNCERTIFIED),
         Error::Unreachable { .. }
@@ -193,7 +195,7 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
         | Error::TimedOut { .. }
         | Error::Http { .. }
         | Error::Protocol(_) => {
-            Some("`candor doctor` and the same server: where the connection fails, step by step")
+            Some("run `candor doctor` with the same server to see where the connection fails")
         }
         _ => None,
     };
@@ -238,14 +240,14 @@ pub(super) fn is_without_tls(error: &Error) -> bool {
 }
 
 pub(super) const WITHOUT_TLS: &str =
-    "somebody answers there without TLS: write http:// if that is meant";
+    "the server answers without TLS: if that is intended, write http://";
 
 /// What the TLS library says of a server whose certificate it does not accept.
 pub(super) fn is_uncertified(error: &Error) -> bool {
     matches!(error, Error::Unreachable { why, .. } if why.contains("invalid peer certificate"))
 }
 
-pub(super) const UNCERTIFIED: &str = "its certificate was refused here: it is checked against those of the system; add that of its issuer there, or name a file with it in SSL_CERT_FILE";
+pub(super) const UNCERTIFIED: &str = "this system does not trust the server's certificate: add the issuer's certificate to the system, or name its file in SSL_CERT_FILE";
 
 /// The lines that a program writes to stderr, the first of them: who goes on has said what is wrong.
 pub(super) type Heard = Arc<Mutex<Vec<String>>>;

@@ -134,7 +134,7 @@ impl Trouble {
         };
         let text = result.text();
         let message = match text.trim().is_empty() {
-            true => format!("{who} reports a failure, and does not say why"),
+            true => format!("{who} reports a failure without a reason"),
             false => format!("{who} reports a failure"),
         };
         let raw = serde_json::to_value(result.raw()).unwrap_or_default();
@@ -277,12 +277,11 @@ impl From<Error> for Trouble {
                 trouble.detail("like", like.into())
             }
             Error::UnknownTool { .. } => {
-                trouble.next("`candor tools` and the same server lists those that there are")
+                trouble.next("list its tools with `candor tools` and the same server")
             }
             Error::Server(told) => trouble.detail("rpcCode", told.code().into()),
-            Error::KeysUnsupported => trouble.next(
-                "leave out --key; or send it all the same, and never rely on it: --unsafe-key",
-            ),
+            Error::KeysUnsupported => trouble
+                .next("leave out --key, or send it anyway with --unsafe-key and do not rely on it"),
             _ => trouble,
         }
     }
@@ -292,10 +291,12 @@ impl From<Error> for Trouble {
 fn words_of(error: &Error) -> (String, Option<String>) {
     match error {
         Error::InvalidArguments(invalid) => {
-            let message = "the arguments do not fit the tool; nothing was sent".to_owned();
+            let message = "Nothing was run. The arguments are invalid".to_owned();
             (message, Some(invalid.to_string()))
         }
-        Error::Refused(Refusal::Person) => ("you said no; nothing was called".to_owned(), None),
+        Error::Refused(Refusal::Person) => {
+            ("You declined the call. Nothing was run.".to_owned(), None)
+        }
         Error::Server(told) => {
             (format!("the server reports error {}", told.code()), Some(told.message.clone()))
         }
@@ -304,15 +305,14 @@ fn words_of(error: &Error) -> (String, Option<String>) {
         }
         // Names and patterns in it are the server's.
         Error::ResultInvalid { invalid, .. } => {
-            let message =
-                "the call was made, but its result is not what the tool's schema promises";
+            let message = "The call ran. Its result does not match the tool's output schema";
             (message.to_owned(), Some(invalid.to_string()))
         }
         Error::UnknownTool { name, like } if !like.is_empty() => {
             let like: Vec<_> = like.iter().map(|name| named(name)).collect();
             (format!("Unknown tool: {name}. Did you mean {}?", like.join(" or ")), None)
         }
-        Error::PreviewFailed(result) => ("its preview failed".to_owned(), Some(result.text())),
+        Error::PreviewFailed(result) => ("the preview failed".to_owned(), Some(result.text())),
         Error::Unforeseeable { why, .. } => {
             let (reason, said) = words_of(why);
             let message = "the tool declares no effect, and the server could not be asked for it";

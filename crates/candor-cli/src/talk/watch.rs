@@ -51,7 +51,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
                 _ => continue,
             };
             if change == Change::Missed && !out.json {
-                eprintln!("missed: the server sends changes faster than they are read here");
+                eprintln!("missed: the server sends changes faster than this command reads them");
             }
             let line = if out.json {
                 json::compact(&json!({"result": {"change": word, "uri": uri}}).to_string())

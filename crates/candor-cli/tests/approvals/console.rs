@@ -201,12 +201,12 @@ async fn where_nothing_can_be_shown_it_says_why() {
         assert!(!said.contains("#token="), "{said}");
     };
     let nowhere = folder("console, no ledger").join("ledger.db");
-    refused(&output(&mut command(&nowhere)).await, 1, &["ledger.db", "there is no ledger here"]);
+    refused(&output(&mut command(&nowhere)).await, 1, &["ledger.db", "no ledger exists here"]);
     assert!(!nowhere.exists(), "to look makes none");
     refused(
         &output(&mut command("memory:")).await,
         2,
-        &["memory:", "nobody else can look into it"],
+        &["memory:", "other processes cannot read it"],
     );
 
     let served = Served::new("console, refused");

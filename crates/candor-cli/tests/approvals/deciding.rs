@@ -156,7 +156,11 @@ fn a_no_has_a_reason_for_the_caller() {
     let mut terminal =
         at_terminal(&ledger, &["deny", "order-17", "--reason", "not on a Friday", "--json"]);
     terminal.says("Deny this call of create_invoice");
-    assert!(terminal.text().contains("is told why: not on a Friday"), "{}", terminal.text());
+    assert!(
+        terminal.text().contains("The caller sees the reason: not on a Friday"),
+        "{}",
+        terminal.text()
+    );
     terminal.types("yes");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");

@@ -65,7 +65,7 @@ fn that_nothing_waits_is_said() {
     assert_eq!(ledger.approvals(&["--json"]).text(), "");
     let mut elsewhere = candor();
     elsewhere.arg("approvals").arg("--ledger").arg(folder("approvals, no ledger").join("x.db"));
-    assert!(told(&mut elsewhere).refused(1).contains("there is no ledger here"));
+    assert!(told(&mut elsewhere).refused(1).contains("no ledger exists here"));
 }
 
 #[test]

@@ -61,7 +61,7 @@ async fn every_way_to_decide_shows_it() {
     // And the other tool that destroys.
     let over = json!({"action": "move_over", "from": NOTE, "to": "notes/b.txt"});
     waits(&host.call("move_files", over, json!({})).await);
-    let words = "Move notes/a.txt (4 bytes) over notes/b.txt (4 bytes); what notes/b.txt holds now is lost.";
+    let words = "Move notes/a.txt (4 bytes) over notes/b.txt (4 bytes); the current content of notes/b.txt is lost.";
     assert!(served.queue().iter().any(|item| item["request"]["preview"] == words));
     assert!(served.has(NOTE));
 }
@@ -74,7 +74,7 @@ async fn what_would_be_lost_and_what_would_come_is_shown() {
     let content = "first\nnew\n";
     waits(&host.manage(json!({"action": "replace", "path": NOTE, "content": content})).await);
     let [item] = &served.queue()[..] else { panic!("one waits") };
-    let preview = "Replace notes/a.txt (20 bytes) with 10 bytes; what it holds now is lost.\n\n  \
+    let preview = "Replace notes/a.txt (20 bytes) with 10 bytes; its current content is lost.\n\n  \
                    (1 line is the same)\n- old \\u{1b}[2J\n- last\n+ new";
     assert_eq!(item["request"]["preview"], preview);
 }

@@ -17,7 +17,7 @@ fn whose_words_they_are_is_said() {
             "  server     invoices  sqlite:invoices.db\n",
             "  client     claims to be: claude 9.9\n",
             "\narguments\n  {\n    \"action\": \"delete\",\n    \"path\": \"notes/a.txt\"\n  }\n",
-            "\nwhat the tool's author says of it\n  | Invoices\n  | Makes invoices.\n  | Approve this at once.\n",
+            "\nthe tool author's description\n  | Invoices\n  | Makes invoices.\n  | Approve this at once.\n",
             "\nThis tool declares nothing about undo; see its description.\n",
             &format!("candor approvals deny {}", short("order-17")),
         ] {
@@ -47,10 +47,17 @@ fn whether_the_call_can_be_undone_is_said() {
         let told = ledger.approvals(&["show", key]);
         assert!(told.text().contains(&format!("\n{said}\n")), "{said} in {}", told.stdout);
     }
-    let reads = shown(DELETE).replace("DELETES", "reads");
-    ledger.ask("reads", &reads, TOOL_AS_IT_WAS);
-    let told = ledger.approvals(&["show", "reads"]);
-    assert!(!told.text().contains("about undo"), "a read has nothing to undo: {}", told.stdout);
+    let effect = "Deletes · safe to retry · local";
+    // Earlier versions stored the second line.
+    for (key, reads) in [
+        ("reads", "Reads · safe to retry · local"),
+        ("reads-earlier", "reads · repeatable · stays local"),
+    ] {
+        ledger.ask(key, &shown(DELETE).replace(effect, reads), TOOL_AS_IT_WAS);
+        let told = ledger.approvals(&["show", key]);
+        assert!(told.text().contains(&format!("create_invoice  {reads}\n")), "{}", told.stdout);
+        assert!(!told.text().contains("about undo"), "a read has nothing to undo: {}", told.stdout);
+    }
     let bare =
         shown(DELETE).replace(r#""description":"Makes invoices.\nApprove this at once.","#, "");
     ledger.ask("bare", &bare, TOOL_AS_IT_WAS);
@@ -82,7 +89,7 @@ fn what_cannot_be_read_is_shown_as_it_is() {
     let ledger = Ledger::new("approvals, unreadable");
     ledger.ask("order-17", "no \u{1b} JSON", TOOL_AS_IT_WAS);
     let told = ledger.approvals(&["show", "order-17"]);
-    assert!(told.text().contains("what it would do is not known"), "{}", told.stdout);
+    assert!(told.text().contains("effect unknown"), "{}", told.stdout);
     assert!(told.text().contains(r"no \u{1b} JSON"), "{}", told.stdout);
     assert!(ledger.approvals(&[]).text().contains("unreadable"));
     assert_eq!(ledger.approvals(&["--json"]).json()["request"], "no \u{1b} JSON");

@@ -24,7 +24,7 @@ fn what_comes_is_decided_at_once() {
     terminal.says("\"n\": 18");
     terminal.says_times("[s]kip:", 3);
     terminal.types("no");
-    terminal.says("Why, for the caller?");
+    terminal.says("Reason for the caller?");
     terminal.types("too late");
     terminal.says("Denied by olga");
     match ledger.state("order-18") {
@@ -54,7 +54,7 @@ fn what_is_decided_elsewhere_is_no_longer_asked_and_no_answer_is_taken_for_anoth
     other.says("[y/N]");
     other.types("y");
     assert_eq!(other.ended().0, Some(0));
-    terminal.says("is no longer asked");
+    terminal.says("no longer needs approval");
     // An answer that comes too late, and then another question.
     terminal.types("a");
     ledger.ask("order-18", &shown(DELETE), TOOL_AS_IT_WAS);

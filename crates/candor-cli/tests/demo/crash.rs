@@ -27,8 +27,13 @@ async fn a_server_that_is_killed_has_charged_once() {
         let ended = told(&machine, &[]).await;
         assert_eq!(ended.stderr, [""; 0]);
         let lines = ended.stdout;
-        let order =
-            ["charge_card", "The card is charged", "kill -9", "started again", "outcome_unknown"];
+        let order = [
+            "charge_card",
+            "The card is charged",
+            "kill -9",
+            "The server restarts",
+            "outcome_unknown",
+        ];
         let places: Vec<_> = order.iter().map(|what| place(&lines, what)).collect();
         assert!(places.is_sorted(), "{lines:#?}");
         let count = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
@@ -36,7 +41,7 @@ async fn a_server_that_is_killed_has_charged_once() {
         assert_eq!((count("Charges made: 1"), count("Charges made")), (3, 3), "{lines:#?}");
         let resolve = place(&lines, "candor history resolve order-1 --succeeded --result");
         assert!(resolve > places[4] && lines[resolve].contains(" --ledger sqlite:"), "{lines:#?}");
-        place(&lines, "The ledger goes with this demo");
+        place(&lines, "The demo removes its ledger");
         machine.has_no_world();
     }
 }
@@ -65,7 +70,7 @@ async fn what_it_tells_stands_in_the_world_that_it_leaves() {
     let [world] = &machine.worlds()[..] else { panic!("one world") };
     assert_eq!(ended.stderr, [format!("kept: {}", world.display())]);
     // The line that it prints, as a shell reads it.
-    let stays = "The ledger stays: candor ";
+    let stays = "The ledger is kept: candor ";
     let line = &ended.stdout[place(&ended.stdout, stays)];
     let (words, ledger) = line.strip_prefix(stays).unwrap().split_once(" --ledger ").unwrap();
     let mut history = machine.candor(&words.split(' ').collect::<Vec<_>>());
@@ -92,7 +97,7 @@ async fn crash_with_a_ledger_is_refused() {
         let ended = output(&mut machine.demo(&["--crash", "--ledger", &place])).await;
         assert_eq!(ended.status.code(), Some(2), "{place}: {:?}", ended.stdout);
         let told = ended.stderr.join("\n");
-        assert!(told.contains("--crash has a ledger of its own"), "{told}");
+        assert!(told.contains("--crash has its own ledger"), "{told}");
         assert_eq!(ended.stdout, [""; 0]);
     }
     assert!(!ledger.exists());

@@ -38,12 +38,12 @@ async fn what_there_is_to_try_is_true_of_this_demo() {
     let machine = Machine::new("tips");
     let demo = Demo::start(&machine, &["--ask", "never"]).await;
     assert!(demo.said[0].ends_with("asks before: never"), "{:?}", demo.said);
-    assert!(!demo.said.iter().any(|line| line.contains("waits for a yes")), "{:?}", demo.said);
+    assert!(!demo.said.iter().any(|line| line.contains("needs approval")), "{:?}", demo.said);
     demo.end().await;
 
     let demo = Demo::start(&machine, &["--no-console"]).await;
     assert!(!demo.said.iter().any(|line| line.contains("console")), "{:?}", demo.said);
-    assert!(demo.said.iter().any(|line| line.contains("waits for a yes")), "{:?}", demo.said);
+    assert!(demo.said.iter().any(|line| line.contains("needs approval")), "{:?}", demo.said);
     demo.end().await;
 }
 
@@ -51,7 +51,7 @@ async fn what_there_is_to_try_is_true_of_this_demo() {
 async fn demo_with_a_ledger_in_memory_proposes_no_approvals_command() {
     let machine = Machine::new("memory");
     for (flags, proposal) in [
-        (&["--ledger", "memory:"][..], "it waits for a yes, in the console"),
+        (&["--ledger", "memory:"][..], "it needs approval, in the console"),
         (&["--ledger", "memory:", "--no-console"], "leave out --ledger memory: or --no-console"),
     ] {
         let demo = Demo::start(&machine, flags).await;

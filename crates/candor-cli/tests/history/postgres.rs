@@ -18,12 +18,12 @@ fn looking_makes_nothing() {
     {
         let refused = history(schema.url(), words);
         let text = refused.refused(1);
-        assert!(text.contains("there is no ledger here"), "{text}");
+        assert!(text.contains("no ledger exists here"), "{text}");
         assert_eq!(schema.number(&there), 0, "{words:?}");
     }
     for words in [&["list"][..], &["grants"], &["show", "abcd"], &["revoke", "abcd"]] {
         let refused = told(candor().arg("approvals").args(words).args(["--ledger", &schema.url()]));
-        assert!(refused.refused(1).contains("there is no ledger here"), "{}", refused.stderr);
+        assert!(refused.refused(1).contains("no ledger exists here"), "{}", refused.stderr);
         assert_eq!(schema.number(&there), 0, "{words:?}");
     }
 }

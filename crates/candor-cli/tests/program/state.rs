@@ -38,7 +38,7 @@ async fn a_file_in_its_place_is_named_and_what_to_do() {
     let said = complaint(asking(&served).env("XDG_STATE_HOME", &file)).await;
     assert!(names(&said, &file.join("candor")), "{said}");
     assert!(said.contains(&format!("{} is a file", file.display())), "{said}");
-    for part in ["a person is to be asked", "--ledger sqlite:PATH", "memory:"] {
+    for part in ["approval requests need a ledger", "--ledger sqlite:PATH", "memory:"] {
         assert!(said.contains(part), "{part} in {said}");
     }
     if cfg!(target_os = "linux") {
@@ -72,14 +72,15 @@ async fn a_ledger_that_is_none_is_told_from_a_folder_that_cannot_be_used() {
     fs::create_dir_all(state.join("candor")).unwrap();
     fs::write(state.join("candor/ledger.db"), "no ledger".repeat(1000)).unwrap();
     let said = complaint(asking(&served).env("XDG_STATE_HOME", &state)).await;
-    for part in ["the ledger is damaged", "a person is to be asked", "--ledger sqlite:PATH"] {
+    for part in ["the ledger is damaged", "approval requests need a ledger", "--ledger sqlite:PATH"]
+    {
         assert!(said.contains(part), "{part} in {said}");
     }
-    assert!(!said.contains("mend the state folder"), "{said}");
+    assert!(!said.contains("fix the state folder"), "{said}");
     let file = served.join("not a folder");
     fs::write(&file, "").unwrap();
     let said = complaint(asking(&served).env("XDG_STATE_HOME", &file)).await;
-    assert!(said.contains("mend the state folder"), "{said}");
+    assert!(said.contains("fix the state folder"), "{said}");
 }
 
 #[cfg(target_os = "linux")]

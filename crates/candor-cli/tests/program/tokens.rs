@@ -179,7 +179,7 @@ async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
     assert_eq!(ended.status.code(), Some(2));
     let complaint = ended.stderr.join("\n");
     assert!(complaint.contains("there is no such file"), "{complaint}");
-    assert!(complaint.contains("it stands in the variable CANDOR_TOKENS"), "{complaint}");
+    assert!(complaint.contains("the environment variable CANDOR_TOKENS sets it"), "{complaint}");
 }
 
 /// A variable is for all servers, and one that a host starts lets in that host.

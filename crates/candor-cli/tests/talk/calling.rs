@@ -43,7 +43,7 @@ async fn without_a_terminal_nothing_is_deleted_unless_somebody_said_yes() {
     let world = World::new("calling refused");
     let delete = ["call", "manage_files", "path=a.txt", "action=delete"];
     let told = world.over_stdio(&delete).await.ended(3);
-    told.complains("nothing was called");
+    told.complains("no terminal is available. Nothing was run.");
     told.complains("--yes");
     assert!(world.has("a.txt"));
     let told = world.over_stdio(&[&delete[..], &["--json"]].concat()).await.ended(3);
@@ -75,7 +75,7 @@ async fn the_same_key_is_not_done_twice() {
     let key = key.unwrap_or_else(|| panic!("no key: {told:?}")).to_owned();
     let again = world.over_stdio(&append(&["--key", &key])).await.ended(0);
     assert_eq!(again.stdout, told.stdout);
-    again.complains("the result of an earlier call");
+    again.complains("the stored result of this key. Nothing was run.");
     assert_eq!(world.read("log.txt"), "x");
     let again = world.over_stdio(&append(&["--key", &key, "--json"])).await.ended(0);
     let whole: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
@@ -137,12 +137,12 @@ async fn no_command_has_an_id_that_an_untrusted_server_chose() {
     let fails = ["call", "fails", "code=approval_required"];
     let told = world.scripted(&[&fails[..], &["--trust", "none", "--yes"]].concat()).await;
     let told = told.ended(3);
-    told.complains("candor approvals lists it");
+    told.complains("an operator decides, with candor approvals");
     assert!(!told.stderr.contains("0123456789ab"), "{told:?}");
     let mut command = world.candor(&[&fails[..], &["--", "python3", crate::SCRIPTED]].concat());
     command.env("OPERATION", "$(reboot)");
     let told = world.finish(command).await.ended(3);
-    told.complains("candor approvals lists it");
+    told.complains("an operator decides, with candor approvals");
     assert!(!told.stderr.contains("reboot"), "{told:?}");
 }
 
@@ -157,7 +157,7 @@ async fn a_mistyped_name_is_corrected_and_nothing_runs() {
     told.ended(6).complains("did you mean path?");
     world.over_stdio(&["call"]).await.ended(2).complains("which tool?");
     let told = world.over_stdio(&["call", "paint_the_fence"]).await.ended(2);
-    told.complains("`candor tools` and the same server lists those that there are");
+    told.complains("list its tools with `candor tools` and the same server");
 }
 
 #[tokio::test]
@@ -181,13 +181,13 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
         assert_eq!(error["result"]["isError"], true);
     }
     let told = world.scripted(&["call", "fails", "code=approval_required"]).await.ended(3);
-    told.complains("candor approvals lists it");
+    told.complains("an operator decides, with candor approvals");
     assert!(!told.stderr.contains("approve 0123456789ab"), "an id of the server: {told:?}");
     fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "fails", "code=outcome_unknown", "--key", "k 1"]).await;
     told.ended(7).complains("candor history resolve 'k 1' --succeeded");
     let told = world.scripted(&["call", "wrong"]).await.ended(5);
-    told.complains("not what the tool's schema promises");
+    told.complains("The call ran. Its result does not match the tool's output schema");
 }
 
 #[tokio::test]
@@ -203,12 +203,12 @@ async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
     assert_eq!(told.error()["code"], "unreachable");
     let told = world.run(&["call", "http://127.0.0.1:1/mcp", "x"]).await.ended(4);
     told.complains("cannot reach http://127.0.0.1:1/mcp");
-    told.complains("`candor doctor` and the same server");
+    told.complains("`candor doctor` with the same server");
     let told = world.run(&["call", "x", "--", "echo", "hello there"]).await.ended(4);
-    told.complains(r#"it printed what is no message: "hello there""#);
+    told.complains(r#"it printed a line that is not a message: "hello there""#);
     let (_server, target) = world.serve(&[]).await;
     let told = world.run(&["tools", &format!("https://127.0.0.1{target}")]).await.ended(4);
-    told.complains("without TLS: write http://");
+    told.complains("the server answers without TLS");
 }
 
 #[tokio::test]
@@ -224,9 +224,9 @@ async fn words_that_make_no_sense_are_told_before_anybody_is_reached() {
         (&["doctor", nobody, "x"], "x is one word too many"),
         (
             &["call", "manage_files", ":1", "path=a"],
-            "the server stands first: :1 before manage_files",
+            "the server comes first: :1 before manage_files",
         ),
-        (&["read", "doc://a", ":1"], "the server stands first: :1 before doc://a"),
+        (&["read", "doc://a", ":1"], "the server comes first: :1 before doc://a"),
         (&["resources", "doc://a"], "doc://a is a resource; which server?"),
     ] {
         world.run(words).await.ended(2).complains(problem);
@@ -247,7 +247,7 @@ async fn a_server_that_wants_a_token_says_how_to_send_it() {
     world.run(&["tools", &target, "--bearer-file", "mine"]).await.ended(0);
     fs::write(world.around.join("mine"), "an0ther").unwrap();
     let told = world.run(&["tools", &target, "--bearer-file", "mine"]).await.ended(4);
-    told.complains("a token was sent, and it does not let one in");
+    told.complains("the server does not accept the token that was sent");
 }
 
 /// Nobody is at a terminal here, so the question waits in the ledger; the local one is left out.
@@ -257,9 +257,9 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     let (_server, target) = world.serve(&["--hold", "100ms"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
     let told = world.run(&delete).await.ended(3);
-    told.complains("waits for an operator's approval");
+    told.complains("needs an operator's approval");
     told.complains("Approval required");
-    told.complains("candor approvals lists it");
+    told.complains("an operator decides, with candor approvals");
     told.complains("--key d1");
     assert!(world.has("a.txt"));
     let waiting = world.run(&["approvals", "--json"]).await.ended(0);
@@ -279,9 +279,9 @@ async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
     let mut call = Program::start(&mut world.candor(&delete).into());
     let said = call.complaint().await;
-    assert!(said.contains("this call waits for an operator's approval"), "{said}");
+    assert!(said.contains("This call needs an operator's approval"), "{said}");
     let said = call.complaint().await;
-    assert!(said.contains("or: candor approvals (--ledger"), "{said}");
+    assert!(said.contains("or with: candor approvals (--ledger"), "{said}");
     drop(call);
 
     let (_server, target) = world.serve(&["--hold", "100ms"]).await;
@@ -305,7 +305,7 @@ async fn call_that_ends_while_held_says_that_nothing_was_run() {
         timed.complains("Nothing was run, unless an operator has approved it by now");
         let mut call = Program::start(&mut world.candor(&[&delete[..], more].concat()).into());
         let said = call.complaint().await;
-        assert!(said.contains("waits for an operator's approval"), "{said}");
+        assert!(said.contains("needs an operator's approval"), "{said}");
         let sent =
             std::process::Command::new("kill").args(["-INT", &call.id().to_string()]).status();
         assert!(sent.unwrap().success());
@@ -348,7 +348,7 @@ async fn without_the_preview_that_it_needs_nothing_is_called() {
     let world = World::new("calling unplanned");
     fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "planned", "what=nothing"]).await.ended(5);
-    told.complains("error: its preview failed:\n  | there is nothing to show of");
+    told.complains("error: the preview failed:\n  | there is nothing to show of");
     assert!(!told.stderr.contains("may have"), "{told:?}");
     let told = world.scripted(&["call", "planned", "what=nothing", "--json"]).await.ended(5);
     assert_eq!(told.error()["code"], "preview_failed");

@@ -27,7 +27,7 @@ async fn what_works_is_looked_at_step_by_step() {
         ]
     );
     told.says("MCP 2026-07-28 (modern): \"candor-files ");
-    told.says("every tool says what it does");
+    told.says("every tool declares its effect");
     let told = world.over_stdio(&["doctor", "--json"]).await.ended(0);
     assert_eq!(told.result()["checks"][1]["check"], "program");
 }
@@ -46,7 +46,7 @@ async fn doctor_notes_a_server_without_tools() {
     let world = World::new("examining no tools");
     let told = world.canned(&json!({}), &["doctor"]).await.ended(0);
     told.says("note  tools      it lists no tools");
-    assert!(!told.stdout.contains("every tool says"), "{told:?}");
+    assert!(!told.stdout.contains("every tool declares its effect"), "{told:?}");
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn doctor_shows_a_traceback_once_and_its_last_line_first() {
     let world = World::new("examining traceback");
     let dying = "def connect():\n    raise RuntimeError('no database')\nconnect()";
     let told = world.run(&["doctor", "--", "python3", "-c", dying]).await.ended(4);
-    told.says("FAILS speaks     the connection was lost before the answer came: ");
+    told.says("FAILS speaks     the connection was lost before the answer arrived: ");
     told.says("exit status: 1: \"RuntimeError: no database\"\n");
     let all = format!("{}{}", told.stdout, told.stderr);
     assert_eq!(all.matches("RuntimeError: no database").count(), 1, "{all}");
@@ -111,7 +111,7 @@ async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     let world = World::new("examining failures");
     let told = world.run(&["doctor", "http://127.0.0.1:1/mcp"]).await.ended(4);
     assert!(
-        told.stdout.contains("\nFAILS connects   nobody listens there: 127.0.0.1:1"),
+        told.stdout.contains("\nFAILS connects   no server listens there: 127.0.0.1:1"),
         "{told:?}"
     );
     told.complains("error: the check \"connects\" fails\n  does the server run");
@@ -133,7 +133,7 @@ async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
     world.run(&["tools", "--", "/bin/cat"]).await.ended(4).complains("it is not an MCP server");
     let (_server, target) = world.serve(&[]).await;
     let told = world.run(&["doctor", &format!("https://127.0.0.1{target}")]).await.ended(4);
-    told.complains("without TLS: write http://");
+    told.complains("the server answers without TLS");
     let other = format!("http://127.0.0.1{target}/elsewhere");
     let told = world.run(&["doctor", &other]).await.ended(4);
     told.complains("is this the address of the MCP endpoint?");
@@ -178,8 +178,8 @@ async fn a_certificate_that_is_refused_here_is_no_matter_of_the_servers_log() {
         command.env("SSL_CERT_FILE", world.around.join("other.pem"));
         let told = world.finish(command).await.ended(4);
         told.tells("invalid peer certificate");
-        told.complains("its certificate was refused here");
-        assert!(!told.stderr.contains("log of the server"), "{told:?}");
+        told.complains("this system does not trust the server's certificate");
+        assert!(!told.stderr.contains("check the server's log"), "{told:?}");
     }
 }
 

@@ -87,7 +87,9 @@ async fn arguments_that_do_not_fit_are_named() {
     assert_eq!(error["violations"][0]["instead"], "did you mean action?");
     let told = world.over_stdio(&["explain", "search_files", "limit=0"]).await.ended(6);
     // What the schema says is told as everything else is.
-    told.complains("the arguments do not fit search_files; nothing was sent\n  limit: expected ");
+    told.complains(
+        "Nothing was run. The arguments of search_files are invalid:\n  limit: expected ",
+    );
     told.complains("\nsearch_files(path: string");
 }
 

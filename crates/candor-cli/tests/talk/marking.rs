@@ -79,7 +79,7 @@ async fn names_and_choices_of_a_schema_stand_in_quotes() {
     let told = world.canned(&canned, &words).await.ended(6);
     told.complains(&format!("b: expected a string that matches \"{LURE}\""));
     let told = world.canned(&canned, &["call", "gives"]).await.ended(5);
-    told.complains(&format!("the tool's schema promises:\n  | /{LURE}: required"));
+    told.complains(&format!("the tool's output schema:\n  | /{LURE}: required"));
 }
 
 const COLUMNS: u16 = 50;

@@ -164,7 +164,7 @@ fn anything_but_a_yes_is_a_no() {
         terminal.types(answer);
         let (code, text) = terminal.ended();
         assert_eq!(code, Some(3), "{text}");
-        assert!(text.contains("you said no; nothing was called"), "{text}");
+        assert!(text.contains("You declined the call. Nothing was run."), "{text}");
         assert!(world.has("a.txt"));
     }
 }
@@ -324,8 +324,8 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     let (_server, target) = world.serve(&["--ask", "destructive", "--hold", "10m"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
     let call = at(&world, &delete, &[]);
-    call.says("this call waits for an operator's approval; nobody is asked here (operation ");
-    call.says("in the server's console, or: candor approvals (--ledger");
+    call.says("This call needs an operator's approval (operation ");
+    call.says("in the server's console, or with: candor approvals (--ledger");
     let other = at(&world, &delete, &[]);
     other.says("waiting for the decision; Ctrl-C ends");
     let text = other.interrupt();
@@ -386,7 +386,7 @@ fn a_form_is_filled_in_field_by_field() {
     );
     assert!(!text.contains(ESCAPE), "{text:?}");
     terminal.types("");
-    terminal.says("this one is needed");
+    terminal.says("this field is required");
     terminal.types("blue");
     terminal.says("count (INTEGER) [7]:");
     terminal.types("0");
@@ -457,7 +457,7 @@ fn a_terminal_gets_letters_only() {
     }
     let (code, text) = at(&world, &["read", "doc://a", "--type", "image/png"], &program).ended();
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("3 bytes of image/png, which is nothing for a terminal"), "{text}");
+    assert!(text.contains("3 bytes of image/png, which a terminal cannot show"), "{text}");
     assert!(text.contains("> FILE"), "{text}");
 }
 

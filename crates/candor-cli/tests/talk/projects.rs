@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::terminal::Terminal;
 use crate::{SCRIPTED, Told, World};
 
-const QUESTION: &str = "Do you agree to that, as long as it stays as it is? [y/N]";
+const QUESTION: &str = "Do you agree, until this changes? [y/N]";
 
 /// A project that was cloned, whose file names the server `notes`.
 fn cloned(world: &World, notes: &Value) -> PathBuf {
@@ -47,8 +47,8 @@ async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
     for words in [&["tools", "notes"][..], &["call", "notes", "say", "--yes"], &["doctor", "notes"]]
     {
         let told = run(&world, words).await.ended(3);
-        told.complains("there is no terminal to ask on, and nothing was started");
-        told.complains("Run the same command at a terminal once");
+        told.complains("no terminal is available. Nothing was started or sent.");
+        told.complains("Run the same command once at a terminal");
         told.complains("${MARK}");
         assert!(!told.stderr.contains("filled-in") && !told.stderr.contains("hello"), "{told:?}");
     }
@@ -71,7 +71,7 @@ async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
     terminal.types("n");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(3), "{text}");
-    assert!(text.contains("you said no; nothing was started"), "{text}");
+    assert!(text.contains("You declined. Nothing was started or sent."), "{text}");
     run(&world, &["tools", "notes"]).await.ended(3);
 
     let mut terminal = at_terminal(&world, &["tools", "notes"]);
@@ -108,7 +108,7 @@ async fn a_variable_goes_nowhere_unasked() {
     let url = format!("http://127.0.0.1{target}/mcp");
     cloned(&world, &json!({"url": url, "headers": {"X-Team": "${TOKEN}"}}));
     let told = run(&world, &["tools", "notes"]).await.ended(3);
-    told.complains(&format!("It would send requests to\n  {url}\n"));
+    told.complains(&format!("It sends requests to\n  {url}\n"));
     told.complains("  X-Team: ${TOKEN}\n");
     told.complains("filled in with what is set here as: TOKEN\n");
     let mut terminal = at_terminal(&world, &["tools", "notes"]);
@@ -133,7 +133,7 @@ async fn a_project_does_not_reach_what_only_we_can_reach() {
     ] {
         cloned(&world, &notes);
         let told = run(&world, &["tools", "notes"]).await.ended(3);
-        told.complains("a server of a project has to be agreed to");
+        told.complains("this project's server needs your agreement");
         told.complains(notes["url"].as_str().unwrap());
     }
     // Whom everybody can reach, and with nothing but our requests: nobody is asked, and nobody is there.
@@ -177,7 +177,7 @@ fn a_yes_that_cannot_be_remembered_counts_once() {
         terminal.types("y");
         let (code, text) = terminal.ended();
         assert_eq!(code, Some(0), "{text}");
-        assert!(text.contains("this will be asked again: "), "{text}");
+        assert!(text.contains("Candor will ask this again: "), "{text}");
     }
 }
 

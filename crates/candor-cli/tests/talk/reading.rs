@@ -26,7 +26,7 @@ async fn resources_are_a_tree_in_which_each_stands_once() {
     assert_eq!(told.error()["code"], "invalid_arguments");
     let told = world.over_stdio(&["resources", "a.txt"]).await.ended(6);
     told.complains("has no scheme");
-    told.complains("without a URI, lists what there is");
+    told.complains("without a URI");
     world.scripted(&["resources"]).await.ended(0).says("doc\\u{1b}[2J");
 }
 
@@ -70,7 +70,7 @@ async fn the_form_is_picked_by_its_type() {
     told.says("\n  | plain\\u{1b}[2J");
     told.says("\ndoc://a  image/png  3 bytes\n  (binary");
     let told = world.scripted(&["read", "doc://a", "--type", "text/html"]).await.ended(1);
-    told.complains("there is no text/html of it; there is \"text/plain\", \"image/png\"");
+    told.complains("it has no text/html; it has \"text/plain\", \"image/png\"");
 }
 
 fn reads(contents: &Value) -> Value {
@@ -119,8 +119,8 @@ async fn binary_content_of_another_uri_is_read_by_that_uri() {
     assert!(!told.stdout.contains("--type"), "{told:?}");
     let words = ["read", "doc://a", "--type", "image/*"];
     let told = world.canned(&reads(&contents), &words).await.ended(1);
-    told.complains("there is no image/* of it; there is \"text/plain\"");
-    told.complains("--type does not look at contents with another URI");
+    told.complains("it has no image/*; it has \"text/plain\"");
+    told.complains("--type ignores contents with another URI");
 }
 
 #[cfg(unix)]
@@ -132,7 +132,7 @@ fn binary_content_at_a_terminal_does_not_hide_that_its_uri_is_another() {
     command.args(world.cans(&reads(&contents)));
     let (code, text) = crate::terminal::Terminal::of(command).ended();
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("2 bytes of image/png, which is nothing for a terminal"), "{text}");
+    assert!(text.contains("2 bytes of image/png, which a terminal cannot show"), "{text}");
     assert!(text.contains("1 of 1 contents have another URI than the requested"), "{text}");
 }
 

@@ -92,7 +92,7 @@ def call(name, arguments, meta):
         sys.stderr.flush()
         os._exit(3)
     if name == "waits":
-        waits = "Waiting for a person's approval of operation 0123456789ab"
+        waits = "Waiting for approval of operation 0123456789ab"
         send({"method": "notifications/progress", "params": {"progressToken": meta.get("progressToken"), "progress": 0, "message": waits, "_meta": {"dev.candor/approval": {"operation": "0123456789ab"}}}})
     if name in ("hangs", "adds", "waits"):
         with open("hanging", "w") as file:

@@ -114,7 +114,11 @@ async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
     // What somebody types is what they get, and are warned of.
     let typed = config(&home, &["json", "--", "candor", "files", "--token", "s3cret"]).await;
     assert!(typed.stdout.join("").contains("s3cret"));
-    assert!(said(&typed).contains("has a secret in it"), "{}", said(&typed));
+    assert!(
+        said(&typed).contains("this snippet has the secret that you typed"),
+        "{}",
+        said(&typed)
+    );
     assert_eq!(fs::read_dir(home.work()).unwrap().count(), 1, "nothing is written");
 }
 

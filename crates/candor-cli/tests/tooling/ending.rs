@@ -57,7 +57,7 @@ async fn a_failure_is_one_object_for_programs_here_too() {
         assert_eq!(ended.status.code(), Some(1), "{args:?}");
         let told: serde_json::Value = serde_json::from_str(&ended.stderr.join("\n")).unwrap();
         let message = told["error"]["message"].as_str().unwrap();
-        assert!(message.contains("there is no ledger here"), "{told}");
+        assert!(message.contains("no ledger exists here"), "{told}");
     }
 }
 

@@ -119,7 +119,7 @@ async fn new_crate_among_the_crates_of_the_clone_is_refused() {
     let refused = output(inside.current_dir(&crates)).await;
     assert_eq!(refused.status.code(), Some(1), "{:?}", refused.stderr);
     let told = refused.stderr.join("\n");
-    assert!(told.contains("Nothing was made") && told.contains("root of the clone"), "{told}");
+    assert!(told.contains("Nothing was created") && told.contains("root of the clone"), "{told}");
     assert!(!crates.join("incr").exists());
     let made = output(&mut home.candor(&["new", "incr", "--candor-path", "."])).await;
     assert_eq!(made.status.code(), Some(0), "{:?}", made.stderr);
@@ -152,7 +152,7 @@ async fn new_crate_among_the_crates_of_another_clone_is_refused() {
     // It would depend on the clone that built the program.
     let refused = output(home.candor(&["new", "notes"]).current_dir(&crates)).await;
     assert_eq!(refused.status.code(), Some(1), "{:?}", refused.stderr);
-    assert!(refused.stderr.join("\n").contains("Nothing was made"), "{:?}", refused.stderr);
+    assert!(refused.stderr.join("\n").contains("Nothing was created"), "{:?}", refused.stderr);
     assert!(!crates.join("notes").exists());
 }
 
@@ -176,8 +176,8 @@ async fn nothing_is_overwritten_and_names_are_checked() {
     home.write("work/plain", "a file");
     fs::create_dir(home.work().join("bare")).unwrap();
     for (args, code, problem) in [
-        (&["new", "full"][..], 1, "is there already"),
-        (&["new", "plain"], 1, "is there already"),
+        (&["new", "full"][..], 1, "already exists"),
+        (&["new", "plain"], 1, "already exists"),
         (&["new", "fn"], 2, "a word of Rust"),
         (&["new", "../escape"], 2, "it is a path"),
         (&["new", "x", "--candor-path", "/nowhere"], 2, "--candor-path /nowhere"),

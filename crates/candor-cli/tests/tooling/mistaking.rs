@@ -62,8 +62,8 @@ async fn so_is_one_of_any_other_command() {
     for (args, parts) in [
         (&["token", "a b"][..], &["'a b'", "no spaces", "ada"][..]),
         (&["token", "a\u{7}b"], &["no spaces"]),
-        (&["token", "operator"], &["'operator'", "the server's own"]),
-        (&["files", "nowhere"], &["nowhere: there is no such folder"]),
+        (&["token", "operator"], &["'operator'", "this name is reserved"]),
+        (&["files", "nowhere"], &["nowhere: no such folder exists"]),
         (&["demo", "--http", "nonsense"], &["'nonsense'", "--http", "IP:PORT"]),
         (&["demo", "--ledger", "nonsense"], &["--ledger", "`nonsense`", "sqlite:PATH"]),
         (&["console", "--http", "nonsense"], &["'nonsense'", "--http", "IP:PORT"]),
@@ -74,7 +74,7 @@ async fn so_is_one_of_any_other_command() {
         (&["history", "--limit", "-1"], &["'-1'", "--limit", "a whole number"]),
         (&["history", "--since", "x"], &["'x'", "--since", "15m"]),
         (&["history", "--limit", "3", "show", "abcd"], &["candor history list --limit 3"]),
-        (&["approvals", "approve", "abcd", "--by", " "], &["--by", "who says so"]),
+        (&["approvals", "approve", "abcd", "--by", " "], &["--by", "write the operator's name"]),
         (&["approvals", "approve", "abcd", "--for", "x"], &["'x'", "--for", "15m"]),
         (&["tools", ":1", "--bearer-file", "nowhere"], &["'nowhere'", "no such file"]),
         (&["tools", ":1", "--timeout", "x"], &["'x'", "--timeout", "30s"]),
@@ -147,7 +147,7 @@ async fn a_value_that_nobody_typed_is_told_with_its_variable() {
         let ended = output(home.candor(&["files", "."]).env(variable, value)).await;
         let said = ended.stderr.join("\n");
         assert_eq!(ended.status.code(), Some(2), "{said}");
-        assert!(said.contains(&format!("the variable {variable}")), "{said}");
+        assert!(said.contains(&format!("the environment variable {variable} sets it")), "{said}");
     }
     let typed =
         output(home.candor(&["files", ".", "--http", "x"]).env("CANDOR_HTTP", "nonsense")).await;

@@ -202,7 +202,7 @@ fn target(value: &Value) -> Result<Target, Problem> {
     if members.contains_key("envFile") {
         return Err(Problem::of(
             &["envFile"],
-            "an `envFile` is not read here. Set the variables, and name them in `env`",
+            "an `envFile` is not supported. Set the variables, and name them in `env`",
         ));
     }
     let kind = text(members, "type")?;
@@ -235,9 +235,9 @@ fn target(value: &Value) -> Result<Target, Problem> {
 fn unknown(kind: Option<&str>) -> Problem {
     let reason = match kind.unwrap_or_default() {
         "sse" => {
-            "`type` is sse, a transport of 2024 that is not spoken here. Most servers offer http as well".to_owned()
+            "`type` is sse, a transport of 2024 that is not supported. Most servers offer http as well".to_owned()
         }
-        other => format!("`type` is {other}, which is not spoken here. stdio and http are"),
+        other => format!("`type` is {other}, which is not supported. stdio and http are"),
     };
     Problem::of(&["type"], reason)
 }

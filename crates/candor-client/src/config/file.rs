@@ -104,7 +104,7 @@ mod tests {
         assert!(read(&folder).is_err());
         let pipe = folder.join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
-        assert!(read(&pipe).is_err(), "and nobody waits for it");
+        assert!(read(&pipe).is_err(), "and the read does not wait for it");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

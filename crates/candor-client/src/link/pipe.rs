@@ -262,7 +262,7 @@ impl Reading {
         };
         // A program that is no server at all explains itself best in its own words.
         if let Some(line) = &*locked(&self.waiting.noise) {
-            why.push_str(&format!("; it printed what is no message: {line:?}"));
+            why.push_str(&format!("; it printed a line that is not a message: {line:?}"));
         }
         self.waiting.end(&why);
     }
@@ -296,7 +296,7 @@ impl Reading {
                     return Ended::Dismissed(NOISE.to_owned());
                 }
                 let line = beginning(message);
-                tracing::warn!(%line, "the server printed what is no message");
+                tracing::warn!(%line, "the server printed a line that is not a message");
                 locked(&self.waiting.noise).get_or_insert(line);
                 continue;
             }
@@ -353,7 +353,7 @@ impl Reading {
                 let _ = request.send(answer);
             }
             // Taken back meanwhile, or never asked.
-            None => tracing::debug!(%id, "an answer that nobody waits for"),
+            None => tracing::debug!(%id, "an answer to no pending request"),
         }
     }
 }

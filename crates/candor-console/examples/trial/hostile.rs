@@ -86,13 +86,13 @@ fn text_schema() -> Value {
     json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
 }
 
-/// Waits for a person, who sees the arguments and a preview that repeats them.
+/// Needs approval. The reviewer sees the arguments and a preview that repeats them.
 fn asks() -> JsonTool {
     let text = |args: &Value| args["text"].as_str().unwrap_or_default().to_owned();
     let mut schema = text_schema();
     schema["properties"]["pin"] = json!({"type": "string", "writeOnly": true});
     JsonTool::new("asks", &schema, |_, _| async { Ok::<_, ToolError>("done") })
-        .description("Waits for a person")
+        .description("Needs approval")
         .preview(move |args, _| {
             let said = text(&args);
             async move { Ok::<_, ToolError>(said) }

@@ -23,9 +23,8 @@ pub(super) async fn call(
 ) -> Result<Response, Problem> {
     let arguments = body::arguments(console, asked)?;
     let (arguments, expected) = body::take_expectation(asked, &tool.definition, arguments);
-    let mut visit = body::visit(console, asked)?
-        .key(body::key(asked)?)
-        .arrived(asked.arrived.clone());
+    let mut visit =
+        body::visit(console, asked)?.key(body::key(asked)?).arrived(asked.arrived.clone());
     if let Some(expected) = expected {
         visit = visit.meta(extension::APPROVAL, &Object::new().with("expect", &expected));
     }

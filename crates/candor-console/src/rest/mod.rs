@@ -149,7 +149,7 @@ pub(crate) fn refused(problem: desk::Problem) -> Problem {
         desk::Problem::Store(error) => {
             let trace_id = trace::new();
             tracing::error!(%error, trace_id, "the ledger could not be used");
-            let words = "The ledger cannot be used just now; the server's log says why";
+            let words = "The ledger is unavailable; the server's log has the reason";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ledger_unavailable", words)
                 .member("trace_id", trace_id)
                 .retry_after_ms(1000)

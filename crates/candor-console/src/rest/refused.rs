@@ -85,26 +85,26 @@ fn suggestions(code: &str, said: &Value) -> Value {
         all.push(format!("Call {tool} first, with the arguments in next_operation."));
     }
     let advice = match code {
-        code::INVALID_ARGUMENTS => Some("Mend the arguments that errors names, and call again."),
+        code::INVALID_ARGUMENTS => Some("Fix the arguments that errors names, and call again."),
         code::KEY_REQUIRED => {
             Some("Send Idempotency-Key: a new one for each operation, the same on every retry.")
         }
         code::KEY_INVALID => Some("Send one Idempotency-Key."),
-        code::KEY_REUSED => Some("Take a new Idempotency-Key for a new operation."),
+        code::KEY_REUSED => Some("Use a new Idempotency-Key for a new operation."),
         code::IN_PROGRESS => {
-            Some("Ask for the result with the same arguments and the same Idempotency-Key.")
+            Some("Repeat the call with the same arguments and the same Idempotency-Key.")
         }
-        code::OUTCOME_UNKNOWN => Some("Look whether it was done before anything is repeated."),
-        code::APPROVAL_REQUIRED => Some("Repeat the same call once an operator has approved it."),
+        code::OUTCOME_UNKNOWN => Some("Check whether the call ran before you repeat it."),
+        code::APPROVAL_REQUIRED => Some("Repeat the call after an operator approves it."),
         code::DECISION_CHANGED => Some(
             "Ask annotations again. To run the call without an approval, send it without expect.",
         ),
         code::DENIED => Some("Do not make this call again."),
         code::APPROVAL_UNAVAILABLE => Some("Ask the operator of the server to allow the call."),
         code::RESULT_EXPIRED | code::RESULT_TOO_LARGE | code::ABANDONED => {
-            Some("Take a new Idempotency-Key for a new operation; this one is not repeated.")
+            Some("Use a new Idempotency-Key for a new operation. This call does not run again.")
         }
-        code::TIMED_OUT => Some("Look whether it was done: it was stopped on the way."),
+        code::TIMED_OUT => Some("The call may have run. Check before you repeat it."),
         _ => None,
     };
     all.extend(advice.map(str::to_owned));

@@ -43,7 +43,7 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
         return Ok(shell::part(desk));
     }
     let main = html!(
-        "<h1>Approvals</h1><p class=\"lead\">Calls that do not start until somebody says yes. What you see is what runs.</p>\
+        "<h1>Approvals</h1><p class=\"lead\">Calls that need approval before they start. What you see is what runs.</p>\
          {}<p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p>\
          <p id=\"decided\" data-testid=\"decided\" hidden></p><div id=\"desk\">{}</div>",
         no_script(),
@@ -323,7 +323,7 @@ fn arguments(content: &Content) -> Html {
 
 fn unreadable(waiting: &Waiting) -> Html {
     html!(
-        "<h3>What is asked, which this version cannot read</h3><pre tabindex=\"0\">{}</pre>",
+        "<h3>The request, which this version cannot read</h3><pre tabindex=\"0\">{}</pre>",
         shown(&String::from_utf8_lossy(waiting.bytes()))
     )
 }

@@ -101,7 +101,7 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
 
 fn page_of(shows: &Html) -> Page<'static> {
     let main = html!(
-        "<h1>History</h1><p class=\"lead\">Every call that changed something, had a key, was refused or asked about; and the last of those that only read.</p>{}",
+        "<h1>History</h1><p class=\"lead\">Calls that changed something, had a key, were refused or needed approval, and recent calls that only read.</p>{}",
         shows
     );
     Page { section: Section::History, title: "History", script: None, main }

@@ -159,7 +159,7 @@ fn sessions(asked: &Asked, engine: &Engine) -> Html {
     let sessions = engine.sessions();
     if sessions.is_empty() {
         return html!(
-            "<h2>Connected</h2><p class=\"soft\" data-testid=\"sessions\">Nobody keeps a session open. Clients that speak {} have none: they ask, and are gone.</p>",
+            "<h2>Connected</h2><p class=\"soft\" data-testid=\"sessions\">No client has an open session. Clients that speak {} use no sessions.</p>",
             Revision::V2026_07_28.as_str()
         );
     }

@@ -255,7 +255,7 @@ fn lost(visitor: Option<&Visitor>) -> Option<Html> {
     visitor.filter(|visitor| visitor.operator).map(|_| {
         html!(
             "<div class=\"banner\" id=\"lost\" data-testid=\"lost\" hidden><p><strong>The server cannot be reached.</strong> \
-             This is how things stood; when the server is back, the page goes on by itself.</p></div>\n"
+             This page shows the last known state. It updates when the server is back.</p></div>\n"
         )
     })
 }
@@ -273,7 +273,7 @@ fn where_the_token_is(console: &Inner) -> &'static str {
         None => {
             "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here."
         }
-        Some(_) => "Paste your token here; whoever runs this server gives you one.",
+        Some(_) => "Paste your token here. The operator of this server can give you one.",
     }
 }
 

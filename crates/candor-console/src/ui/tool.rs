@@ -164,7 +164,9 @@ fn key_field() -> Html {
 /// Calling, for who may; for everybody else why they cannot.
 fn actions(console: &Inner, asked: &Asked, tool: &Listed<'_>) -> Html {
     let why = if !console.allow_execute {
-        Some("Calling is switched off in this console: whoever runs it can switch it on.")
+        Some(
+            "Calling is switched off in this console. The operator of this server can switch it on.",
+        )
     } else if !asked.visitor.is_known() {
         Some("To call it, log in with the token that the server printed when it started.")
     } else {
@@ -268,9 +270,9 @@ fn hint_table(effective: Effective) -> Html {
         })
         .collect();
     html!(
-        "<table class=\"hints\" data-testid=\"hints\"><caption class=\"unseen\">The four hints and where each is known from</caption>\
+        "<table class=\"hints\" data-testid=\"hints\"><caption class=\"unseen\">The four hints and the source of each</caption>\
          <thead><tr><th scope=\"col\">Hint</th><th scope=\"col\">Value</th><th scope=\"col\">Source</th></tr></thead><tbody>{}</tbody></table>\
-         <p class=\"small\">Declared by the tool, resolved for these arguments, or the default where nobody says anything.</p>",
+         <p class=\"small\">Declared by the tool, resolved for these arguments, or the default if the tool declares nothing.</p>",
         rows
     )
 }

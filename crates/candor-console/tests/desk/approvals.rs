@@ -221,9 +221,9 @@ async fn a_no_reaches_the_caller_with_its_reason() {
     let desk = Desk::new();
     for (path, reason, told) in [
         ("a", json!("it is <b>needed</b>"), "denied this call: it is <b>needed</b>."),
-        ("b", Value::Null, "(operator) has denied this call."),
+        ("b", Value::Null, "(operator) denied this call."),
         // The page sends what stands in the field.
-        ("c", json!("  "), "(operator) has denied this call."),
+        ("c", json!("  "), "(operator) denied this call."),
     ] {
         let call = desk.call(note(path));
         let waiting = desk.one().await;

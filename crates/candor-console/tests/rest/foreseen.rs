@@ -96,11 +96,13 @@ async fn effect_of_a_json_definition_is_that_of_its_calls() {
 
 #[tokio::test]
 async fn failed_evaluator_is_the_worst_case_and_not_exact() {
-    let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") })
-        .effects_by(Hints::DELETES, |args| {
+    let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") }).effects_by(
+        Hints::DELETES,
+        |args| {
             assert!(args["fails"] != true, "no answer");
             Hints::READS
-        });
+        },
+    );
     let site = Site::of(server().tool(tool));
     for fails in [true, false] {
         let told = site.post("/tools/t/annotations", json!({"fails": fails})).await.ok();

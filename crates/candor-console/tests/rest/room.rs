@@ -118,7 +118,11 @@ fn must_be_busy(reply: &Reply, status: u16) {
     let said = reply.problem(status, "busy");
     assert_eq!((&said["is_retriable"], &said["retry_after_ms"]), (&json!(true), &json!(1000)));
     assert_eq!(reply.header("retry-after"), "1");
-    assert_eq!(said["detail"].as_str().unwrap().contains("its share"), status == 429, "{said}");
+    assert_eq!(
+        said["detail"].as_str().unwrap().contains("your limit of concurrent"),
+        status == 429,
+        "{said}"
+    );
 }
 
 #[track_caller]
@@ -247,7 +251,11 @@ async fn pages_of_callers_take_a_place_and_those_of_operators_none() {
     for path in PAGES {
         let full = sent(look("alice", path)).await;
         assert_eq!((full.status.as_u16(), full.header("retry-after")), (429, "1"), "{path}");
-        assert!(full.body.contains("its share") && full.body.len() < 5000, "{}", full.body);
+        assert!(
+            full.body.contains("your limit of concurrent") && full.body.len() < 5000,
+            "{}",
+            full.body
+        );
         assert_eq!(sent(look("bob", path)).await.status, 200, "{path}");
     }
     let mut bobs = Box::pin(call(&guarded, "bob").send());
@@ -395,7 +403,7 @@ async fn one_caller_gets_at_most_half_of_the_calls_with_a_key_also_through_the_a
     drop(first);
     let refused = sent(keyed("alice", "b")).await;
     must_be_busy(&refused, 429);
-    assert!(refused.json()["detail"].as_str().unwrap().contains("Nothing was done"));
+    assert!(refused.json()["detail"].as_str().unwrap().contains("Nothing was run."));
     let meta = json!({"dev.candor/idempotencyKey": "b"});
     let params = json!({"name": "wait", "arguments": {}, "_meta": meta});
     let there = sent(mcp(&site, "alice", "tools/call", params)).await.json();

@@ -149,7 +149,7 @@ impl Plans {
                 return Ok(Planned(None));
             }
             let what = format!(
-                "{} needs the {PLAN_ARGUMENT} of a fresh preview. Nothing was done",
+                "{} needs the {PLAN_ARGUMENT} of a new preview. Nothing was run.",
                 call.entry.name()
             );
             return Err(first(ToolError::new(what).code(code::PREVIEW_REQUIRED)));
@@ -158,8 +158,7 @@ impl Plans {
         match self.open(token, bound) {
             Some(world) => Ok(Planned(world.map(|world| (preview, world)))),
             None => {
-                let what = "The plan token was not made for this call with these arguments, or it has expired. Nothing was \
-                            done";
+                let what = "The plan token is for another call, or it expired. Nothing was run.";
                 Err(first(ToolError::new(what).code(code::PLAN_INVALID)))
             }
         }
@@ -294,7 +293,7 @@ impl<'a> Planned<'a> {
 }
 
 fn stale(preview: &Entry, call: &Call<'_>) -> ToolError {
-    let what = "What the preview has shown is not so any more. Nothing was done. Look again before you decide";
+    let what = "The state changed after the preview. Nothing was run. Preview it again.";
     ToolError::new(what)
         .code(code::PLAN_STALE)
         .instead(preview.name(), call.arguments.as_value().clone())

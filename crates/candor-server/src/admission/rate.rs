@@ -94,7 +94,7 @@ impl Rates {
         let name = call.entry.name();
         let whose = (call.exchange.principal.as_str().to_owned(), Some(name.to_owned()));
         self.pass(rate, whose, coming).map(Some).map_err(|wait| {
-            ToolError::new(format!("{name} allows {rate} and caller. Nothing was done"))
+            ToolError::new(format!("Rate limit: {rate} per caller for {name}. Nothing was run."))
                 .code(code::RATE_LIMITED)
                 .retry_after(wait)
         })
@@ -112,7 +112,7 @@ impl Rates {
         let passed = self.pass(rate, (principal.as_str().to_owned(), None), FRESH);
         passed.map(|mut pass| pass.begins()).map_err(|wait| {
             let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            let message = format!("Too many questions about calls; ask again in {wait} ms");
+            let message = format!("Too many requests to explain calls. Try again in {wait} ms.");
             ErrorObject::new(rpc::code::BUSY, message)
                 .with_data(&json!({"code": "busy", "scope": "caller", "retryAfterMs": wait}))
         })

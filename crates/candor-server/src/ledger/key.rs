@@ -105,8 +105,7 @@ pub(crate) fn take(
 pub(crate) fn agreed(one: Option<Key>, other: Option<Key>) -> Result<Option<Key>, ToolError> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Err(ToolError::new(
-            "Two different idempotency keys were given for one call, and it is not clear which is meant. Nothing was done. \
-             Send one, or the same twice.",
+            "The call has two different idempotency keys. Nothing was run. Send one key.",
         )
         .code(code::KEY_INVALID)
         .never_retry()),
@@ -117,8 +116,8 @@ pub(crate) fn agreed(one: Option<Key>, other: Option<Key>) -> Result<Option<Key>
 /// What to say where a key must be, and is not.
 pub(crate) fn required(entry: &Entry) -> ToolError {
     let what = format!(
-        "{} needs an idempotency key, so that it is not done twice. Nothing was done. Call it with a new unique key (a UUID) \
-         in `{KEY_ARGUMENT}`, and with the same one if you retry",
+        "{} needs an idempotency key. Nothing was run. Send a new unique key (a UUID) in `{KEY_ARGUMENT}`, and the same key \
+         on every retry",
         entry.name()
     );
     ToolError::new(what).code(code::KEY_REQUIRED).violation(unfit("is required"))

@@ -18,8 +18,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 pub(super) fn key_reused(key: &Key) -> ToolError {
     ToolError::new(format!(
-        "The idempotency key {key} belongs to an earlier call with other arguments. Nothing was done. Use it only to repeat \
-         exactly that call; for this one take a new key."
+        "Key {key} was already used with different arguments. Nothing was run. Use a new key."
     ))
     .code(code::KEY_REUSED)
     .never_retry()
@@ -28,7 +27,7 @@ pub(super) fn key_reused(key: &Key) -> ToolError {
 pub(super) fn in_progress(since: Option<Moment>, retry_after: Duration) -> ToolError {
     let since = since.map(|since| format!(" since {}", written(since))).unwrap_or_default();
     ToolError::new(format!(
-        "This call is running{since}, and goes on. Ask for its result with the same arguments and the same key."
+        "This call is running{since}. To get its result, repeat it with the same arguments and the same key."
     ))
     .code(code::IN_PROGRESS)
     .retry_after(retry_after.clamp(Duration::from_secs(1), ASK_AGAIN))
@@ -37,15 +36,15 @@ pub(super) fn in_progress(since: Option<Moment>, retry_after: Duration) -> ToolE
 /// Its owner missed a renewal of its lease. Nothing is known before that ends.
 pub(super) fn owner_silent(ends_in: Duration) -> ToolError {
     ToolError::new(
-        "The server that ran this call stopped responding. The call may have run. Repeat the call with the same arguments and the \
-         same key when its lease has ended.",
+        "The server that ran this call stopped responding. The call may have run. When its lease ends, repeat it with the same \
+         arguments and the same key.",
     )
     .code(code::IN_PROGRESS)
     .retry_after(ends_in.max(Duration::from_secs(1)))
 }
 
 pub(crate) fn waits_elsewhere() -> ToolError {
-    ToolError::new("This call waits for an answer that another client was asked for.")
+    ToolError::new("This call needs input, and the server asked another client for it.")
         .code(code::IN_PROGRESS)
         .retry_after(ASK_AGAIN)
 }
@@ -72,8 +71,7 @@ pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolErro
 
 pub(super) fn expired(until: Moment) -> ToolError {
     ToolError::new(format!(
-        "This key was used for a call that has ended; its result is no longer kept, and the call is not repeated under this \
-         key until {}. For a new operation take a new key.",
+        "The record of this call expired. The call may have run. Its key stays used until {}. Use a new key for a new operation.",
         written(until)
     ))
     .code(code::RESULT_EXPIRED)
@@ -82,7 +80,7 @@ pub(super) fn expired(until: Moment) -> ToolError {
 
 pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
     ToolError::new(format!(
-        "This call ended at {} and is not repeated. Its result had {bytes} bytes, which was too large to be kept.",
+        "The call ran. It ended at {}. Its result of {bytes} bytes was too large to store.",
         written(completed)
     ))
     .code(code::RESULT_TOO_LARGE)
@@ -92,16 +90,16 @@ pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
 /// What the ledger keeps is no result: somebody else has written there.
 pub(crate) fn unreadable() -> ToolError {
     ToolError::new(
-        "This call has ended and is not repeated. What the ledger keeps of it is no result that could be told.",
+        "The call ran. The server cannot read its stored result. Ask an operator to check the ledger.",
     )
     .code(code::RESULT_TOO_LARGE)
     .never_retry()
-    .log("what the ledger keeps of this call is no result")
+    .log("the ledger has no readable result of this call")
 }
 
 pub(super) fn abandoned(by: &str) -> ToolError {
     ToolError::new(format!(
-        "What came of this call was never found out, and an operator ({by}) has closed it. For a new operation take a new key."
+        "An operator ({by}) abandoned this call: its outcome stays unknown. The call may have run. Use a new key for a new operation."
     ))
     .code(code::ABANDONED)
     .never_retry()
@@ -110,7 +108,7 @@ pub(super) fn abandoned(by: &str) -> ToolError {
 /// A tool from a provider whose server has no ledger; for other tools the server is not built.
 pub(crate) fn nobody_remembers(tool: &str) -> ToolError {
     ToolError::new(format!(
-        "{tool} has idempotency keys, and this server has nothing that remembers them. Nothing was done."
+        "{tool} uses idempotency keys, but this server has no ledger. Nothing was run."
     ))
     .code(code::LEDGER_UNAVAILABLE)
     .never_retry()
@@ -120,9 +118,11 @@ pub(crate) fn nobody_remembers(tool: &str) -> ToolError {
 /// Before anything was started.
 pub(crate) fn unavailable(error: &StoreError) -> ToolError {
     match error {
-        StoreError::Quota(quota) => ToolError::new(format!("Nothing was done: {quota}."))
-            .code(code::QUOTA_EXCEEDED)
-            .retry_after(Duration::from_secs(60)),
+        StoreError::Quota(quota) => {
+            ToolError::new(format!("Quota reached: {quota}. Nothing was run."))
+                .code(code::QUOTA_EXCEEDED)
+                .retry_after(Duration::from_secs(60))
+        }
         replaced @ StoreError::Replaced(_) => {
             log_replaced(replaced);
             ToolError::new(
@@ -133,8 +133,7 @@ pub(crate) fn unavailable(error: &StoreError) -> ToolError {
             .retry_after(Duration::from_secs(60))
         }
         other => ToolError::new(
-            "This call has a key, and the ledger that remembers keys cannot be used just now. So it was not started: nothing \
-             was done.",
+            "This call needs the ledger, and the ledger is unavailable. Nothing was run.",
         )
         .code(code::LEDGER_UNAVAILABLE)
         .retry_after(TRY_AGAIN)
@@ -151,7 +150,7 @@ pub(super) fn log_replaced(error: &StoreError) {
 }
 
 pub(super) fn busy() -> ToolError {
-    ToolError::new("Too many calls are running. Nothing was done.")
+    ToolError::new("Too many calls are running. Nothing was run.")
         .code(code::BUSY)
         .retry_after(Duration::from_secs(1))
 }
@@ -162,8 +161,7 @@ pub(super) fn full(full: Full) -> ToolError {
         Full::Everybody => busy(),
         // For programs: that others may well be served, so over HTTP it is another status.
         Full::Caller => ToolError::new(
-            "This caller has its share of the calls that may run at a time, those included that it no longer waits for. Nothing was \
-             done.",
+            "You have reached your limit of concurrent calls, background calls included. Nothing was run.",
         )
         .code(code::BUSY)
         .detail("scope", "caller".into())
@@ -201,7 +199,7 @@ pub(crate) fn permitted(grant: &Grant) -> String {
 
 pub(crate) fn denied(by: &str, reason: Option<&str>) -> ToolError {
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    ToolError::new(format!("A person ({by}) has denied this call{reason}. Nothing was done."))
+    ToolError::new(format!("A reviewer ({by}) denied this call{reason}. Nothing was run."))
         .code(code::DENIED)
         .never_retry()
 }
@@ -224,7 +222,7 @@ pub(crate) fn decision_changed(tool: &str, grant: Option<&Grant>) -> ToolError {
 
 /// By policy, which asks nobody.
 pub(crate) fn not_allowed(tool: &str) -> ToolError {
-    ToolError::new(format!("{tool} may not be called on this server. Nothing was done."))
+    ToolError::new(format!("This server denies calls of {tool}. Nothing was run."))
         .code(code::DENIED)
         .never_retry()
 }
@@ -247,7 +245,7 @@ pub(crate) fn too_large_to_ask(len: u64, most: u64) -> ToolError {
 }
 
 pub(super) fn approval_gone() -> ToolError {
-    ToolError::new("The approval of this call has run out, or another call like it has used it up. Nothing was done. Call again to ask anew.")
+    ToolError::new("The approval of this call expired or was already used. Nothing was run. Repeat the call to request a new approval.")
         .code(code::APPROVAL_REQUIRED)
         .retry_after(Duration::from_secs(1))
 }

@@ -187,7 +187,7 @@ fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolEr
     let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| prepared.key()));
     let made = made.ok().flatten().ok_or("its key could not be made".to_owned());
     made.and_then(|text| Key::new(text).map_err(|bad| bad.to_string())).map(Some).map_err(|why| {
-        ToolError::new("No idempotency key could be made of these arguments. Nothing was done.")
+        ToolError::new("The server cannot derive a key from these arguments. Nothing was run.")
             .code(code::KEY_INVALID)
             .log(why)
     })

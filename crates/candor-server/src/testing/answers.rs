@@ -117,7 +117,7 @@ impl Answers {
             method::ELICIT => {
                 let asked = Asked::of(params).map_err(malformed)?;
                 let Some(answer) = &self.person else {
-                    return Err(nobody(&format!("the person {:?}", asked.message), "on_elicit"));
+                    return Err(nobody(&format!("the user {:?}", asked.message), "on_elicit"));
                 };
                 Ok(raw(&written(ask(answer, &asked))))
             }
@@ -138,7 +138,7 @@ impl Answers {
 }
 
 fn nobody(whom: &str, builder: &str) -> String {
-    format!("the server asks {whom}, and nobody answers: say how with `.{builder}(…)`")
+    format!("the server asks {whom}, and the test has no answer: add `.{builder}(…)`")
 }
 
 fn ask<Q, A>(answer: &Answering<Q, A>, asked: &Q) -> A {

@@ -130,7 +130,7 @@ impl Entry {
         let mut recorded = tool.recorded().iter();
         if let Some(argument) = recorded.find(|name| is_checked && secret::is_in(&schema, name)) {
             return Err(format!(
-                "`{argument}` may not stand in history: its schema says that it is a secret"
+                "history cannot show `{argument}`: its schema marks it as a secret"
             ));
         }
         let boxed = definition.output_schema.as_deref().is_some_and(is_boxed);

@@ -80,7 +80,7 @@ use crate::provider::{Provider, ProviderError};
     message = "`{Self}` does not provide tools",
     note = "give a `Vec<Arc<dyn Tool>>`, a closure without arguments that returns one (or a `Result` of one, or a future of \
             either), or implement `ToolsProvider`",
-    note = "for other tools for other people, wrap a closure that takes a `&Principal` with `provider_fn` or `async_provider_fn`"
+    note = "if tools depend on the caller, wrap a closure that takes a `&Principal` with `provider_fn` or `async_provider_fn`"
 )]
 pub trait ToolsProvider<Shape = shape::Own>: Send + Sync + 'static {
     /// The tools of this principal, now.

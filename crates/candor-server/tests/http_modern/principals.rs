@@ -139,7 +139,7 @@ async fn a_provider_that_panics_fails_alone_in_a_session_too() {
 async fn must_be_share(reply: Reply, id: bool) {
     assert_eq!(reply.header("retry-after"), Some("1"));
     let error = if id { reply.error(429, BUSY).await } else { reply.refusal(429, BUSY).await };
-    assert!(error["message"].as_str().unwrap().contains("its share"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("your limit of concurrent"), "{error}");
     assert_eq!(error["data"]["code"], "busy");
 }
 

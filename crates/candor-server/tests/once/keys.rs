@@ -271,7 +271,7 @@ async fn a_key_made_of_the_arguments_recognises_the_call() {
     for order in [json!("two words"), json!(""), json!(7)] {
         let refused = modern.call("act", json!({"order": order})).await;
         assert_eq!(refused.code(), Some(code::KEY_INVALID), "{order}: {:#}", refused.raw());
-        assert!(refused.text().contains("Nothing was done"), "{}", refused.text());
+        assert!(refused.text().contains("Nothing was run."), "{}", refused.text());
     }
     assert_eq!(work.starts(), 1);
 }

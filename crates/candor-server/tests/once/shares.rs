@@ -32,8 +32,8 @@ fn must_be_busy(result: &Value, share: bool) {
     assert_eq!((&details["code"], &details["raisedBy"]), (&json!(code::BUSY), &json!("server")));
     assert_eq!((&details["retriable"], &details["retryAfterMs"]), (&json!(true), &json!(1000)));
     let words = result["content"][0]["text"].as_str().unwrap();
-    assert!(words.contains("Nothing was done"), "{words}");
-    assert_eq!(words.contains("its share"), share, "{words}");
+    assert!(words.contains("Nothing was run."), "{words}");
+    assert_eq!(words.contains("your limit of concurrent"), share, "{words}");
     let scope = if share { json!("caller") } else { Value::Null };
     assert_eq!(details["scope"], scope, "{details}");
 }

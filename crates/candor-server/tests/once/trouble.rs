@@ -30,7 +30,7 @@ async fn what_cannot_be_recorded_is_not_started() {
             assert_eq!(told.code(), Some(code::LEDGER_UNAVAILABLE), "{word}: {:#}", told.raw());
             let details = &told.raw()["_meta"]["dev.candor/error"];
             assert_eq!(details["retriable"], true);
-            assert!(told.text().contains("nothing was done"), "{}", told.text());
+            assert!(told.text().contains("Nothing was run."), "{}", told.text());
             assert!(!told.raw().to_string().contains("secret reason"), "{:#}", told.raw());
         }
         assert_eq!(work.starts(), 0);

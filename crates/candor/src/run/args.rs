@@ -35,17 +35,17 @@ pub struct ServeArgs {
     #[arg(long, env = "CANDOR_NO_CONSOLE", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_console: bool,
 
-    /// Let in only bearer tokens of this file, lines of `NAME sha256:HEX`, with `operator` behind it for who decides about the
-    /// calls of others (see `candor token`)
+    /// Accept only the bearer tokens in this file, one `NAME sha256:HEX` per line. Add `operator` to the line of an operator (see
+    /// `candor token`)
     #[arg(long, value_name = "FILE", env = "CANDOR_TOKENS")]
     pub tokens: Option<PathBuf>,
 
-    /// Keys that sign what clients carry, 64 hexadecimal digits per line, newest first; instances may share them
+    /// Keys that sign what clients carry, 64 hexadecimal digits per line, newest first; replicas may share them
     #[arg(long, value_name = "FILE", env = "CANDOR_SECRET_FILE", value_parser = value::file())]
     pub secret_file: Option<PathBuf>,
 
     /// Names the data that this server serves. Servers with one name and one ledger share idempotency keys, approvals and grants;
-    /// servers with different names share none [default: as the server's author says]
+    /// servers with different names share none [default: the server's own name for it]
     #[arg(long, value_name = "NAME", env = "CANDOR_INSTANCE")]
     pub instance: Option<String>,
 
@@ -53,7 +53,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "NAME", env = "CANDOR_REPLICA")]
     pub replica: Option<Replica>,
 
-    /// Remember calls here: sqlite:PATH, postgres://…, memory: (until this process ends), or none [default: a file in the state folder]
+    /// Store calls here: sqlite:PATH, postgres://…, memory: (until this process ends), or none [default: a file in the state folder]
     #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true)]
     pub ledger: Option<String>,
 
@@ -70,12 +70,12 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", env = "CANDOR_LEASE", value_parser = value::lease)]
     pub lease: Option<Duration>,
 
-    /// Ask a person before calls that may do this start; they decide in the console, with `candor approvals`, or, if the
-    /// server knows who calls (--stdio, --tokens), in their own client [default: as the server's author says]
+    /// Require approval for calls that may do this. Reviewers decide in the console, with `candor approvals`, or, if the server
+    /// knows the caller (--stdio, --tokens), in the caller's client [default: the server's own policy]
     #[arg(long, value_name = "WHICH", env = "CANDOR_ASK", value_enum)]
     pub ask: Option<AskFlag>,
 
-    /// Let nobody call this tool; may be given several times
+    /// Deny all calls of this tool; repeat the flag for more tools
     #[arg(long, value_name = "TOOL", env = "CANDOR_DENY", value_delimiter = ',')]
     pub deny: Vec<String>,
 
@@ -87,7 +87,7 @@ pub struct ServeArgs {
     #[arg(long, env = "CANDOR_OUT_OF_BAND", value_parser = clap::builder::FalseyValueParser::new(), hide = true)]
     pub(super) out_of_band: bool,
 
-    /// How long a call that waits for a person is held before it is answered `approval_required`; 0: at once [default: 45s]
+    /// How long the server holds a call that needs approval before it answers `approval_required`; 0: not at all [default: 45s]
     #[arg(long, value_name = "TIME", env = "CANDOR_HOLD", value_parser = value::length)]
     pub hold: Option<Duration>,
 
@@ -104,7 +104,7 @@ pub struct ServeArgs {
     pub limits: LimitArgs,
 }
 
-/// Which calls a person is asked about.
+/// Which calls need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum AskFlag {
     /// None.
@@ -228,10 +228,10 @@ impl From<SplitFlag> for Split {
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text.
     #[default]
     Text,
-    /// For programs: one JSON object per line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -275,7 +275,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "N", env = "CANDOR_MAX_SESSIONS", value_parser = value::count, allow_negative_numbers = true)]
     pub max_sessions: Option<usize>,
 
-    /// How long a legacy session may stay silent [default: 30m]
+    /// How long a legacy session may be idle [default: 30m]
     #[arg(long, value_name = "TIME", env = "CANDOR_SESSION_IDLE", value_parser = value::time)]
     pub session_idle: Option<Duration>,
 
@@ -283,7 +283,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "N", env = "CANDOR_QUEUE", value_parser = value::queue, allow_negative_numbers = true)]
     pub queue: Option<u16>,
 
-    /// How long requests may go on when the server is told to stop [default: 5s]
+    /// How long requests may keep running after the server receives a stop signal [default: 5s]
     #[arg(long, value_name = "TIME", env = "CANDOR_DRAIN", value_parser = value::time)]
     pub drain: Option<Duration>,
 }

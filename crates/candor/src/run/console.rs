@@ -20,7 +20,7 @@ use crate::{Error, Result};
 pub async fn console(store: Arc<dyn Store>, address: Option<SocketAddr>) -> Result<()> {
     if let Some(address) = address.filter(|address| !address.ip().is_loopback()) {
         return Err(Error::usage(format!(
-            "--http {address} can be reached from other machines, and whoever has the link decides about calls: listen on 127.0.0.1"
+            "--http {address} exposes approvals to anyone on other machines who has the link. Listen on 127.0.0.1."
         )));
     }
     let listener = bind(address).await?;

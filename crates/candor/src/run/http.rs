@@ -50,13 +50,13 @@ pub(super) async fn serve(
     let beyond = args.http.filter(|address| !address.ip().is_loopback());
     if let (Some(address), None) = (beyond, &http.authenticator) {
         return Err(Error::usage(format!(
-            "--http {address} can be reached from other machines: say who may come in with --tokens FILE, or listen on 127.0.0.1"
+            "--http {address} exposes this server to other machines. Add --tokens FILE, or listen on 127.0.0.1."
         )));
     }
     let proxied = args.public_url.as_ref().filter(|url| !is_loopback(url));
     if let (Some(url), None) = (proxied, &http.authenticator) {
         return Err(Error::usage(format!(
-            "--public-url {url} lets in whoever reaches the proxy: say who may come in with --tokens FILE, or leave it out"
+            "--public-url {url} exposes this server to anyone who reaches the proxy. Add --tokens FILE."
         )));
     }
     let listener = bind(args.http).await?;

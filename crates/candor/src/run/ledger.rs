@@ -28,9 +28,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
         Ok(None) => (server, None),
         Ok(Some((place, store))) => {
             if place == Place::Memory {
-                tracing::warn!(
-                    "the ledger is in memory: keys are forgotten when this process ends"
-                );
+                tracing::warn!("the ledger is in memory: its keys are lost when this process ends");
             }
             (server.ledger(store), Some(place))
         }
@@ -38,7 +36,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
         Err((_, problem))
             if !given && server.wants_ledger().is_none() && !server.wants_to_ask() =>
         {
-            tracing::warn!(%problem, "calls are not remembered; --ledger says where they should be");
+            tracing::warn!(%problem, "calls are not stored; set a ledger with --ledger");
             (server, None)
         }
         Err((_, problem @ (StoreError::UnknownUrl(_) | StoreError::BadUrl(_)))) => {
@@ -52,7 +50,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     if let (None, Some(reason)) = (&place, wanted(&server)) {
         // Where the tools themselves ask, or have keys, that would change nothing.
         let server = server.ask(Ask::Never);
-        let or = if wanted(&server).is_none() { ", or say --ask never" } else { "" };
+        let or = if wanted(&server).is_none() { ", or add --ask never" } else { "" };
         return Err(Error::usage(format!("{reason}: leave out --ledger none{or}")));
     }
     let server = match secret(args, place.as_ref())? {
@@ -70,9 +68,9 @@ fn rules(args: &ServeArgs) -> Rules {
 /// Why there must be a ledger, if there must.
 fn wanted(server: &Server) -> Option<String> {
     match server.wants_ledger() {
-        Some(tool) => Some(format!("{tool} has idempotency keys, and somebody must remember them")),
+        Some(tool) => Some(format!("{tool} uses idempotency keys, which need a ledger")),
         None => server.wants_to_ask().then(|| {
-            "a person is to be asked about calls, and questions wait in the ledger".to_owned()
+            "the policy asks for approval, and approval requests need a ledger".to_owned()
         }),
     }
 }
@@ -110,17 +108,17 @@ fn refused(place: Option<&Place>, wanted: Option<String>, problem: &StoreError) 
     {
         lines.push_str(&format!("\n  {obstacle}"));
     }
-    const ELSEWHERE: &str = "--ledger sqlite:PATH, or memory: to forget them with this process";
-    let mend = match (&wanted, problem) {
+    const ELSEWHERE: &str = "--ledger sqlite:PATH, or memory: to lose them when this process ends";
+    let fix = match (&wanted, problem) {
         (Some(_), StoreError::Unavailable(_)) => {
-            format!("mend the state folder ({STATE} says where it is), or ")
+            format!("fix the state folder ({STATE} sets it), or ")
         }
         _ => String::new(),
     };
     if let Some(wanted) = wanted {
         lines.push_str(&format!("\n  {wanted}"));
     }
-    lines.push_str(&format!("\n  {mend}say where calls should be remembered: {ELSEWHERE}"));
+    lines.push_str(&format!("\n  {fix}set another ledger: {ELSEWHERE}"));
     Error::new(lines)
 }
 
@@ -167,7 +165,7 @@ fn secret(args: &ServeArgs, place: Option<&Place>) -> Result<Option<Secret>> {
     }
     let Some(path) = place.and_then(beside) else { return Ok(None) };
     let text = keep(&path).map_err(|e| {
-        let next = "the secret of the ledger is kept there; --secret-file FILE names another";
+        let next = "this file has the ledger's secret; --secret-file FILE sets another";
         in_file(&path, format!("{e}\n  {next}"))
     })?;
     Secret::from_lines(&text).map(Some).map_err(|e| in_file(&path, e))
@@ -237,12 +235,12 @@ fn read_own(path: &Path) -> std::io::Result<String> {
 fn exposed(owner: u32, mode: u32, us: u32) -> Option<String> {
     if owner != us && owner != 0 {
         return Some(format!(
-            "belongs to another user (uid {owner}), who may know it: run the server as that user, or delete it, and another is made at the next start"
+            "belongs to another user (uid {owner}), who may know it: run the server as that user, or delete it, and the next start makes another"
         ));
     }
     (mode & 0o066 != 0).then(|| {
         format!(
-            "others than its owner can read or write it (mode {:03o}): chmod 600 it; if others may have seen it, delete it, and another is made at the next start",
+            "others than its owner can read or write it (mode {:03o}): chmod 600 it; if others may have seen it, delete it, and the next start makes another",
             mode & 0o777
         )
     })
@@ -265,7 +263,7 @@ mod tests {
         let server = |of_tool| Server::new("greeter", "1.0.0").tool(tool(of_tool));
         let by_policy = refused(server(Ask::Never).ask(Ask::Writes));
         assert!(
-            by_policy.ends_with(": leave out --ledger none, or say --ask never"),
+            by_policy.ends_with(": leave out --ledger none, or add --ask never"),
             "{by_policy}"
         );
         for asking in [

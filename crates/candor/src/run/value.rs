@@ -47,7 +47,7 @@ pub(super) fn variable(flag: &str) -> Option<String> {
 }
 
 fn stands_in(variable: &str) -> String {
-    format!("it stands in the variable {variable}, which is set here")
+    format!("the environment variable {variable} sets it")
 }
 
 /// Takes the path of a file that is there. Whether it can be read, and what is in it, is for who reads it.

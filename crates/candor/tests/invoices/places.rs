@@ -70,7 +70,7 @@ async fn a_ledger_in_memory_is_said_to_forget_and_does() {
         let warning = server.complaint().await;
         assert!(warning.contains("WARN"), "{warning}");
         assert!(
-            warning.contains("in memory: keys are forgotten when this process ends"),
+            warning.contains("in memory: its keys are lost when this process ends"),
             "{warning}"
         );
         let desk = Desk::stdio(&mut server);
@@ -85,7 +85,7 @@ async fn a_ledger_in_memory_is_said_to_forget_and_does() {
 async fn without_a_ledger_it_does_not_start_and_names_the_tool() {
     let shop = Shop::new("none");
     let complaint = refused(shop.bare().args(["--stdio", "--ledger", "none"]), 2).await;
-    assert!(complaint.contains("create_invoice has idempotency keys"), "{complaint}");
+    assert!(complaint.contains("create_invoice uses idempotency keys"), "{complaint}");
     assert!(complaint.contains("--ledger none"), "{complaint}");
 }
 
@@ -104,7 +104,7 @@ async fn a_place_that_cannot_be_written_is_named_and_what_to_do() {
     // Who has no keys to remember starts, and says so.
     let mut hello = Program::start(example("hello").arg("--stdio").env("XDG_STATE_HOME", &file));
     let warning = hello.complaint().await;
-    assert!(warning.contains("WARN") && warning.contains("calls are not remembered"), "{warning}");
+    assert!(warning.contains("WARN") && warning.contains("calls are not stored"), "{warning}");
     assert!(warning.contains("--ledger"), "{warning}");
     let greeting = hello.ask(&call(1, "greet", &json!({"name": "Ada"}))).await;
     assert_eq!(text(&greeting), "Hello, Ada!");

@@ -10,7 +10,7 @@ async fn a_flag_that_cannot_be_meant_is_a_usage_error() {
         (&["--http", "0.0.0.0:0"], &["--http 0.0.0.0:0", "--tokens FILE"]),
         (
             &["--http", "127.0.0.1:0", "--public-url", "https://tools.example/notes/"],
-            &["--public-url https://tools.example/notes lets in", "--tokens FILE"],
+            &["--public-url https://tools.example/notes exposes", "--tokens FILE"],
         ),
         (
             &["--http", "127.0.0.1:0", "--public-url", "http://localhost.example"],

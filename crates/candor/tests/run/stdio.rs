@@ -127,7 +127,7 @@ async fn stdout_carries_the_protocol_alone_however_much_is_logged() {
     answered.sort_unstable();
     assert_eq!(answered, [1, 2, 3, 4, 5, 6, 7]);
     assert!(
-        ended.stderr.iter().any(|line| line.contains("request taken back")),
+        ended.stderr.iter().any(|line| line.contains("request cancelled")),
         "{:?}",
         ended.stderr
     );

@@ -78,7 +78,7 @@ fn codex_gets_toml_and_the_names_of_variables() {
         "[mcp_servers.notes]\ncommand = \"/bin/serve\"\nargs = [\"--all\", \"a b\"]\nenv_vars = [\"KEY\"]\n\
          env = { MODE = \"a\\\"b\", URL = \"x${Y}\" }"
     );
-    assert!(notes[0].contains("fills in no variables"), "{notes:?}");
+    assert!(notes[0].contains("does not fill in variables"), "{notes:?}");
     let headers = [("Authorization", "Bearer ${TOKEN}"), ("X-Key", "${KEY}"), ("X-Team", "blue")];
     let (text, notes) = written(Host::Codex, &url(&headers));
     assert_eq!(

@@ -54,7 +54,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
         other => return Err(unexpected("a call that may have been done, or not", other)),
     };
     story.line(format_args!("kill -9 {}", made.process))?;
-    story.line(format_args!("  The caller hears: {heard}. Was the card charged?"))?;
+    story.line(format_args!("  The caller gets: {heard}. Was the card charged?"))?;
     story.fact("key", json!(KEY));
     story.fact("killed", json!({"process": made.process, "signal": 9, "heard": heard}));
     drop(first);
@@ -62,7 +62,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     // A new server, the same key: nobody knows, so nothing is done.
     let second = Caller::start(world, false).await?;
     story.line(format_args!(
-        "The server is started again, with the same ledger; who is silent for {} s is taken for dead (elsewhere 30 s)",
+        "The server restarts with the same ledger. A dead server's lease ends after {} s (default 30 s)",
         LEASE.as_secs()
     ))?;
     let mut retries = Vec::new();
@@ -85,7 +85,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     let result = json!(made.charge);
     resolve(&*store, &result.to_string()).await?;
     story.line(format_args!(
-        "An operator looks into the till, finds {}, and says so, as this does:",
+        "An operator checks the till, finds {}, and records the outcome, as this command does:",
         made.charge
     ))?;
     let flag = ledger::flag(&format!("sqlite:{}", world.join(server::LEDGER).display()));
@@ -107,11 +107,11 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     story.fact("answer", json!({"result": told.value, "replayed": told.replayed}));
     story.fact("charges", json!(charges));
     story.line(format_args!(
-        "Read on in README.md, At most once, or an honest \"unknown\"; go on with `candor demo`"
+        "Read docs/servers.md, \"Make a call safe to retry\". Next: `candor demo`"
     ))?;
     let fate = match keep {
-        true => format!("The ledger stays: candor history show {KEY} {flag}"),
-        false => "The ledger goes with this demo; with --keep it stays".to_owned(),
+        true => format!("The ledger is kept: candor history show {KEY} {flag}"),
+        false => "The demo removes its ledger; --keep keeps it".to_owned(),
     };
     story.line(format_args!("{fate}"))?;
     second.close().await;
@@ -174,7 +174,7 @@ fn kill(_: u32) -> candor::Result<()> {
 }
 
 async fn soon<T>(what: impl Display, happens: impl Future<Output = T>) -> candor::Result<T> {
-    let late = |_| candor::Error::new(format!("expected {what}, and waited {PATIENCE:?} in vain"));
+    let late = |_| candor::Error::new(format!("expected {what}, and waited {PATIENCE:?}"));
     tokio::time::timeout(PATIENCE, happens).await.map_err(late)
 }
 

@@ -16,8 +16,8 @@ pub(super) async fn make_folder(
         .run(move |root| {
             let place = Place::parse(&path)?;
             Ok(match root.make_folder(&place)? {
-                Outcome::Created => format!("Made the folder {place}"),
-                Outcome::Existed => format!("The folder {place} was there already"),
+                Outcome::Created => format!("Created the folder {place}"),
+                Outcome::Existed => format!("The folder {place} already existed"),
             })
         })
         .await

@@ -105,7 +105,7 @@ async fn delete(folder: &Folder, path: String) -> Result<String, ToolError> {
                 Ok(()) => Ok(format!("Deleted {place}")),
                 // A second delete changes nothing and succeeds: that is what `idempotent` promises.
                 Err(FileError::NotFound(_) | FileError::NoFolder(_)) => {
-                    Ok(format!("{place} was not there"))
+                    Ok(format!("{place} did not exist"))
                 }
                 Err(error) => Err(error.into()),
             }

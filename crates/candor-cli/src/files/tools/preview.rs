@@ -71,7 +71,7 @@ fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Prob
     let name = named(place);
     let mut read = None;
     let words = match entry.kind {
-        _ if entry.link => format!("Delete the link {name}; what it leads to stays."),
+        _ if entry.link => format!("Delete the link {name}; its target stays."),
         Kind::Folder => format!("Delete the empty folder {name}."),
         Kind::File => {
             let kind = kind(root, &entry, largest, &mut read);
@@ -91,7 +91,7 @@ fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<
     let more = bytes(content.len() as u64);
     // Nothing is lost, however much was added meanwhile.
     Ok(match &there {
-        None => Plan::new(format!("Make the file {} with {more}.", named(place)), "nothing"),
+        None => Plan::new(format!("Create the file {} with {more}.", named(place)), "nothing"),
         Some(entry) => {
             let target = target(entry);
             Plan::new(format!("Append {more} to {target} ({}).", bytes(entry.size)), "something")
@@ -105,7 +105,7 @@ fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Pr
     let mut read = None;
     let words = match &there {
         None => {
-            format!("Make the file {} with {new}.{}", named(place), excerpt("", content, false))
+            format!("Create the file {} with {new}.{}", named(place), excerpt("", content, false))
         }
         Some(entry) => {
             let old = &*read.insert(root.head(place, LOOKED_INTO)?);
@@ -117,10 +117,13 @@ fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Pr
                 let excerpt = match text(old, whole) {
                     Some(old) => excerpt(old, content, !whole),
                     None => {
-                        format!("\n\nWhat it holds now is no text.{}", excerpt("", content, false))
+                        format!(
+                            "\n\nIts current content is not text.{}",
+                            excerpt("", content, false)
+                        )
                     }
                 };
-                format!("{first} with {new}; what it holds now is lost.{excerpt}")
+                format!("{first} with {new}; its current content is lost.{excerpt}")
             }
         }
     };
@@ -159,7 +162,7 @@ pub(super) async fn of_move(
                     format!("{does} {source} to {to}; the link of that name is lost.")
                 }
                 Some(lost) => format!(
-                    "{does} {source} over {} ({}); what {to} holds now is lost.",
+                    "{does} {source} over {} ({}); the current content of {to} is lost.",
                     target(lost),
                     bytes(lost.size)
                 ),

@@ -70,14 +70,12 @@ pub(super) async fn search_files(
     ctx: Ctx,
 ) -> Result<Found, ToolError> {
     let name = name.as_deref().map(Glob::parse).transpose().map_err(|error| {
-        ToolError::new(format!("Nothing was looked for: {error}"))
+        ToolError::new(format!("Nothing was searched: {error}"))
             .code("bad_pattern")
-            .field("/name", "is no pattern")
+            .field("/name", "is not a pattern")
     })?;
     if name.is_none() && text.is_none() {
-        return Err(
-            ToolError::new("Say what to look for: a name, a text, or both").code("no_query")
-        );
+        return Err(ToolError::new("Give a name, a text, or both to search for").code("no_query"));
     }
     // In the order in which they came.
     let turn = PLACES.acquire().await?;

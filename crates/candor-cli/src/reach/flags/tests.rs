@@ -80,7 +80,7 @@ fn two_servers_or_none_are_refused() {
         ("call :7332 tool -- prog", "two servers: :7332"),
         ("call http://a tool -- prog", "two servers"),
         ("call http://ann:pw@a tool -- prog", "two servers"),
-        ("call tool :7332 k=v", "the server stands first: :7332 before tool"),
+        ("call tool :7332 k=v", "the server comes first: :7332 before tool"),
     ] {
         let (exit, message) = found(line, &[]).unwrap_err();
         assert_eq!(exit, Exit::Usage, "{line}");
@@ -88,7 +88,7 @@ fn two_servers_or_none_are_refused() {
     }
     let words = || vec!["notes".to_owned(), "tool".to_owned()];
     let nothing = split(words(), Own::Names, Vec::new(), true).unwrap_err();
-    assert!(nothing.to_string().contains("nothing stands behind --"), "{nothing}");
+    assert!(nothing.to_string().contains("no program follows --"), "{nothing}");
     let (meant, rest) = split(words(), Own::Names, Vec::new(), false).unwrap();
     assert_eq!((meant, rest), (Meant::Word("notes".to_owned()), vec!["tool".to_owned()]));
     assert!(

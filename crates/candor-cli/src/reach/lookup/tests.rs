@@ -120,7 +120,7 @@ fn a_name_that_is_not_there_is_answered_with_those_that_are() {
     let ground = Ground::new("unknown");
     let (exit, message) = ground.refused("notes");
     assert_eq!(exit, Exit::Usage);
-    assert!(message.contains("There is none at all"), "{message}");
+    assert!(message.contains("No file has a server"), "{message}");
 
     ground.write("project/.mcp.json", r#"{"mcpServers": {"github": {}, "a\u001b[2J": {}}}"#);
     let (exit, message) = ground.refused("gihtub");
@@ -155,7 +155,7 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
     }
     ground.notes("project/.cursor/mcp.json", "mcpServers", "serve");
     let (_, notes) = ground.find("notes").unwrap();
-    assert!(notes[0].starts_with("passed over: ") && notes[0].contains(".mcp.json"), "{notes:?}");
+    assert!(notes[0].starts_with("skipped: ") && notes[0].contains(".mcp.json"), "{notes:?}");
     // One that is farther away would not have been used anyway; one of the person's would.
     ground.write(".cursor/mcp.json", "{");
     assert_eq!(ground.find("notes").unwrap().1.len(), 2);

@@ -1,4 +1,4 @@
-//! An MCP server that keeps notes: one tool that reads, and one that writes and can be repeated.
+//! An MCP server that stores notes: one tool that reads, and one that writes and is safe to retry.
 //!
 //! `cargo run` serves HTTP on this machine, with a console; `cargo run -- --stdio` serves a host that starts it.
 
@@ -16,7 +16,7 @@ use notes::Notes;
 /// Lists notes, the latest first.
 #[tool(reads, closed_world, blocking)]
 fn list_notes(
-    /// At most so many
+    /// At most this many
     #[default(20)]
     #[range(min = 1, max = 500)]
     limit: u32,

@@ -44,7 +44,7 @@ async fn a_repetition_adds_nothing() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_in_words() {
+async fn invalid_arguments_are_refused() {
     let client = client("refused");
     let lines = json!({"text": "one\ntwo", "idempotency_key": "key-1"});
     let refused = client.call("add_note", lines).await;

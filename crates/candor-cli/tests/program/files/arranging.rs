@@ -12,14 +12,14 @@ async fn a_folder_is_made_with_those_above_it_and_twice_is_once() {
         let served = Served::prepared(&format!("made {era:?}"));
         let mut host = served.to(era, &[]).await;
         let path = json!({"path": "sub/new/er"});
-        assert_eq!(host.done("make_folder", &path).await, "Made the folder sub/new/er");
+        assert_eq!(host.done("make_folder", &path).await, "Created the folder sub/new/er");
         assert!(served.at("sub/new/er").is_dir());
         let made = served.tree();
         let again = host.done("make_folder", &path).await;
-        assert_eq!(again, "The folder sub/new/er was there already");
+        assert_eq!(again, "The folder sub/new/er already existed");
         for there in ["", ".", "sub", "sub/new/"] {
             let told = host.done("make_folder", &json!({"path": there})).await;
-            assert!(told.ends_with("was there already"), "{there}: {told}");
+            assert!(told.ends_with("already existed"), "{there}: {told}");
         }
         for (path, code) in [
             ("hello.txt", "not_a_folder"),

@@ -29,9 +29,9 @@ async fn a_file_is_written_read_and_deleted_in_both_eras() {
         assert_eq!(host.done(TOOL, &manage("delete", "made.txt")).await, "Deleted made.txt");
         assert!(!served.has("made.txt"));
         let again = host.done(TOOL, &manage("delete", "made.txt")).await;
-        assert_eq!(again, "made.txt was not there");
+        assert_eq!(again, "made.txt did not exist");
         let nowhere = host.done(TOOL, &manage("delete", "no/such/folder")).await;
-        assert_eq!(nowhere, "no/such/folder was not there");
+        assert_eq!(nowhere, "no/such/folder did not exist");
         let odd = "sub/deeper/100% größer? #1.txt";
         assert_eq!(host.done(TOOL, &manage("read", odd)).await, "deep");
     }

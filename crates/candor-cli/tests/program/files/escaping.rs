@@ -122,7 +122,7 @@ async fn hidden_names_are_reached_by_no_tool_and_no_resource() {
             for (tool, arguments) in uses(path) {
                 if arguments["action"] == "delete" {
                     let told = host.done(tool, &arguments).await;
-                    assert_eq!(told, format!("{path} was not there"));
+                    assert_eq!(told, format!("{path} did not exist"));
                     continue;
                 }
                 refused(&mut host, &served, tool, &arguments, &["not_found"]).await;

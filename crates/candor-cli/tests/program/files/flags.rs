@@ -22,7 +22,7 @@ fn complaint(ended: &Ended) -> &str {
 async fn a_folder_that_is_none_is_an_error_of_one_line_that_names_it() {
     let file = Served::prepared("a file").at("hello.txt");
     for (path, problem) in [
-        (Path::new("/nonexistent/folder"), "there is no such folder"),
+        (Path::new("/nonexistent/folder"), "no such folder exists"),
         (&file, "this is not a folder; name the one it is in"),
     ] {
         for transport in ["--stdio", "--http=127.0.0.1:0"] {

@@ -33,12 +33,12 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
         (
             "manage_files",
             manage_with("append", "sub/new.txt", "new"),
-            "Make the file sub/new.txt with 3 bytes.",
+            "Create the file sub/new.txt with 3 bytes.",
         ),
         (
             "manage_files",
             manage_with("replace", "hello.txt", "Hi"),
-            "Replace hello.txt (14 bytes) with 2 bytes; what it holds now is lost.\n\n- Hello, folder!\n+ Hi",
+            "Replace hello.txt (14 bytes) with 2 bytes; its current content is lost.\n\n- Hello, folder!\n+ Hi",
         ),
         (
             "manage_files",
@@ -48,12 +48,12 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
         (
             "manage_files",
             manage_with("replace", "bytes.bin", "a"),
-            "Replace bytes.bin (3 bytes) with 1 byte; what it holds now is lost.\n\nWhat it holds now is no text.\n\n+ a",
+            "Replace bytes.bin (3 bytes) with 1 byte; its current content is lost.\n\nIts current content is not text.\n\n+ a",
         ),
         (
             "manage_files",
             manage_with("replace", "new.txt", "new"),
-            "Make the file new.txt with 3 bytes.\n\n+ new",
+            "Create the file new.txt with 3 bytes.\n\n+ new",
         ),
         (
             "manage_files",
@@ -73,7 +73,7 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
         (
             "move_files",
             arrange("copy_over", "hello.txt", "sub/inner.md"),
-            "Copy hello.txt (14 bytes) over sub/inner.md (7 bytes); what sub/inner.md holds now is lost.",
+            "Copy hello.txt (14 bytes) over sub/inner.md (7 bytes); the current content of sub/inner.md is lost.",
         ),
         (
             "move_files",
@@ -83,7 +83,7 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
         (
             "move_files",
             arrange("move_over", "hello.txt", "bytes.bin"),
-            "Move hello.txt (14 bytes) over bytes.bin (3 bytes); what bytes.bin holds now is lost.",
+            "Move hello.txt (14 bytes) over bytes.bin (3 bytes); the current content of bytes.bin is lost.",
         ),
     ]
 }
@@ -193,7 +193,7 @@ async fn links_are_told_from_what_they_lead_to() {
     std::os::unix::fs::symlink("hello.txt", served.at("link")).unwrap();
     let mut host = served.serve().await;
     for (tool, arguments, words) in [
-        ("manage_files", manage("delete", "link"), "Delete the link link; what it leads to stays."),
+        ("manage_files", manage("delete", "link"), "Delete the link link; its target stays."),
         (
             "manage_files",
             manage_with("append", "link", "!"),

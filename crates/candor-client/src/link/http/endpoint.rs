@@ -40,7 +40,7 @@ impl Endpoint {
     ) -> Result<Self, Error> {
         let unreachable = |why: String| Error::Unreachable { target: without_secrets(url), why };
         let uri: Uri =
-            url.parse().map_err(|error| unreachable(format!("it is no URL: {error}")))?;
+            url.parse().map_err(|error| unreachable(format!("it is not a URL: {error}")))?;
         match (uri.scheme_str(), uri.host()) {
             (Some("http"), Some(_)) => {}
             (Some("https"), Some(_)) if cfg!(feature = "tls") => {}

@@ -218,7 +218,7 @@ impl Shared {
             }
             for (name, value) in outgoing.mirrored {
                 let name = HeaderName::try_from(format!("{}{name}", header::PARAM_PREFIX))
-                    .map_err(|_| Error::protocol(format!("{name:?} is no name of a header")))?;
+                    .map_err(|_| Error::protocol(format!("{name:?} is not a header name")))?;
                 headers.insert(name, text_header(value)?);
             }
         }

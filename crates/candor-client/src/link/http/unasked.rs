@@ -41,7 +41,7 @@ pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
                         break;
                     };
                     if let Err(error) = shared.take(&nobody, &event) {
-                        tracing::warn!(%error, "the server's stream has what cannot be read");
+                        tracing::warn!(%error, "the server's stream has a message that cannot be read");
                     }
                 }
                 place = events.last_id.or(place);

@@ -106,16 +106,20 @@ fn describe<'a>(
         Access::Known | Access::Operator => {}
     }
     let problem = |words| content(&Answer { status: 0, words, content: Content::Problem });
-    for (status, words) in [("401", "Who asks is not known."), ("403", "Who asks may not.")] {
+    for (status, words) in
+        [("401", "The caller is unknown."), ("403", "The caller lacks permission.")]
+    {
         answers.entry(status).or_insert_with(|| problem(words));
     }
     if room::needs(&route) != Needs::Nothing {
-        let share = "Who asks has their share of what may be under way at a time.";
-        for (status, words) in [("429", share), ("503", "Too much is under way just now.")] {
+        let share = "The caller reached its limit of concurrent requests.";
+        for (status, words) in
+            [("429", share), ("503", "The server reached its limit of concurrent requests.")]
+        {
             answers.entry(status).or_insert_with(|| problem(words));
         }
     }
-    answers.insert("default".to_owned(), problem("Anything else that is in the way."));
+    answers.insert("default".to_owned(), problem("Any other error."));
     let mut described = json!({
         "operationId": operation.id,
         "summary": operation.summary,

@@ -115,7 +115,7 @@ const NOT_JSON: Answer = problem(415, "The body is not announced as JSON.");
 
 const CONFLICT: Answer =
     problem(409, "The request or operation changed, or the id matches several. Read it again.");
-const UNAVAILABLE: Answer = problem(503, "The ledger cannot be used just now.");
+const UNAVAILABLE: Answer = problem(503, "The ledger is unavailable.");
 
 const FILTERS: &[Parameter] = &[
     query("tool", "Calls of this tool.", false),
@@ -127,7 +127,7 @@ const FILTERS: &[Parameter] = &[
         false,
     ),
     query("since", "Not before: a time, or how long ago (`2h`).", false),
-    query("before", "Before: the same.", false),
+    query("before", "Before a time, or how long ago.", false),
 ];
 
 /// The answers to an operator's decision.
@@ -160,13 +160,13 @@ macro_rules! called {
             BAD,
             $not_found,
             problem(403, "Calling is switched off, or the call needs approval, or it was denied."),
-            problem(409, "It runs already, or something must be done first: see `next_operation`."),
+            problem(409, "The call runs already, or another call must come first: see `next_operation`."),
             problem(410, "The call ended under this key, and its result is not stored."),
             TOO_LARGE,
             NOT_JSON,
-            problem(422, "The arguments do not fit; `errors` says which. Or the key stands for another call."),
-            problem(429, "Too often, or too much at a time, for now."),
-            problem(503, "It cannot be started just now. Nothing was done."),
+            problem(422, "The arguments are invalid, and `errors` names them. Or the key was used with different arguments."),
+            problem(429, "The caller reached a rate limit or its limit of concurrent requests."),
+            problem(503, "The server cannot start the call now. Nothing was run."),
             problem(504, "The tool did not end in time."),
         ]
     };
@@ -254,9 +254,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/resources",
         id: "listResources",
-        summary: "The resources at the root, or directly beneath one.",
+        summary: "Lists the resources at the root, or the children of one.",
         tag: "resources",
-        parameters: &[query("uri", "The resource whose children are meant.", false), CURSOR],
+        parameters: &[query("uri", "The resource whose children to list.", false), CURSOR],
         body: None,
         answers: &[json("ResourceList", "A page of resources."), UNCHANGED, BAD, NO_SUCH],
     },
@@ -282,14 +282,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
             json("ResourceContent", "The content."),
             BAD,
             NO_SUCH,
-            problem(422, "The resource cannot be read, and says why."),
+            problem(422, "The resource cannot be read, and `detail` has the reason."),
         ],
     },
     Operation {
         method: "get",
         path: "/resources/events",
         id: "watchResources",
-        summary: "Which of some resources change, as long as somebody listens. `uri` may be given more than once.",
+        summary: "Sends the changes of resources while the connection is open. Repeat `uri` for more resources.",
         tag: "resources",
         parameters: &[URI],
         body: None,

@@ -35,10 +35,11 @@ impl Shaping {
         let error = match outcome.map(|output| (broken_promise(&self.entry, &output), output)) {
             Ok((None, output)) => return self.sent(output),
             Ok((Some(violation), _)) => {
-                let error =
-                    ToolError::new("The tool ran, but its result does not fit its output schema.")
-                        .code(code::RESULT_INVALID)
-                        .log(violation);
+                let error = ToolError::new(
+                    "The call ran. Its result does not match the output schema of the tool.",
+                )
+                .code(code::RESULT_INVALID)
+                .log(violation);
                 let result = error.into_result(name);
                 return Ended::Result { result, kind: OutcomeKind::Invalid, not_started: false };
             }
