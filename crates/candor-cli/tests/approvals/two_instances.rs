@@ -192,7 +192,7 @@ async fn what_the_one_has_asked_may_be_answered_at_the_other() {
     let mut history = crate::ledger::candor();
     history.args(["history", "show", "a-yes", "--ledger"]).arg(site.served.ledger.named());
     let story = told(&mut history);
-    assert!(story.text().contains("through the caller's own client"), "{}", story.stdout);
+    assert!(story.text().contains("via client"), "{}", story.stdout);
 }
 
 /// Decides on the one question that waits, if one does.
