@@ -112,7 +112,7 @@ async fn key_for_a_server_without_keys_is_an_error_and_nothing_is_sent() {
     let told = soon(client.call("adds", json!({})).key("k").into_future()).await;
     assert!(matches!(told, Err(Error::KeysUnsupported)), "{told:?}");
     let told = soon(client.call_safely("adds", json!({})).key("k").into_future()).await;
-    assert!(matches!(&told, Err(error @ Error::KeysUnsupported) if !error.may_have_been_done()));
+    assert!(matches!(&told, Err(error @ Error::KeysUnsupported) if !error.may_have_run()));
     assert_eq!(server.asked("tools/call").len(), 0);
     soon(client.call("adds", json!({})).key("k").unsafe_key().into_future()).await.unwrap();
     assert_eq!(server.asked("tools/call").len(), 1);
@@ -336,7 +336,7 @@ async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said
     let store = candor::store::MemoryStore::new(candor::store::Options::default());
     let server = Server::new("s", "1")
         .ledger(Arc::new(store))
-        .ask(candor::Ask::Destructive)
+        .ask(candor::AskLevel::Destructive)
         .hold(Duration::ZERO)
         .tool(half_said("says_nothing", None))
         .tool(half_said("says_no", Some(false)));
@@ -391,7 +391,7 @@ async fn a_server_that_keeps_failing_is_left_alone() {
     let last = soon(client.call_safely("reads", json!({})).into_future()).await.err();
     assert!(matches!(last, Some(Error::Resting { .. })), "{last:?}");
     assert_eq!(server.asked("tools/call").len(), 5);
-    assert!(!last.unwrap().may_have_been_done());
+    assert!(!last.unwrap().may_have_run());
 }
 
 /// Counts who is inside at the same time.

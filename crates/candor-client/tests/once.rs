@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use candor_client::{Client, Era, Error, Key, Limits, Retry, Trust};
+use candor_client::{Client, ClientLimits, Era, Error, Key, Retry, Trust};
 use serde_json::{Value, json};
 
 use common::scripted::{Asked, Say, Scripted, events, modern, scripted, status, tool, tools};
@@ -65,7 +65,7 @@ async fn only_a_trusted_server_gets_an_unsafe_call_in_a_new_session() {
             let client = soon(connect.into_future()).await.unwrap();
             let told = confirmed(&client).await;
             assert!(matches!(told, Error::SessionExpired), "{told:?}");
-            assert!(told.may_have_been_done(), "nothing but the server says that it did nothing");
+            assert!(told.may_have_run(), "nothing but the server says that it did nothing");
             assert_eq!(server.asked("tools/call").len(), sends, "{trust:?}");
         }
     }
@@ -89,7 +89,7 @@ async fn refused_session_without_a_new_one_may_have_run() {
     .await;
     let connect = server.client().era(Era::Legacy).trust(Trust::Known).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
-    assert!(confirmed(&client).await.may_have_been_done());
+    assert!(confirmed(&client).await.may_have_run());
     assert_eq!(server.asked("tools/call").len(), 1);
 }
 
@@ -140,10 +140,10 @@ async fn untrusted_claims_never_resend_a_call() {
         let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
         let call = client.call_safely("wipe", json!({})).key(Key::new());
         let told = soon(call.confirm(|_| std::future::ready(true)).into_future()).await;
-        assert!(told.map_or_else(|error| error.may_have_been_done(), |_| true), "{name}");
+        assert!(told.map_or_else(|error| error.may_have_run(), |_| true), "{name}");
         assert_eq!(server.asked("tools/call").len(), 1, "{name}, confirmed");
         let told = soon(client.call("wipe", json!({})).into_future()).await;
-        assert!(told.map_or_else(|error| error.may_have_been_done(), |_| true), "{name}");
+        assert!(told.map_or_else(|error| error.may_have_run(), |_| true), "{name}");
         assert_eq!(server.asked("tools/call").len(), 2, "{name}, without a question");
     }
 }
@@ -237,7 +237,7 @@ async fn earlier_attempt_that_may_have_run_is_not_forgotten() {
     let client = soon(connect.into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).key("k").into_future()).await.unwrap_err();
     assert!(matches!(told.cause(), Error::Server(_)), "{told:?}");
-    assert!(told.may_have_been_done(), "the first attempt may have run: {told}");
+    assert!(told.may_have_run(), "the first attempt may have run: {told}");
 }
 
 /// A stream with one event, and its end. Every reconnect gets another one.
@@ -259,7 +259,7 @@ async fn cut_stream_with_retry_zero_backs_off() {
         _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
     })
     .await;
-    let mut limits = Limits::default();
+    let mut limits = ClientLimits::default();
     limits.answer = Duration::from_secs(2);
     let connect = server.client().era(Era::Legacy).limits(limits);
     let client = soon(connect.into_future()).await.unwrap();

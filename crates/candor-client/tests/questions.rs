@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use candor::prelude::*;
 use candor::store::{MemoryStore, Options};
 use candor::tool::JsonTool;
-use candor_client::{Ask, Client, Connect, Elicited, Era, Error, Hints, Program, Trust};
+use candor_client::{AskLevel, Client, Connect, ElicitReply, Era, Error, Hints, Program, Trust};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -33,15 +33,15 @@ fn server() -> Server {
         Ok::<_, ToolError>("asked")
     };
     Server::new("files", "1")
-        .ask(Ask::Destructive)
+        .ask(AskLevel::Destructive)
         .hold(Duration::from_millis(100))
         .ledger(Arc::new(MemoryStore::new(Options::default())))
         .tool(JsonTool::new("wipe", &schema, wipe).hints(Hints::DELETES))
         .tool(JsonTool::new("ask", &schema, ask).hints(Hints::READS))
 }
 
-fn accept(name: &str, value: Value) -> Elicited {
-    Elicited::Accept(Map::from_iter([(name.to_owned(), value)]))
+fn accept(name: &str, value: Value) -> ElicitReply {
+    ElicitReply::Accept(Map::from_iter([(name.to_owned(), value)]))
 }
 
 #[tokio::test]
@@ -170,11 +170,11 @@ async fn invalid(connect: Connect, way: &str) {
         assert!(asked.check(&answer).await.is_err());
         let fits = Map::from_iter([("size".to_owned(), json!(3))]);
         assert!(asked.check(&fits).await.is_ok());
-        Elicited::Accept(answer)
+        ElicitReply::Accept(answer)
     });
     let client = soon(connect.into_future()).await.expect(way);
     let error = soon(client.call("ask", json!({})).into_future()).await.expect_err(way);
-    assert!(error.may_have_been_done(), "{way}: {error}");
+    assert!(error.may_have_run(), "{way}: {error}");
     let Error::InvalidAnswer(invalid) = &error else { panic!("{way}: {error:?}") };
     assert_eq!(invalid.violations[0].pointer, "/size", "{way}");
     assert!(error.to_string().contains("is invalid for the server's form"), "{way}: {error}");
