@@ -55,7 +55,7 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
     check("calls what reads without asking", reads(stage, client)).await;
     let reading = stage.peer.reads();
     check("asks about everything that a stranger does", async {
-        let stranger = stage.connect(Trust::Stranger).await?;
+        let stranger = stage.connect(Trust::Untrusted).await?;
         let foreseen = stranger.explain(&reading.tool, &reading.arguments).await?;
         holds(foreseen.hints == Hints::WORST, format!("believes it: {:?}", foreseen.hints))?;
         refused(&stranger, &reading).await?;

@@ -116,7 +116,7 @@ impl Stage {
 
     async fn arrive(&self) -> Client {
         let client = check("connects and learns who answers", async {
-            let client = self.connect(Trust::Known).await?;
+            let client = self.connect(Trust::Trusted).await?;
             holds(client.era() == self.era, format!("it speaks {}", client.revision().as_str()))?;
             let name = client.server().map(|server| server.name);
             holds(
@@ -158,7 +158,7 @@ impl Stage {
         })
         .await;
         check("leaves nothing behind if it is only dropped", async {
-            let another = self.connect(Trust::Known).await?;
+            let another = self.connect(Trust::Trusted).await?;
             let started = process::descendants();
             drop(another);
             process::gone(&started).await;

@@ -32,7 +32,7 @@ async fn main() -> ExitCode {
 async fn visit(url: &str) -> Result<(), Error> {
     let client = Client::connect(url)
         .named("candor-conformance", env!("CARGO_PKG_VERSION"))
-        .trust(Trust::Known)
+        .trust(Trust::Trusted)
         .parallel_writes()
         .roots([Root::new("file:///conformance")])
         // An empty form: what has a default gets it.

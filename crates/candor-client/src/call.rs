@@ -270,7 +270,7 @@ impl<'a> Call<'a> {
     }
 
     fn is_trusted(&self) -> bool {
-        self.client.trust() == Trust::Known
+        self.client.trust() == Trust::Trusted
     }
 
     /// Only what reads, what has no further effect, and what a key makes recognisable may be done twice. An untrusted server's claim

@@ -41,7 +41,7 @@ use crate::tools::{KnownTool, Tools};
 /// use serde_json::json;
 ///
 /// # async fn example() -> Result<(), candor_client::Error> {
-/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Known).await?;
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Trusted).await?;
 /// for tool in client.tools().await?.iter() {
 ///     println!("{}", tool.name());
 /// }
@@ -137,7 +137,7 @@ impl Client {
         limits.probe = limits.probe.min(limits.answer);
         let name: Arc<str> = target.to_string().into();
         host.kept = Some((cache.clone(), name.clone()));
-        host.trusted = trust == Trust::Known;
+        host.trusted = trust == Trust::Trusted;
         let client = Self(Arc::new(Inner {
             principal: principal(&target),
             name,
@@ -483,7 +483,7 @@ impl Client {
         admitted.saw(result.as_ref().map(|_| ()), &inner.retry);
         // An untrusted server's word that it did nothing proves nothing.
         result.map_err(|error| {
-            match wish.writes && error.is_claim() && inner.trust != Trust::Known {
+            match wish.writes && error.is_claim() && inner.trust != Trust::Trusted {
                 true => error.of_sent_call(),
                 false => error,
             }

@@ -208,7 +208,7 @@ impl Default for ClientLimits {
 /// # async fn example() -> Result<(), candor_client::Error> {
 /// use candor_client::{Client, Trust};
 ///
-/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Known).await?;
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Trusted).await?;
 /// # Ok(()) }
 /// ```
 #[must_use = "a client connects when it is awaited"]

@@ -152,7 +152,7 @@ impl Client {
                 judgement: policy.judge(tool.name(), hints),
                 server,
                 defers: server == Some(Verdict::Ask)
-                    && self.trust() == Trust::Known
+                    && self.trust() == Trust::Trusted
                     && approval_setting(&session, "expect"),
             }
         };
@@ -192,7 +192,7 @@ impl Client {
         session: &Arc<Session>,
     ) -> Result<ServerAnswer, Error> {
         let question = (tool.name().to_owned(), canonical(arguments));
-        if !self.policy().keeps_answers || self.trust() != Trust::Known || !tool.has_table() {
+        if !self.policy().keeps_answers || self.trust() != Trust::Trusted || !tool.has_table() {
             return self.ask_about(tool, arguments, way, &question).await;
         }
         let place = (tool.digest(), question.1.clone());
@@ -368,12 +368,14 @@ impl Explanation {
             " It is local to the server."
         };
         told += match (trust, self.basis) {
-            (Trust::Known, EffectSource::Asked) => " The server evaluated exactly these arguments.",
-            (Trust::Known, EffectSource::Declared) => " The tool declares so for all its calls.",
-            (Trust::Known, EffectSource::Nothing) => {
+            (Trust::Trusted, EffectSource::Asked) => {
+                " The server evaluated exactly these arguments."
+            }
+            (Trust::Trusted, EffectSource::Declared) => " The tool declares so for all its calls.",
+            (Trust::Trusted, EffectSource::Nothing) => {
                 " The tool is unclassified, so the worst case applies."
             }
-            (Trust::Stranger, _) => {
+            (Trust::Untrusted, _) => {
                 " The server is untrusted, so the worst case applies where the host knows nothing better."
             }
         };

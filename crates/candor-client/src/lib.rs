@@ -6,7 +6,7 @@
 //!
 //! # async fn prompt(_: &str) -> bool { true }
 //! # async fn example() -> Result<(), candor_client::Error> {
-//! let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Stranger).await?;
+//! let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Untrusted).await?;
 //! let result = client
 //!     .call_safely("manage_files", json!({"path": "a.txt", "action": "delete"}))
 //!     .confirm(|ask| async move { prompt(&ask.summary()).await })   // asked only when it matters

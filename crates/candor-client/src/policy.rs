@@ -11,9 +11,9 @@ use candor_hints::{AskLevel, DeclaredHints, Hints, Verdict};
 pub enum Trust {
     /// Not at all: what it says may add caution and never removes any. Whatever the host has not classified itself is the worst case.
     #[default]
-    Stranger,
+    Untrusted,
     /// It says what is so.
-    Known,
+    Trusted,
 }
 
 /// What a host lets happen without asking.
@@ -131,11 +131,11 @@ impl HostPolicy {
             None => declared.effective().hints,
         };
         match (trust, own) {
-            (Trust::Stranger, None) => Hints::WORST,
-            (Trust::Stranger, Some(_)) => {
+            (Trust::Untrusted, None) => Hints::WORST,
+            (Trust::Untrusted, Some(_)) => {
                 asked.map_or(said(declared), |asked| said(asked).join(said(declared)))
             }
-            (Trust::Known, _) => said(asked.unwrap_or(declared)),
+            (Trust::Trusted, _) => said(asked.unwrap_or(declared)),
         }
     }
 }
@@ -186,18 +186,18 @@ mod tests {
             if let Some(own) = own {
                 policy = policy.classify("t", own);
             }
-            let hints = policy.effective("t", Trust::Stranger, &declared, asked.as_ref());
+            let hints = policy.effective("t", Trust::Untrusted, &declared, asked.as_ref());
             prop_assert!(own.unwrap_or(Hints::WORST).is_at_most(hints));
-            let without = policy.effective("t", Trust::Stranger, &declared, None);
+            let without = policy.effective("t", Trust::Untrusted, &declared, None);
             prop_assert!(without.is_at_most(hints), "what it answers adds, never removes");
         }
 
         #[test]
         fn who_is_known_is_taken_at_its_word(declared in any_declared(), asked in any_declared()) {
             let policy = HostPolicy::default();
-            let hints = policy.effective("t", Trust::Known, &declared, Some(&asked));
+            let hints = policy.effective("t", Trust::Trusted, &declared, Some(&asked));
             prop_assert_eq!(hints, asked.effective().hints);
-            let hints = policy.effective("t", Trust::Known, &declared, None);
+            let hints = policy.effective("t", Trust::Trusted, &declared, None);
             prop_assert_eq!(hints, declared.effective().hints);
         }
     }

@@ -59,12 +59,12 @@ impl ConfirmRequest {
             "This operation needs your consent. Proceed?"
         };
         let known = match (self.trust, self.foreseen.basis) {
-            (Trust::Known, EffectSource::Asked) => {
+            (Trust::Trusted, EffectSource::Asked) => {
                 "the server's answer for these arguments".to_owned()
             }
-            (Trust::Known, EffectSource::Declared) => "declared by the tool".to_owned(),
+            (Trust::Trusted, EffectSource::Declared) => "declared by the tool".to_owned(),
             (_, EffectSource::Nothing) => "unclassified".to_owned(),
-            (Trust::Stranger, _) => {
+            (Trust::Untrusted, _) => {
                 format!("reported by an untrusted server: {}", self.foreseen.said.hints.in_words())
             }
         };

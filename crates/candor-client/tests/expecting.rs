@@ -79,7 +79,7 @@ impl World {
         });
         let mcp = endpoint(self.engine.clone(), Http::default());
         let address = serve(axum::Router::new().route("/mcp", mcp).layer(watched)).await;
-        Client::connect(format!("http://{address}/mcp")).trust(Trust::Known)
+        Client::connect(format!("http://{address}/mcp")).trust(Trust::Trusted)
     }
 
     async fn plainly(&self) -> Connect {
@@ -225,10 +225,10 @@ async fn server_that_changes_its_mind_forever_is_asked_about_here() {
 #[tokio::test]
 async fn server_that_cannot_check_the_precondition_is_not_left_to_ask() {
     for (trust, settings, deferred) in [
-        (Trust::Known, json!({"version": 1, "ask": "destructive"}), false),
-        (Trust::Known, json!({"version": 1, "ask": "destructive", "expect": false}), false),
-        (Trust::Stranger, json!({"version": 1, "ask": "destructive", "expect": true}), false),
-        (Trust::Known, json!({"version": 1, "ask": "destructive", "expect": true}), true),
+        (Trust::Trusted, json!({"version": 1, "ask": "destructive"}), false),
+        (Trust::Trusted, json!({"version": 1, "ask": "destructive", "expect": false}), false),
+        (Trust::Untrusted, json!({"version": 1, "ask": "destructive", "expect": true}), false),
+        (Trust::Trusted, json!({"version": 1, "ask": "destructive", "expect": true}), true),
     ] {
         let can = json!({"tools": {}, "extensions": {"dev.candor/approval": settings}});
         let server = modern(can, |asked| match asked.method.as_str() {

@@ -63,7 +63,7 @@ async fn fields_of_an_answer_reach_the_host() {
             (answer(&nothing, &nothing), &nothing),
         ] {
             let server = server(capabilities.clone(), meta.clone(), said).await;
-            let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+            let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
             let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
             assert_eq!(
                 (foreseen.basis, foreseen.hints),
@@ -85,7 +85,7 @@ async fn fields_never_make_a_call_safer() {
     let mut said = answer(&json!({}), &lies);
     said["annotations"] = hints(false);
     let server = server(json!({"tools": {"dynamicAnnotations": true}}), json!({}), said).await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
     assert!(foreseen.hints.is_destructive() && foreseen.judgement == Verdict::Ask);
     assert_eq!(json!(foreseen.fields), json!({"effect": "reads"}), "a hint is no field");
@@ -100,7 +100,7 @@ async fn without_an_answer_the_fields_are_those_of_the_tool() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
     assert_eq!(foreseen.basis, EffectSource::Declared);
     assert_eq!(json!(foreseen.fields), json!({"networkAccessHint": true, "title": "Manage"}));
@@ -116,7 +116,7 @@ async fn fields_of_our_server_reach_the_host_in_both_eras() {
         }))
     };
     everywhere(server, |way, connect| async move {
-        let connect = connect.trust(Trust::Known).policy(HostPolicy::default().keep_answers());
+        let connect = connect.trust(Trust::Trusted).policy(HostPolicy::default().keep_answers());
         let client = soon(connect.into_future()).await.expect(&way);
         for local in [true, false, true] {
             let foreseen =

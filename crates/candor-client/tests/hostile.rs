@@ -142,7 +142,7 @@ async fn a_schema_that_takes_long_holds_up_nobody_else() {
         _ => said("done"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let mut longest = Duration::ZERO;
     let mut looked = Instant::now();
     let mut other = tokio::time::interval(Duration::from_millis(1));
@@ -253,7 +253,7 @@ async fn schemas_that_point_elsewhere_are_not_followed() {
         _ => Say::Result(json!({"resultType": "complete", "content": [], "structuredContent": {}})),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let _ = soon(client.call_safely("t", json!({"a": 1})).into_future()).await;
     assert!(trap.methods().is_empty());
 }
@@ -287,7 +287,7 @@ async fn questions_that_this_client_cannot_answer_end_the_call() {
             "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}})),
     })
     .await;
-    for (trust, number) in [(Trust::Stranger, 1), (Trust::Known, 2)] {
+    for (trust, number) in [(Trust::Untrusted, 1), (Trust::Trusted, 2)] {
         let client = soon(server.client().trust(trust).into_future()).await.unwrap();
         let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
         assert!(matches!(told.cause(), Error::Unsupported(_)), "{told}");
@@ -441,7 +441,7 @@ async fn a_session_that_the_server_forgot_is_opened_again() {
         }
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     assert_eq!(client.era(), Era::Legacy);
     // A trusted server says that nothing was done, so this may be tried again whatever it does.
     let result = soon(client.call("t", json!({})).into_future()).await.unwrap();

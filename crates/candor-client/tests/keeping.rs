@@ -96,7 +96,7 @@ async fn what_is_kept_is_asked_anew_when_the_server_says_that_its_tools_have_cha
                 false => over_http(engine, &asked).await,
                 true => over_pipes(engine, &asked),
             };
-            let connect = connect.era(era).trust(Trust::Known);
+            let connect = connect.era(era).trust(Trust::Trusted);
             let connect = connect.policy(HostPolicy::default().keep_answers());
             let client = soon(connect.into_future()).await.expect(&way);
             let mut listening = soon(client.listen(Interest::new().lists())).await.expect(&way);

@@ -59,7 +59,7 @@ async fn only_a_trusted_server_gets_an_unsafe_call_in_a_new_session() {
         },
     ];
     for refusal in refusals {
-        for (trust, sends) in [(Trust::Stranger, 1), (Trust::Known, 2)] {
+        for (trust, sends) in [(Trust::Untrusted, 1), (Trust::Trusted, 2)] {
             let server = forgetful(refusal).await;
             let connect = server.client().era(Era::Legacy).trust(trust).retry(quick());
             let client = soon(connect.into_future()).await.unwrap();
@@ -87,7 +87,7 @@ async fn refused_session_without_a_new_one_may_have_run() {
         _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
     })
     .await;
-    let connect = server.client().era(Era::Legacy).trust(Trust::Known).retry(quick());
+    let connect = server.client().era(Era::Legacy).trust(Trust::Trusted).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
     assert!(confirmed(&client).await.may_have_run());
     assert_eq!(server.asked("tools/call").len(), 1);
@@ -152,7 +152,7 @@ async fn untrusted_claims_never_resend_a_call() {
 async fn trusted_claims_resend_a_call() {
     for (name, claim) in claims() {
         let server = claiming(claim).await;
-        let connect = server.client().trust(Trust::Known).retry(quick());
+        let connect = server.client().trust(Trust::Trusted).retry(quick());
         let client = soon(connect.into_future()).await.unwrap();
         let _ = soon(client.call("wipe", json!({})).into_future()).await;
         let expected = match name {
@@ -189,12 +189,12 @@ async fn replay_mark_counts_only_if_it_can_be_true() {
     let other = json!({"replayed": true, "key": "zz"});
     let none = json!({"replayed": false, "key": "k"});
     for (has_keys, trust, mark, expected) in [
-        (true, Trust::Known, &unnamed, Some(true)),
-        (true, Trust::Known, &named, Some(true)),
-        (true, Trust::Known, &other, None),
-        (true, Trust::Known, &none, Some(false)),
-        (true, Trust::Stranger, &named, None),
-        (false, Trust::Known, &named, None),
+        (true, Trust::Trusted, &unnamed, Some(true)),
+        (true, Trust::Trusted, &named, Some(true)),
+        (true, Trust::Trusted, &other, None),
+        (true, Trust::Trusted, &none, Some(false)),
+        (true, Trust::Untrusted, &named, None),
+        (false, Trust::Trusted, &named, None),
     ] {
         let server = replaying(has_keys, mark.clone()).await;
         let client = soon(server.client().trust(trust).into_future()).await.unwrap();
@@ -213,7 +213,7 @@ async fn replay_mark_counts_only_if_it_can_be_true() {
 async fn replay_of_a_new_key_counts_only_after_a_second_send() {
     for (lost, expected) in [(false, None), (true, Some(true))] {
         let server = replaying(true, json!({"replayed": true})).await;
-        let connect = server.client().trust(Trust::Known).retry(quick());
+        let connect = server.client().trust(Trust::Trusted).retry(quick());
         let client = soon(connect.into_future()).await.unwrap();
         // With `on_send`, the client makes a key of its own.
         let call = client.call_safely("t", json!({"lost": lost})).on_send(|key| {
@@ -233,7 +233,7 @@ async fn earlier_attempt_that_may_have_run_is_not_forgotten() {
         _ => Say::Error(4290, "Too many requests are running"),
     })
     .await;
-    let connect = server.client().trust(Trust::Known).retry(quick());
+    let connect = server.client().trust(Trust::Trusted).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).key("k").into_future()).await.unwrap_err();
     assert!(matches!(told.cause(), Error::Server(_)), "{told:?}");

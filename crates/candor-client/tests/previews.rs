@@ -61,7 +61,7 @@ async fn the_preview_is_shown_before_anybody_says_yes() {
         };
         let runs = done.clone();
         everywhere(server, async |way, connect| {
-            let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+            let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
             let before = runs.0.load(Ordering::SeqCst);
             let arguments = json!({"table": "users"});
             let refused = soon(client.call_safely(tool, arguments.clone()).into_future()).await;
@@ -94,7 +94,7 @@ async fn a_preview_is_there_without_a_call() {
         Server::new("db", "1").state(world.clone()).tools(tools)
     };
     everywhere(server, async |way, connect| {
-        let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+        let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
         // What only the call itself takes is left out.
         let users = json!({"table": "users", "plan_token": "an old one", "idempotency_key": "k"});
         let shown = soon(client.preview("drop_table", &users)).await.expect(&way).unwrap();

@@ -47,7 +47,7 @@ fn accept(name: &str, value: Value) -> ElicitReply {
 #[tokio::test]
 async fn approval_is_recognized_among_questions_of_a_trusted_server_only() {
     for era in [Era::Modern, Era::Legacy] {
-        for trust in [Trust::Known, Trust::Stranger] {
+        for trust in [Trust::Trusted, Trust::Untrusted] {
             let heard = Arc::new(Mutex::new(Vec::new()));
             let hears = heard.clone();
             let connect = piped(server()).era(era).trust(trust).on_elicit(move |asked| {
@@ -63,7 +63,7 @@ async fn approval_is_recognized_among_questions_of_a_trusted_server_only() {
             assert_eq!(wiped.text(), "wiped", "{era:?} {trust:?}");
             let asked = soon(client.call("ask", json!({})).into_future()).await.unwrap();
             assert_eq!(asked.text(), "asked", "{era:?} {trust:?}");
-            let trusted = trust == Trust::Known;
+            let trusted = trust == Trust::Trusted;
             let heard = heard.lock().unwrap().clone();
             assert_eq!(heard, [(trusted, trusted), (false, false)], "{era:?} {trust:?}");
         }
@@ -165,7 +165,7 @@ async fn asking_site() -> Scripted {
 }
 
 async fn invalid(connect: Connect, way: &str) {
-    let connect = connect.trust(Trust::Known).on_elicit(|asked| async move {
+    let connect = connect.trust(Trust::Trusted).on_elicit(|asked| async move {
         let answer = Map::from_iter([("size".to_owned(), json!("s3cret"))]);
         assert!(asked.check(&answer).await.is_err());
         let fits = Map::from_iter([("size".to_owned(), json!(3))]);
@@ -231,7 +231,7 @@ async fn approval_counts_from_a_trusted_server_only() {
             "_meta": {"dev.candor/approval": {"approved": true}}})),
     })
     .await;
-    for (trust, approved) in [(Trust::Known, true), (Trust::Stranger, false)] {
+    for (trust, approved) in [(Trust::Trusted, true), (Trust::Untrusted, false)] {
         let client = soon(server.client().trust(trust).into_future()).await.unwrap();
         let result = soon(client.call("wipe", json!({})).into_future()).await.unwrap();
         assert_eq!(result.is_approved(), approved, "{trust:?}");

@@ -83,7 +83,7 @@ fn person(
 #[tokio::test]
 async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(false);
     let result =
         soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
@@ -104,7 +104,7 @@ async fn with_static_hints_alone_the_same_read_is_asked_about() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
     assert_eq!(shown.lock().unwrap().len(), 1);
@@ -115,7 +115,7 @@ async fn with_static_hints_alone_the_same_read_is_asked_about() {
 #[tokio::test]
 async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await.unwrap();
     let shown = std::mem::take(&mut *shown.lock().unwrap());
@@ -141,7 +141,7 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
 #[tokio::test]
 async fn a_no_leaves_nothing_on_the_wire() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (_, confirm) = person(false);
     let refused = soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await;
     let error = refused.unwrap_err();
@@ -177,7 +177,7 @@ async fn a_tool_is_found_on_the_last_page() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.call_safely("b", json!({})).into_future()).await.unwrap();
     assert_eq!(server.asked("tools/list").len(), 2);
 }
@@ -193,7 +193,7 @@ async fn missing_hints_are_never_the_safe_ones() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for tool in ["bare", "empty", "writes"] {
         let foreseen = soon(client.explain(tool, &json!({}))).await.unwrap();
         assert_eq!(foreseen.hints, Hints::WORST, "{tool}");
@@ -212,7 +212,7 @@ async fn hints_that_an_answer_leaves_out_count_as_the_worst_whatever_was_declare
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let foreseen = soon(client.explain("manage", &read())).await.unwrap();
     assert_eq!((foreseen.basis, foreseen.hints), (EffectSource::Asked, Hints::WORST));
     assert_eq!(foreseen.judgement, Verdict::Ask);
@@ -229,7 +229,7 @@ async fn a_failed_question_falls_back_to_what_is_declared() {
     .await;
     let retry = quick();
     let client =
-        soon(server.client().trust(Trust::Known).retry(retry).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(retry).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     let log = log::Log::capture();
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
@@ -251,7 +251,7 @@ async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (_, confirm) = person(true);
     let told = soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await;
     assert!(matches!(told, Err(Error::Unforeseeable { .. })), "{told:?}");
@@ -259,7 +259,7 @@ async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
 
     let policy = HostPolicy::default().proceed_unforeseen();
     let client =
-        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
     assert_eq!(shown.lock().unwrap()[0].foreseen.hints, Hints::WORST, "as the worst case");
@@ -274,7 +274,7 @@ async fn refused_query_falls_back_to_static_hints() {
             _ => said("done"),
         })
         .await;
-        let client = server.client().trust(Trust::Known).retry(quick());
+        let client = server.client().trust(Trust::Trusted).retry(quick());
         let client = soon(client.into_future()).await.unwrap();
         let (shown, confirm) = person(true);
         soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
@@ -293,7 +293,7 @@ async fn review_has_the_user_asked() {
         _ => said("done"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let call = || client.call_safely("reads", json!({})).review(|_, _, call| call.ask_here());
     let told = soon(call().into_future()).await;
     assert!(matches!(told, Err(Error::Refused(RefusalSource::NobodyToAsk))), "{told:?}");
@@ -319,7 +319,7 @@ async fn a_stranger_is_not_believed() {
     })
     .await;
     let client = soon(server.client().into_future()).await.unwrap();
-    assert_eq!(client.trust(), Trust::Stranger, "until somebody says otherwise");
+    assert_eq!(client.trust(), Trust::Untrusted, "until somebody says otherwise");
     for tool in ["delete_everything", "send_secrets", "manage"] {
         let foreseen = soon(client.explain(tool, &delete())).await.unwrap();
         assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Verdict::Ask), "{tool}");
@@ -371,7 +371,7 @@ async fn an_answer_riskier_than_declared_counts() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for tool in ["resolvable", "dynamic"] {
         assert_eq!(
             soon(client.explain(tool, &json!({}))).await.unwrap().hints,
@@ -405,7 +405,7 @@ async fn broken_answers_of_resolve_are_failures() {
         other => panic!("{other:?}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for _ in 0..3 {
         let foreseen = soon(client.explain("t", &json!({}))).await.unwrap();
         assert_eq!(foreseen.basis, EffectSource::Declared);
@@ -428,7 +428,7 @@ async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.tools()).await.unwrap();
     // The same arguments, whatever the order of their members.
     let (one, other) =
@@ -462,7 +462,7 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
     .await;
     let keeping = HostPolicy::default().keep_answers();
     let asked = || server.asked("tools/annotations").len();
-    let client = soon(server.client().trust(Trust::Known).policy(keeping.clone()).into_future())
+    let client = soon(server.client().trust(Trust::Trusted).policy(keeping.clone()).into_future())
         .await
         .unwrap();
     // This server lets nothing be kept of its list, so it is read each time: the tool is still the same.
@@ -484,7 +484,7 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
     // Of a stranger nothing is kept, and neither is it by whoever does not want it.
     for client in [
         server.client().policy(keeping),
-        server.client().trust(Trust::Known).policy(HostPolicy::default()),
+        server.client().trust(Trust::Trusted).policy(HostPolicy::default()),
     ] {
         let (client, before) = (soon(client.into_future()).await.unwrap(), asked());
         for _ in 0..2 {
@@ -507,7 +507,7 @@ async fn a_question_may_be_given_up() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.tools()).await.unwrap();
     let arguments = read();
     // Given up when the server has it and before it answers; nobody joins what was given up.
@@ -537,12 +537,12 @@ async fn where_static_hints_suffice_nobody_need_be_asked() {
     .await;
     let policy = HostPolicy::ask(AskLevel::Destructive).skip_where_static_suffices();
     let client =
-        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     soon(client.call_safely("manage", read()).into_future()).await.unwrap();
     soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
     assert!(server.asked("tools/annotations").is_empty());
     // Without the switch, a flagged tool is asked about, and an unflagged one is not.
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.call_safely("manage", read()).into_future()).await.unwrap();
     soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
     assert_eq!(server.asked("tools/annotations").len(), 1);
@@ -559,7 +559,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for wrong in [json!({}), json!({"n": "1"}), json!({"n": 1, "m": 2}), json!([]), json!("x")] {
         let told = soon(client.call_safely("strict", wrong).into_future()).await;
         assert!(matches!(told, Err(Error::InvalidArguments(_))), "{told:?}");
@@ -569,7 +569,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
 #[tokio::test]
 async fn a_model_is_told_the_same_in_words() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let words = soon(client.describe_for_model("manage", &read())).await.unwrap();
     assert!(words.contains("only reads") && words.contains("exactly these arguments"), "{words}");
     let words = soon(client.describe_for_model("manage", &delete())).await.unwrap();
@@ -587,7 +587,7 @@ async fn a_policy_can_say_no() {
     let server = server().await;
     let policy = HostPolicy::default().deny("plain");
     let client =
-        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     let told = soon(client.call_safely("plain", json!({})).confirm(confirm).into_future()).await;
     assert!(matches!(told, Err(Error::Refused(RefusalSource::Policy))));
@@ -640,7 +640,7 @@ async fn call_with_two_different_keys_is_refused_before_it_is_sent() {
         _ => said("charged"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let arguments = json!({"idempotency_key": "a"});
     let plain = soon(client.call("charge", arguments.clone()).key("b").into_future()).await;
     assert!(matches!(plain, Err(Error::TwoKeys)), "{plain:?}");

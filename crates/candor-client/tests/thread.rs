@@ -65,7 +65,7 @@ fn server() -> Server {
 #[tokio::test]
 async fn connect_list_foresee_and_call() {
     everywhere(server, async |way, connect| {
-        let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+        let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
         assert_eq!(client.server().unwrap().name, "world", "{way}");
         let tools = soon(client.tools()).await.expect(&way);
         let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();

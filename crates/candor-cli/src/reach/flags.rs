@@ -75,7 +75,7 @@ impl TargetArgs {
             (None, Target::Program { .. }) => true,
             (None, Target::Url { url, .. }) => is_local(url) && !of_project,
         };
-        if known { Trust::Known } else { Trust::Stranger }
+        if known { Trust::Trusted } else { Trust::Untrusted }
     }
 
     /// The server that is meant, and the words that are left for the command.

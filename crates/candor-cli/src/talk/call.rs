@@ -196,7 +196,7 @@ impl CallDraft<'_> {
             .on_progress(move |news| progress.tell(&news))
             .on_send(move |key| {
                 // An untrusted server's keys are only a claim.
-                if let (Some(key), None, false, Trust::Known) = (key, &own, quiet, trust) {
+                if let (Some(key), None, false, Trust::Trusted) = (key, &own, quiet, trust) {
                     eprintln!("key {key}: the server runs the same call with --key {key} once");
                 }
                 *lock(&sending) = Some(key.map(ToString::to_string));
@@ -220,7 +220,7 @@ impl CallDraft<'_> {
         reached.progress.clear();
         let sent = lock(&sent).take();
         // Only a key that the server keeps is worth a word.
-        let keeps_keys = has_keys && trust == Trust::Known;
+        let keeps_keys = has_keys && trust == Trust::Trusted;
         let key = key.or_else(|| sent.clone().flatten()).filter(|_| keeps_keys);
         // What only reads has changed nothing, whatever became of it.
         let writes = sent.is_some();
@@ -261,7 +261,7 @@ impl CallDraft<'_> {
         }
         if result.is_error() {
             let trouble = CliError::of_result(&result);
-            let doubted = writes && trust != Trust::Known;
+            let doubted = writes && trust != Trust::Trusted;
             return Err(match result.failure() {
                 None => trouble,
                 // Only an untrusted server says how far the call came: its word is no reason to repeat it.

@@ -73,17 +73,17 @@ pub(super) fn nobody_there(
 ) -> CliError {
     let why = match trust {
         _ if decision_changed => "the server no longer asks for approval of this call",
-        Trust::Known if !destructive => "this call needs your confirmation",
-        Trust::Known => "this call may delete or overwrite something",
-        Trust::Stranger => "this server is untrusted, so every call of it needs confirmation",
+        Trust::Trusted if !destructive => "this call needs your confirmation",
+        Trust::Trusted => "this call may delete or overwrite something",
+        Trust::Untrusted => "this server is untrusted, so every call of it needs confirmation",
     };
     let message = format!("{why}, and no terminal is available. Nothing was run.");
     let trouble = CliError::new(Exit::Refused, "refused", message)
         .next("--yes confirms in advance; `candor explain` shows the call's effect");
     let trouble = notes.into_iter().fold(trouble, CliError::next);
     match trust {
-        Trust::Known => trouble,
-        Trust::Stranger => trouble.next("--trust hints, if you know this server"),
+        Trust::Trusted => trouble,
+        Trust::Untrusted => trouble.next("--trust hints, if you know this server"),
     }
 }
 
@@ -131,19 +131,19 @@ fn is_secret(tool: &KnownTool, name: &str) -> bool {
 fn in_words(proposal: &ConfirmRequest) -> String {
     let ConfirmRequest { tool, arguments, foreseen, preview, .. } = proposal;
     let known = match (proposal.trust, foreseen.basis) {
-        (Trust::Known, EffectSource::Asked) => {
+        (Trust::Trusted, EffectSource::Asked) => {
             "evaluated by the server for exactly these arguments".to_owned()
         }
-        (Trust::Known, EffectSource::Declared)
+        (Trust::Trusted, EffectSource::Declared)
             if foreseen.said.sources.contains(&HintSource::Default) =>
         {
             "declared in part by the tool for all its calls; the worst case applies to the rest"
                 .to_owned()
         }
-        (Trust::Known, EffectSource::Declared) => {
+        (Trust::Trusted, EffectSource::Declared) => {
             "declared by the tool for all its calls".to_owned()
         }
-        (Trust::Stranger, EffectSource::Asked | EffectSource::Declared) => format!(
+        (Trust::Untrusted, EffectSource::Asked | EffectSource::Declared) => format!(
             "assumed, because the server is untrusted; it reports: {}",
             foreseen.said.hints.in_words()
         ),

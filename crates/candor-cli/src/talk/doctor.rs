@@ -307,8 +307,8 @@ async fn connect(
     };
     report.ok("authorised", authorised)?;
     let counted = match trust {
-        Trust::Known => "the hints of its tools count (--trust hints)",
-        Trust::Stranger => "the hints of its tools do not count (--trust none)",
+        Trust::Trusted => "the hints of its tools count (--trust hints)",
+        Trust::Untrusted => "the hints of its tools do not count (--trust none)",
     };
     report.ok("trust", counted)?;
     Ok(client)

@@ -127,10 +127,10 @@ fn tell(
     out.line("")?;
     let name = reached.name();
     out.line(&match (reached.client.trust(), foreseen.basis) {
-        (Trust::Known, EffectSource::Asked) => {
+        (Trust::Trusted, EffectSource::Asked) => {
             format!("{name} is trusted, and evaluated exactly these arguments.")
         }
-        (Trust::Known, EffectSource::Declared) => {
+        (Trust::Trusted, EffectSource::Declared) => {
             let declared = match said.sources.contains(&HintSource::Default) {
                 true => {
                     "some of these hints for all its calls; the worst case applies to the others"
@@ -139,7 +139,7 @@ fn tell(
             };
             format!("{name} is trusted. The tool declares {declared}.")
         }
-        (Trust::Stranger, EffectSource::Asked | EffectSource::Declared) => {
+        (Trust::Untrusted, EffectSource::Asked | EffectSource::Declared) => {
             format!("{name} is untrusted, so the worst case applies. (--trust hints)")
         }
         _ => format!("{name} does not classify this tool, so the worst case applies."),
@@ -201,7 +201,7 @@ fn as_json(
             EffectSource::Declared => "declared",
             _ => "nothing",
         },
-        "trusted": reached.client.trust() == Trust::Known,
+        "trusted": reached.client.trust() == Trust::Trusted,
         "hostVerdict": foreseen.judgement.as_str(),
         "serverVerdict": foreseen.server.map(Verdict::as_str),
         "failed": foreseen.failed.as_ref().map(ToString::to_string),

@@ -84,7 +84,7 @@ pub(super) fn review(
     if let Some(error) = &foreseen.failed {
         let reason = CliError::from(error.clone()).in_one_line();
         let counts = match (trust, foreseen.basis) {
-            (Trust::Known, EffectSource::Declared) => "the tool's own hints apply",
+            (Trust::Trusted, EffectSource::Declared) => "the tool's own hints apply",
             _ => "the worst case applies",
         };
         notes.push(format!("The server could not explain this call ({reason}), so {counts}."));

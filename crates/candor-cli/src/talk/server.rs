@@ -61,7 +61,7 @@ impl ConnectedServer {
 
     /// Warns that the hints of an untrusted server do not count.
     pub(super) fn warn_of_untrusted(&self) {
-        if self.client.trust() == Trust::Stranger {
+        if self.client.trust() == Trust::Untrusted {
             eprintln!(
                 "{} is untrusted: the hints of its tools do not count. If you know it: --trust hints",
                 self.found
@@ -109,7 +109,8 @@ impl Server {
         run: impl AsyncFnOnce(&ConnectedServer, T, &mut Out) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let person = TerminalUser::here();
-        let progress = Arc::new(Progress::new(self.json, self.reach.trust(&found) == Trust::Known));
+        let progress =
+            Arc::new(Progress::new(self.json, self.reach.trust(&found) == Trust::Trusted));
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
         let waiting = format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40));
         let client = tokio::select! {

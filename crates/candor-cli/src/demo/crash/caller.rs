@@ -31,7 +31,7 @@ impl Caller {
             program = program.arg("--never-answer");
         }
         // It would start its server again by itself, and this is to be seen.
-        let client = Client::start(program).trust(Trust::Known).retry(Retry::never());
+        let client = Client::start(program).trust(Trust::Trusted).retry(Retry::never());
         Ok(Self(client.await.map_err(candor::Error::new)?))
     }
 

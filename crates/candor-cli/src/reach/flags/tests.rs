@@ -223,17 +223,17 @@ fn local_servers_are_trusted_and_others_are_not() {
         call.reach.trust(&sought.found)
     };
     for trusted in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
-        assert_eq!(trust(trusted), Trust::Known, "{trusted}");
+        assert_eq!(trust(trusted), Trust::Trusted, "{trusted}");
     }
     for untrusted in
         ["call https://example.com", "call http://10.0.0.1", "call http://localhost.example"]
     {
-        assert_eq!(trust(untrusted), Trust::Stranger, "{untrusted}");
-        assert_eq!(trust(&format!("{untrusted} --trust hints")), Trust::Known);
+        assert_eq!(trust(untrusted), Trust::Untrusted, "{untrusted}");
+        assert_eq!(trust(&format!("{untrusted} --trust hints")), Trust::Trusted);
     }
-    assert_eq!(trust("call --trust none -- prog"), Trust::Stranger);
-    assert_eq!(trust("call :1 --trust none"), Trust::Stranger);
+    assert_eq!(trust("call --trust none -- prog"), Trust::Untrusted);
+    assert_eq!(trust("call :1 --trust none"), Trust::Untrusted);
     // The former values, for one release.
-    assert_eq!(trust("call :1 --trust stranger"), Trust::Stranger);
-    assert_eq!(trust("call https://example.com --trust known"), Trust::Known);
+    assert_eq!(trust("call :1 --trust stranger"), Trust::Untrusted);
+    assert_eq!(trust("call https://example.com --trust known"), Trust::Trusted);
 }
